@@ -10,198 +10,234 @@
 /** Packets by name, with their values by argument name. */
 export type Packets = Record<string, any>;
 
-/** The values of a packet of the server: none is left out, nil is null. */
-export type Received<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
+/** Values of a packet to the client: all are present, nil is null. */
+export type IncomingValues<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
 
-/** The values of a packet to the server: `sequence`, `tick` and `seen` are filled in. */
-export type Sent<Values> = Omit<Values, 'sequence' | 'tick' | 'seen'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'seen')>>;
+/** Values of a packet to the server: `sequence`, `tick` and `seen` are filled in. */
+export type OutgoingValues<Values> = Omit<Values, 'sequence' | 'tick' | 'seen'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'seen')>>;
 
 /** Names of the packets of one direction. */
-export type Name<Side> = keyof Side & string;
+export type PacketName<Side> = keyof Side & string;
 
-/** The values of a packet to the server, if it has any; `send` needs none where all may be left out. */
-export type Given<Values> = {} extends Sent<Values> ? [values?: Sent<Values>] : [values: Sent<Values>];
+/** Values of a packet to the server; optional for `send` if all arguments are. */
+export type SendArguments<Values> = {} extends OutgoingValues<Values> ? [values?: OutgoingValues<Values>] : [values: OutgoingValues<Values>];
 
-/** Why a connection ended. */
-export interface Closed {
-  /** Of the close frame; 1006 without one. */
+/** Reason why a connection ended. */
+export interface CloseInfo {
+  /** Code of the close frame; 1006 without one. */
   code: number;
-  /** The name of the server's rule, or ''. */
+  /** Name of the server's rule, or ''. */
   reason: string;
-  /** The same for people. */
+  /** Description for the player. */
   text: string;
-  /** Time until the next try, in ms; null if there is none. */
+  /** Delay before the next attempt, ms; null if there is none. */
   retryMs: number | null;
 }
 
-/** The server has said `welcome`. */
-export interface Opened<Welcome> {
+/** Event after each `welcome`. */
+export interface OpenInfo<Welcome> {
   welcome: Welcome;
-  /** Whether it is after an outage. */
-  again: boolean;
-  /** Whether it is not the game of before, so that what the page remembers of that is void. */
-  fresh: boolean;
+  /** Whether it follows an outage. */
+  isReconnect: boolean;
+  /** Whether it is another game, so that state of the earlier one is void. */
+  isNewWorld: boolean;
 }
 
-/** What `error` hears: the packet, or the rule `unreadable` for bytes that are no packet. */
-export interface Problem {
+/** Event `error`: the packet, or the rule `unreadable` for bytes that are no packet. */
+export interface GameError {
   rule: string;
   detail: string;
 }
 
-/** What the server has said to identify the game. */
-export type Welcome<ToClient> = ToClient extends { welcome: infer Values } ? Received<Values> : Packets;
+/** Identity of the game. */
+export type Welcome<ToClient> = ToClient extends { welcome: infer Values } ? IncomingValues<Values> : Packets;
 
-/** Handlers by name, of packets and of events. */
-export type Handlers<ToClient> = { [Packet in Name<ToClient>]?: (values: Received<ToClient[Packet]>) => void } & {
-  open?: (event: Opened<Welcome<ToClient>>) => void;
-  close?: (event: Closed) => void;
-  error?: (event: Problem) => void;
+/** Handlers of packets and events, by name. */
+export type Handlers<ToClient> = { [Packet in PacketName<ToClient>]?: (values: IncomingValues<ToClient[Packet]>) => void } & {
+  open?: (event: OpenInfo<Welcome<ToClient>>) => void;
+  close?: (event: CloseInfo) => void;
+  error?: (event: GameError) => void;
 };
 
 export interface Options<ToClient> {
-  /** The player's name. */
+  /** Name of the player. */
   name?: string;
-  /** True to look on, until `game.enter()`. */
-  watch?: boolean;
-  /** Where only holders of a token play; default: that of the page's link, `#token=…`. */
+  /** True to spectate until `game.enter()`. */
+  spectate?: boolean;
+  /** Player token; default: `#token=…` of the page's link. */
   token?: string;
   /** Further arguments of `hello` and `enter`, such as a colour. */
   hello?: Packets;
-  /** True for places in pixels and angles in radians, in both directions; otherwise each number is the one that is sent. */
+  /**
+   * True for positions in pixels and angles in radians, in both directions; otherwise numbers are
+   * as sent.
+   */
   units?: boolean;
-  /** Default: the first one that has both `hello` and `welcome`. */
+  /** Default: the first with both `hello` and `welcome`. */
   dialect?: string;
-  /** Of the endpoint, relative to the module; default: `play`. */
+  /** Endpoint, relative to the module; default: `play`. */
   path?: string;
-  /** The packet tables, or where they are; default: `codes.json` beside the endpoint, fetched for each connection. */
+  /**
+   * Packet tables or their address; default: `codes.json` in the folder of the endpoint, fetched
+   * for each connection.
+   */
   codes?: object | string;
-  /** The name of the game, to run the player's own part of it ahead of the server: `game.ahead`. */
+  /** Name of the game whose own player is predicted: `game.predicted`. */
   predict?: string;
-  /** `lockstep`: the page runs the room's world itself, `game.lockstep`; where that cannot be had, it follows as a stream. `tickwire.wasm` must have the game's rules. */
+  /**
+   * `lockstep`: the page runs the room's world, `game.lockstep`; if lockstep is unavailable, it
+   * receives a stream. `tickwire.wasm` must contain the game's rules.
+   */
   mode?: 'stream' | 'lockstep';
-  /** The name of the game, for `mode`; default: that of `predict`. */
+  /** Name of the game for `mode`; default: `predict`. */
   game?: string;
-  /** A simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.network()` changes it; default: that of the page's address, `?net=wifi`, or none. */
+  /**
+   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without delay until
+   * `game.netem()` changes it; default: `?net=` of the page's address, or none.
+   */
   net?: string;
-  /** Handlers, as for `game.on`: they also hear what happens before the first `welcome`. */
+  /** Handlers, as for `game.on`; they also receive events before the first `welcome`. */
   on?: Handlers<ToClient>;
-  /** For Node before 22. */
+  /** WebSocket class for Node before 22. */
   WebSocket?: new (url: URL, protocols: string[]) => any;
 }
 
-/** Worlds that differed after a tick: the checksums, the server's first, with those who have them; and fields, with the server's value and the participant's own. */
-export interface Report {
+/**
+ * Desync report of a tick: the checksums, the server's first, with their participants; and the
+ * differing fields, with the value of the server and of the participant.
+ */
+export interface DesyncReport {
   tick: number;
   groups: [checksum: string, participants: string[]][];
   more: number;
   fields: { participant: string; entity: string; field: string; server: string | null; own: string | null }[];
 }
 
-/** The world that a page runs. All but the first three are missing until it has begun. */
+/** Status of the world in this page. Only the first three fields exist before it is loaded. */
 export interface Lockstep {
-  works: boolean;
-  /** Why the page follows as a stream, in a sentence; '' while it does not. */
-  why: string;
-  /** Bytes of the messages that came for the world, and of those that a stream would have had in their place. */
+  isActive: boolean;
+  /** Reason for the fallback to a stream, as a sentence; '' without one. */
+  fallbackReason: string;
+  /**
+   * Bytes of the received messages of the world, and of the packets that a stream would have sent
+   * instead.
+   */
   counts: { bytesIn: number; bytesStream: number };
-  /** Ticks that are completed; null before the first snapshot. */
+  /** Completed ticks; null before the first snapshot. */
   tick?: number | null;
   player?: number | null;
-  /** That were run here. */
+  /** Ticks executed in this page. */
   ticks?: number;
-  /** Snapshots from which it began. */
+  /** Snapshots loaded. */
   syncs?: number;
-  /** That were sent, and how many of these were not those of the server. */
+  /** Checksums sent, and how many of them the server did not have. */
   checksums?: number;
   differed?: number;
-  /** The field that this page has changed last. */
+  /** Field that this page changed last. */
   corrupted?: { tick: number; entity: string; field: string; before: string | null; after: string | null } | null;
-  report?: Report | null;
+  report?: DesyncReport | null;
 }
 
-/** What sync.md explains: `interpolation` and `reckoning` (dead reckoning) are what `between` does. */
-export interface Switches {
+/**
+ * Features that docs/sync.md explains. `interpolation` and `deadReckoning` affect `interpolated`.
+ */
+export interface Features {
   prediction: boolean;
   reconciliation: boolean;
   interpolation: boolean;
-  reckoning: boolean;
+  deadReckoning: boolean;
 }
 
-/** A simulated line between a page and its server. */
-export interface Network {
-  /** Conditions with a name. */
+/** Simulated network between a page and its server. */
+export interface NetworkConditions {
+  /** Named network conditions. */
   presets: { name: string; about: string }[];
-  /** What holds now, in figures, or why there is no such line. */
+  /** Conditions in force with all their values, or an error. */
   net: { net?: string; error?: string };
-  /** Changes the conditions of everything that is sent from now on; '' for a perfect line. */
-  setNet(text: string): Promise<{ net?: string; error?: string }>;
+  /** Sets the conditions for all messages that are sent from now on; '' for no delay. */
+  setNetem(text: string): Promise<{ net?: string; error?: string }>;
 }
 
-/** A game that the page is connected to, made by `connect`. */
+/** Connection to a game, created by `connect`. */
 export interface Game<ToServer, ToClient> {
-  /** `waiting` while it tries to come back, `closed` for good. */
-  readonly state: 'connecting' | 'open' | 'waiting' | 'closed';
-  /** How the server has identified the game: seed, rates, epoch; null before that. */
+  /** `reconnecting` during an outage, `closed` for good. */
+  readonly state: 'connecting' | 'open' | 'reconnecting' | 'closed';
+  /** Identity of the game: seed, rates, epoch; null before `welcome`. */
   readonly welcome: Welcome<ToClient> | null;
-  /** The player's own number; null without one. */
+  /** Number of the own player; null without one. */
   readonly player: number | null;
-  /** Why there is no connection now; null while there is one. */
-  readonly closed: Closed | null;
-  /** Round trip in ms, the median of the last ones; null before the first. */
+  /** Reason why there is no connection; null while there is one. */
+  readonly closed: CloseInfo | null;
+  /** Median of the recent round trips, ms; null before the first. */
   readonly ping: number | null;
-  /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. */
+  /** Estimated ticks that the server has completed; null before `welcome`. */
   readonly tick: number | null;
-  /** Since the page was opened. */
+  /** Counters of the page. */
   readonly counts: Readonly<Record<'messagesIn' | 'messagesOut' | 'bytesIn' | 'bytesOut' | 'unknown' | 'unreadable', number>>;
-  /** Calls a function for each packet of a name, or each event; the result takes it away again. */
+  /** Adds a handler for the packets or events of a name. The result removes it. */
   on<Packet extends keyof Handlers<ToClient>>(name: Packet, handler: NonNullable<Handlers<ToClient>[Packet]>): () => void;
-  /** Sends a packet; false without a connection. */
-  send<Packet extends Name<ToServer>>(name: Packet, ...values: Given<ToServer[Packet]>): boolean;
-  /** Begins to play, as a watcher or after death. */
+  /** Sends a packet. Returns false without a connection, which drops the packet. */
+  send<Packet extends PacketName<ToServer>>(name: Packet, ...values: SendArguments<ToServer[Packet]>): boolean;
+  /** Joins the game, as a spectator or after death. */
   enter(values?: Packets): boolean;
-  /** The newest values of a packet. */
-  newest<Packet extends Name<ToClient>>(name: Packet): Received<ToClient[Packet]> | null;
-  /** Values of a packet as they were about two updates ago, so that things move evenly; without news they go on for a moment. `walk`: lists of those who go on by the rules of the game. */
-  between<Packet extends Name<ToClient>>(name: Packet, how?: { also?: string[]; walk?: string[]; now?: number }): Received<ToClient[Packet]> | null;
-  /** The player's own part of the game ahead of the server, after the commands that were sent; null without `predict` and without a body. */
-  ahead(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
-  /** How far that is ahead of the newest update, and what the server has corrected; null without `predict`. */
-  readonly prediction: { works: boolean; why: string; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
-  /** Turns parts off or on, to show what each does. */
-  predict(switches: Partial<Switches>): void;
-  /** What is on. */
-  readonly switches: Switches;
-  /** How far behind the newest state `between` shows, ms; null before `welcome`. */
-  readonly delay: number | null;
-  /** The simulated line, with the option `net`. */
-  network(): Promise<Network>;
-  /** The world that this page runs; null without the option `mode`. */
+  /** Newest values of a packet. */
+  newest<Packet extends PacketName<ToClient>>(name: Packet): IncomingValues<ToClient[Packet]> | null;
+  /**
+   * Returns the values of a packet about two updates ago, interpolated, and extrapolated for a
+   * moment if updates are missing. `fields`: further numbers to interpolate; `extrapolate`: lists
+   * that the game's rules extrapolate.
+   */
+  interpolated<Packet extends PacketName<ToClient>>(name: Packet, how?: { fields?: string[]; extrapolate?: string[]; now?: number }): IncomingValues<ToClient[Packet]> | null;
+  /**
+   * Returns the predicted own player, after all commands that were sent; null without `predict` and
+   * without a body.
+   */
+  predicted(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
+  /** Lead and corrections of the prediction; null without `predict`. */
+  readonly prediction: { isActive: boolean; why: string; leadMs: number; compared: number; corrected: number; lastErrorPx: number; p99ErrorPx: number } | null;
+  /** Turns features on or off, to demonstrate each. */
+  setFeatures(features: Partial<Features>): void;
+  /** Features that are on. */
+  readonly features: Features;
+  /** Delay of the rendered state after the newest one, ms; null before `welcome`. */
+  readonly interpolationDelay: number | null;
+  /** Simulated network of the option `net`. */
+  netem(): Promise<NetworkConditions>;
+  /** Status of the world in this page; null without the option `mode`. */
   readonly lockstep: Lockstep | null;
-  /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. */
+  /**
+   * In lockstep, changes a field of this page's world before the next checksum, to demonstrate a
+   * desync report.
+   */
   corrupt(seed?: number): void;
-  /** Leaves the game for good. */
+  /** Leaves the game and does not reconnect. */
   close(): void;
 }
 
-/** Connects to the server of this module, and greets it. */
+/** Connects to the server of this module. */
 export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;
 
-/** `localStorage`, or where the browser forbids it, a storage that lasts as long as the page. */
+/** `localStorage`, or a storage for the life of the page if the browser forbids it. */
 export const local: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void };
 
-/** The address of a new private room of this page's game; null if there is none to be had. */
-export function privateRoom(): Promise<string | null>;
+/** Returns the address of a new private room of this page's game; null if there is none. */
+export function newPrivateRoomUrl(): Promise<string | null>;
 
-/** The keys of a list that are down; all are released when the page may miss a release, as by Cmd, another window or a menu. */
+/**
+ * The keys of a list that are down. All are released when the page may miss a release, for example
+ * by Cmd, another window or a menu.
+ */
 export class HeldKeys implements Iterable<string> {
-  /** `codes`: as in `event.code`. `changed`: called at each press and release; the code is null when all are released at once. */
+  /**
+   * `codes`: as in `event.code`. `changed`: called at each press and release; the code is null when
+   * all are released.
+   */
   constructor(codes: Iterable<string>, changed?: (code: string | null, isDown: boolean) => void);
-  /** The key that was pressed last, of all that are down. */
+  /** The most recently pressed key that is still down. */
   readonly newest: string | null;
   has(code: string): boolean;
   [Symbol.iterator](): Iterator<string>;
-  /** For a button on the screen. */
+  /** Presses a key, for a button on the screen. */
   press(code: string): void;
   release(code: string): void;
   releaseAll(): void;

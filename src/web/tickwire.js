@@ -1,7 +1,7 @@
 /**
- * A game's page talks to its server through this module: it connects and reconnects, sends and
- * receives packets by name, measures the ping, and gives smooth positions between two states. It
- * takes the packets of the game from the server's own table, `codes.json`.
+ * Client library for the page of a game: connects and reconnects, sends and receives packets by
+ * name, measures the ping, and interpolates between states. It reads the packets of the game from
+ * the server's table, `codes.json`.
  *
  * ```js
  * import { connect } from './tickwire.js';
@@ -9,76 +9,55 @@
  * const game = await connect({ name: 'Ann', units: true });
  * game.on('chat', ({ player, text }) => console.info(player, text));
  * addEventListener('keydown', () => game.send('move', { direction: Math.PI / 2 }));
- * const draw = () => { paint(game.between('state')); requestAnimationFrame(draw); };
+ * const draw = () => { paint(game.interpolated('state')); requestAnimationFrame(draw); };
  * draw();
  * ```
  *
- * Only these packets are built in, and a dialect may lack most of them: `hello`, `enter` and `ping`
- * to the server, `welcome`, `spawned`, `pong` and `error` to the client.
+ * Built in are only the packets `hello`, `enter` and `ping` to the server, and `welcome`,
+ * `spawned`, `pong` and `error` to the client. A dialect may lack most of them.
  *
  * @module tickwire
  */
 
 import { wrongMode } from './lib/address.js';
-import { tableText } from './lib/codec.js';
+import { formatTable } from './lib/codec.js';
 import { EDITION, GAME } from './wasm/edition.js';
 import { Heartbeat } from './lib/heartbeat.js';
-import { History } from './lib/net-history.js';
-import { Line } from './lib/netem.js';
-import { Link } from './lib/connection.js';
+import { NetHistory } from './lib/net-history.js';
+import { NetemLink } from './lib/netem.js';
+import { ReconnectingConnection } from './lib/connection.js';
 import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lib/lockstep.js';
 import { Prediction } from './lib/prediction.js';
-import { Since } from './lib/resume-tick.js';
-import { States } from './lib/state-buffer.js';
-import { netOf, tabHost } from './wasm/worker-host.js';
-import { compile, tabModule } from './wasm/module.js';
-import { WatchLink } from './playback/connection.js';
-import { watched } from './lib/room.js';
+import { ResumeTick } from './lib/resume-tick.js';
+import { StateBuffer } from './lib/state-buffer.js';
+import { netemOf, workerHost } from './wasm/worker-host.js';
+import { compile, wasmModule } from './wasm/module.js';
+import { PlaybackConnection } from './playback/connection.js';
+import { captureFromQuery } from './lib/room.js';
 
 export { HeldKeys, HeldPointers } from './lib/held.js';
 export { local } from './lib/stored.js';
-export { privateRoom } from './lib/private-room.js';
+export { newPrivateRoomUrl } from './lib/private-room.js';
 
-/** The protocol's version, sent in `hello`. */
+/** Version of the protocol, sent in `hello`. */
 const VERSION = 1;
 /** Modes of `hello`. */
-const [WATCH, PLAY] = [0, 1];
+const [SPECTATE, PLAY] = [0, 1];
 /** Pings whose median is `game.ping`. */
 const PINGS = 5;
 /** Names for `on` that are no packets. */
 const EVENTS = ['open', 'close', 'error'];
 
 /**
- * @typedef {object} Options
- * @property {string} [name] the player's name
- * @property {boolean} [watch] true to look on, until `game.enter()`
- * @property {Record<string, any>} [hello] further arguments of `hello` and `enter`, such as a colour
- * @property {boolean} [units] true for places in pixels and angles in radians, in both directions;
- *   otherwise each number is the one that is sent, such as 16,384 for a quarter of a turn
- * @property {string} [dialect] default: the first one that has both `hello` and `welcome`
- * @property {string} [path] of the endpoint, relative to this module; default: `play`
- * @property {import('./lib/codec.js').Codes | string} [codes] the packet tables, or where they are;
- *   default: `codes.json` beside the endpoint, fetched for each connection
- * @property {string} [predict] the name of the game, to run the player's own part of it ahead of the server: `game.ahead`.
- *   The server must have its rules as `prediction.wasm`
- * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world itself and is only sent the commands of each tick, `game.lockstep`;
- *   where that cannot be had, it follows as a stream as usual. `tickwire.wasm` must have the game's rules
- * @property {string} [game] the name of the game, for `mode`; default: that of `predict`
- * @property {string} [net] a simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.network()`
- *   changes it; default: that of the page's address, `?net=wifi`, or none
- * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
- *   what happens before the first `welcome`
- * @property {string} [token] where only holders of a token play; default: that of the page's link, `#token=…`
- * @property {new (url: URL, protocols: string[]) => any} [WebSocket] for Node before 22
+ * Options of `connect`, which tickwire.d.ts describes.
+ * @typedef {import('./tickwire.d.ts').Options<any>} Options
  */
 
 /**
- * Connects to the server of this module, and greets it.
- *
+ * Connects to the server of this module.
  * @param {Options} [options]
- * @returns {Promise<Game>} fulfilled when the server has said `welcome`; it waits while the server
- *   cannot be reached
- * @throws {Error} when the server has no packet tables or not this dialect, or turns the page away
+ * @returns {Promise<Game>} resolves after `welcome`; waits while the server is unreachable
+ * @throws {Error} if the server has no packet tables, lacks the dialect, or rejects the page
  */
 export function connect(options = {}) {
   return new Promise((fulfil, reject) => {
@@ -86,292 +65,314 @@ export function connect(options = {}) {
   });
 }
 
-/** A game that the page is connected to, made by `connect`. */
+/** Connection to a game, created by `connect`. */
 export class Game {
   /** @type {Map<string, Set<(event: any) => void>>} */
   #handlers = new Map();
   /** @type {import('./lib/codec.js').Dialect | null} */
   #dialect = null;
-  /** @type {States | null} */
+  /** @type {StateBuffer | null} */
   #states = null;
-  #link;
+  #connection;
   #options;
   /** Arguments of `hello` and `enter`. @type {Record<string, any>} */
-  #who;
-  #watches;
+  #player;
+  #isSpectating;
   #sequence = 0;
-  #since = new Since();
-  #heartbeat = new Heartbeat((nonce) => this.#ping(nonce), () => this.#link.giveUp());
+  #resumeTick = new ResumeTick();
+  #heartbeat = new Heartbeat((nonce) => this.#ping(nonce), () => this.#connection.abandon());
   /** @type {number[]} */
   #pings = [];
   /** @type {Prediction | null} */
   #prediction = null;
-  /** The file with the rules and the model of a line. */
+  /** Instance of `prediction.wasm` with the rules and the network model. */
   #rules = new Prediction(() => compile(new URL('wasm/prediction.wasm', import.meta.url)));
-  #line = new Line();
-  /** As last reported. */
+  #netem = new NetemLink();
+  /** Last reported reason why there is no prediction. */
   #whyNoPrediction = '';
-  #switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
+  #features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
   /** @type {Lockstep | null} */
   #lockstep = null;
-  /** Whether this connection has asked for it. */
+  /** Whether this connection requested lockstep. */
   #isInLockstep = false;
-  /** Newest tick that the server has told of by itself. */
-  #toldTick = 0;
-  #begun;
-  #failed;
+  /** Newest tick of an update. */
+  #newestTick = 0;
+  #resolveConnected;
+  #rejectConnected;
 
-  /** @param {Options} options @param {() => void} begun @param {(closed: import('./lib/connection.js').Closed) => void} failed */
+  /**
+   * @param {Options} options @param {() => void} begun
+   * @param {(closed: import('./lib/connection.js').CloseInfo) => void} failed
+   */
   constructor(options, begun, failed) {
     this.#options = options;
-    this.#who = { name: options.name, ...options.hello };
-    this.#watches = options.watch ?? false;
-    this.#begun = begun;
-    this.#failed = failed;
-    /** `waiting` while it tries to come back, `closed` for good. @type {'connecting' | 'open' | 'waiting' | 'closed'} */
+    this.#player = { name: options.name, ...options.hello };
+    this.#isSpectating = options.spectate ?? false;
+    this.#resolveConnected = begun;
+    this.#rejectConnected = failed;
+    /**
+     * `reconnecting` during an outage, `closed` for good.
+     * @type {'connecting' | 'open' | 'reconnecting' | 'closed'}
+     */
     this.state = 'connecting';
-    /** How the server has identified the game: seed, rates, epoch. @type {Record<string, any> | null} */
+    /** Identity of the game: seed, rates, epoch. @type {Record<string, any> | null} */
     this.welcome = null;
-    /** The player's own number; null without one. @type {number | null} */
+    /** Number of the own player; null without one. @type {number | null} */
     this.player = null;
-    /** Why there is no connection now; null while there is one. @type {import('./lib/connection.js').Closed | null} */
+    /**
+     * Reason why there is no connection; null while there is one.
+     * @type {import('./lib/connection.js').CloseInfo | null}
+     */
     this.closed = null;
-    /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
+    /**
+     * Counters of the page. `unknown`: packets that the tables lack; `unreadable`: bytes that are
+     * no packet.
+     */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
-    // A capture in the address is watched in place of a server.
-    const asked = globalThis.location ? watched(location.search) : null;
+    // A capture in the address replaces the server.
+    const asked = globalThis.location ? captureFromQuery(location.search) : null;
     const isGame = asked === null;
-    /** Round trips, gaps, leads and corrections of the last seconds, for a graph. */
-    this.history = new History();
+    /** Round trips, gaps, leads and corrections of the last seconds. */
+    this.history = new NetHistory();
     if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
-    if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
+    if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     const listener = {
-      opened: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#opened(dialect),
-      message: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#arrived(bytes, now),
-      ended: (/** @type {import('./lib/connection.js').Closed} */ closed) => this.#ended(closed),
-      returned: () => this.#heartbeat.ask(performance.now()),
+      onOpen: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#onOpen(dialect),
+      onMessage: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#onBytes(bytes, now),
+      onClose: (/** @type {import('./lib/connection.js').CloseInfo} */ closed) => this.#onClose(closed),
+      onPageReturn: () => this.#heartbeat.probe(performance.now()),
     };
-    this.#link = isGame ? new Link(options, listener) : new WatchLink(asked, options.game ?? options.predict ?? GAME, options, listener);
-    this.#start(isGame ? options.net ?? netOf(globalThis.location?.search ?? '') : '');
+    this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? options.predict ?? GAME, options, listener);
+    this.#start(isGame ? options.net ?? netemOf(globalThis.location?.search ?? '') : '');
   }
 
-  /** Opens the connection, behind a simulated line if one is asked for. The server of a tab has its own. @param {string} net */
+  /**
+   * Opens the connection, through a simulated network if the options have one. The server worker
+   * has its own.
+   * @param {string} net
+   */
   async #start(net) {
-    if (this.#link instanceof Link && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
-      this.#link.around = (socket) => this.#line.around(socket);
-      if (net !== '') await this.network().then((line) => line.setNet(net)).then(({ error }) => error, ({ message }) => message).then((why) => {
+    if (this.#connection instanceof ReconnectingConnection && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
+      this.#connection.wrapSocket = (socket) => this.#netem.wrapSocket(socket);
+      if (net !== '') await this.netem().then((line) => line.setNetem(net)).then(({ error }) => error, ({ message }) => message).then((why) => {
         if (why !== undefined) this.#warn('network_unavailable', `net=${net}: ${why}. No network is simulated`);
       });
     }
     const wrong = wrongMode(this.#options.mode);
     if (wrong !== '') this.#warn('mode_unknown', wrong);
-    if (this.state !== 'closed') this.#link.open();
+    if (this.state !== 'closed') this.#connection.open();
   }
 
   /**
-   * The simulated line between the page and its server, with the option `net`: its `presets`, what holds (`net`), and `setNet(text)`, which changes it.
-   * @returns {Promise<Line | import('./wasm/worker-host.js').TabHost>}
+   * Returns the simulated network of the option `net`: its `presets`, the conditions in force
+   * (`net`), and `setNetem(text)`.
+   * @returns {Promise<NetemLink | import('./wasm/worker-host.js').WorkerHost>}
    */
-  async network() {
-    if (EDITION === 'tab') return tabHost().ready.then(tabHost);
-    const wasm = await this.#rules.ready();
-    if (!this.#line.wasm) this.#line.begin(wasm);
-    return this.#line;
+  async netem() {
+    if (EDITION === 'tab') return workerHost().ready.then(workerHost);
+    const wasm = await this.#rules.load();
+    if (!this.#netem.wasm) this.#netem.begin(wasm);
+    return this.#netem;
   }
 
-  /** Round trip in ms, the median of the last ones; null before the first. @returns {number | null} */
+  /** Median of the recent round trips, ms; null before the first. @returns {number | null} */
   get ping() {
     return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
   }
 
-  /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. @returns {number | null} */
+  /** Estimated completed ticks; null before `welcome`. @returns {number | null} */
   get tick() {
     return this.#states?.tick(this.#now()) ?? null;
   }
 
   /**
-   * Calls a function for each packet of a name, with its values by argument name. Also:
-   * - `open`, with `{ welcome, again, fresh }`: the server has said `welcome`. `again`: after an
-   *   outage. `fresh`: it is not the game of before, so what the page remembers of that is void.
-   * - `close`, with `game.closed`: the connection has ended, or a try has failed.
-   * - `error`, also for bytes that are no packet: the rule is then `unreadable`.
-   *
-   * @param {string} name @param {(event: any) => void} handler
-   * @returns {() => void} takes the handler away again
+   * Adds a handler for the packets of a name. Three further events:
+   * - `open`, with `{ welcome, isReconnect, isNewWorld }`, after each `welcome`. `isReconnect`:
+   *   after an outage. `isNewWorld`: another game, so that state of the earlier one is void.
+   * - `close`, with `game.closed`: the connection has ended, or an attempt has failed.
+   * - `error`, also for bytes that are no packet, with the rule `unreadable`.
+   * @param {string} name
+   * @param {(event: any) => void} handler
+   * @returns {() => void} removes the handler
    */
   on(name, handler) {
     const handlers = this.#handlers.get(name) ?? new Set();
     this.#handlers.set(name, handlers.add(handler));
-    this.#check(name);
+    this.#checkHandlerName(name);
     return () => { handlers.delete(handler); };
   }
 
   /**
-   * Sends a packet. `sequence`, `tick` and `seen` (the tick that `between` shows: for lag compensation) are filled in if the packet has them.
-   *
-   * @param {string} name @param {Record<string, any>} [values] by argument name; one that may be nil may be left out
-   * @returns {boolean} false without a connection: the packet is dropped, since it would mean nothing later
-   * @throws {TypeError | RangeError} naming packet and argument, if the tables do not have them so
+   * Sends a packet. `sequence`, `tick` and `seen` (the render tick, for lag compensation) are
+   * filled in if the packet has them.
+   * @param {string} name
+   * @param {Record<string, any>} [values] values by argument name; nil arguments are optional
+   * @returns {boolean} false without a connection, which drops the packet
+   * @throws {TypeError | RangeError} naming the packet and argument that do not fit the table
    */
   send(name, values = {}) {
     if (!this.#dialect || this.state !== 'open') return false;
-    const lacks = (/** @type {string} */ argument) => values[argument] === undefined && this.#dialect?.takes(name, argument);
+    const lacks = (/** @type {string} */ argument) => values[argument] === undefined && this.#dialect?.hasArgument(name, argument);
     const all = { ...values };
     if (lacks('sequence')) all.sequence = this.#sequence + 1;
     if (lacks('tick')) all.tick = this.#commandTick(performance.now());
-    if (lacks('seen')) all.seen = this.#states?.seen(performance.now()) ?? null;
+    if (lacks('seen')) all.seen = this.#states?.renderTick(performance.now()) ?? null;
     const bytes = this.#dialect.encode(name, all);
     this.#sequence = all.sequence ?? this.#sequence;
     return this.#write(bytes);
   }
 
   /**
-   * Begins to play, as a watcher or after death. Later connections begin in the same way.
-   * @param {Record<string, any>} [values] such as `{ name }`, in place of those of `connect`
+   * Joins the game, as a spectator or after death. Later connections join in the same way.
+   * @param {Record<string, any>} [values] such as `{ name }`, instead of the ones of `connect`
    */
   enter(values = {}) {
-    this.#watches = false;
-    Object.assign(this.#who, values);
-    // The server counts it as a command.
+    this.#isSpectating = false;
+    Object.assign(this.#player, values);
+    // The server counts `enter` as a command.
     this.#sequence += 1;
-    return this.send('enter', this.#known('enter', this.#who));
+    return this.send('enter', this.#supportedValues('enter', this.#player));
   }
 
-  /** The newest values of a packet; null before the first. @param {string} name @returns {Record<string, any> | null} */
+  /** Newest values of a packet. @param {string} name @returns {Record<string, any> | null} */
   newest(name) {
     return this.#states?.newest(name) ?? null;
   }
 
   /**
-   * Values of a packet as they were about two updates ago, so that things move evenly however the
-   * packets come: places and angles (numbers with such a unit) lie between those of two packets,
-   * everything else is that of the earlier one. Entries of a group list belong together if their
-   * first members are equal.
-   *
+   * Returns the values of a packet about two updates ago, so that things move evenly. Positions and
+   * angles are interpolated between two packets; other values come from the earlier one. Entries
+   * of a group list belong together if their first members are equal. Missing updates are
+   * extrapolated for a moment; then the error blends.
    * @param {string} name
-   * Without news, things go on as they moved, for a moment; then what is shown glides to the news.
-   *
-   * @param {{ also?: string[], walk?: string[], now?: number }} [how] `also`: names of further numbers that move evenly; `walk`: lists of those who
-   *   have `x` and `y`, and go on by the rules of the game of the option `predict`; `now`: `performance.now()`
+   * @param {{ fields?: string[], extrapolate?: string[], now?: number }} [how] `fields`: further
+   *   numbers to interpolate; `extrapolate`: lists with `x` and `y` that the rules of the option
+   *   `predict` extrapolate; `now`: `performance.now()`
    * @returns {Record<string, any> | null} null before the first packet
    */
-  between(name, { also, walk, now = this.#now() } = {}) {
-    const packet = this.#dialect?.heard.get(name);
+  interpolated(name, { fields, extrapolate, now = this.#now() } = {}) {
+    const packet = this.#dialect?.clientPackets.get(name);
     const prediction = this.#prediction;
-    const walkOn = prediction?.works ? prediction.walkOn.bind(prediction) : undefined;
-    return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also, walk, walkOn, switches: this.#switches })) ?? null;
+    const extrapolatePosition = prediction?.isActive ? prediction.extrapolate.bind(prediction) : undefined;
+    return (packet && this.#states?.interpolate(packet, now, { units: this.#options.units ?? false, fields, extrapolate, extrapolatePosition, features: this.#features })) ?? null;
   }
 
   /**
-   * The player's own part of the game as it is after the commands that were sent, ahead of the server; null without the option `predict`, without a
-   * body, and until the line is measured. Call it once a frame.
+   * Returns the predicted own player, after all commands that were sent. Null without the option
+   * `predict`, without a body, and before the first pong. Called once per frame.
    * @param {number} [now] `performance.now()`
-   * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} the place in px, and what else the game shows
+   * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} position in px, and
+   *   further numbers of the game
    */
-  ahead(now = performance.now()) {
+  predicted(now = performance.now()) {
     const prediction = this.#prediction;
     prediction?.advance(now);
-    if (prediction?.works) this.history.predicted(prediction.figures, now);
-    return prediction?.switches.prediction ? prediction.ahead : null;
+    if (prediction?.isActive) this.history.addCorrection(prediction.figures, now);
+    return prediction?.features.prediction ? prediction.predicted : null;
   }
 
-  /** How far `ahead` is ahead of the newest update, what the server has corrected, and `why` there is no prediction; null without the option `predict`. */
+  /** Lead and corrections of the prediction, or `why` there is none; null without `predict`. */
   get prediction() {
-    return this.#prediction && { works: this.#prediction.works, why: this.#prediction.why, ...this.#prediction.figures };
+    return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /** How far behind the newest state `between` shows, ms; null before `welcome`. @returns {number | null} */
-  get delay() {
+  /** Render delay after the newest state, ms. @returns {number | null} */
+  get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }
 
-  /** What `predict` has turned off. */
-  get switches() {
-    return { ...this.#switches };
-  }
-
-  /** Turns prediction, reconciliation, interpolation or dead reckoning (`reckoning`) off or on, to show what each does. @param {Partial<Game['switches']>} switches */
-  predict(switches) {
-    Object.assign(this.#switches, switches);
-    this.#prediction?.switch(this.#switches);
+  /** Features that are on. */
+  get features() {
+    return { ...this.#features };
   }
 
   /**
-   * The world that this page runs: whether it `works`, and if not `why`, in a sentence; ticks, snapshots, checksums sent and how many of them differed, the
-   * server's last report, bytes received and those of a stream. Null without the option `mode`.
+   * Turns prediction, reconciliation, interpolation or dead reckoning (`deadReckoning`) on or off,
+   * to demonstrate each.
+   * @param {Partial<Game['features']>} switches
+   */
+  setFeatures(switches) {
+    Object.assign(this.#features, switches);
+    this.#prediction?.setFeatures(this.#features);
+  }
+
+  /**
+   * Status of the world in this page: `isActive` or else `fallbackReason`; ticks, snapshots,
+   * checksums sent and how many differed, the last desync report, received bytes and the bytes of a
+   * stream. Null without the option `mode`.
    */
   get lockstep() {
     const one = this.#lockstep;
-    return one && { ...one.status(), works: one.works, why: one.sentence, counts: { ...one.counts } };
+    return one && { ...one.status(), isActive: one.isActive, fallbackReason: one.fallbackReason, counts: { ...one.counts } };
   }
 
-  /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. @param {number} [seed] chooses the field */
+  /** Corrupts a field of this world in lockstep, as a demonstration. @param {number} [seed] u32 */
   corrupt(seed = Math.floor(Math.random() * 2 ** 32)) {
     this.#lockstep?.corrupt(seed);
   }
 
-  /** Leaves the game for good. */
+  /** Leaves the game and does not reconnect. */
   close() {
-    this.#link.close();
+    this.#connection.close();
   }
 
-  /** The page's time, ms; of a capture, that of the recording. */
+  /** Time of the page, or of the recording, ms. */
   #now() {
-    return this.#link instanceof WatchLink ? this.#link.now() : performance.now();
+    return this.#connection instanceof PlaybackConnection ? this.#connection.now() : performance.now();
   }
 
-  /** The tick that a command sent now is for. @param {number} now */
+  /** Returns the tick for a command that is sent now. @param {number} now */
   #commandTick(now) {
     this.#prediction?.advance(now);
     return this.#prediction?.commandTick ?? this.#states?.commandTick(now) ?? this.tick;
   }
 
   /** @param {import('./lib/codec.js').Dialect} dialect */
-  async #opened(dialect) {
+  async #onOpen(dialect) {
     this.#prediction?.forget();
     this.#dialect = dialect;
     this.#sequence = 0;
-    const lockstep = dialect.takes('hello', 'mode') ? this.#lockstep : null;
-    const { run } = this.#link;
-    if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, tableText(dialect.codes, dialect.name));
+    const lockstep = dialect.hasArgument('hello', 'mode') ? this.#lockstep : null;
+    const { attempt } = this.#connection;
+    if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, formatTable(dialect.codes, dialect.name));
     // The connection has ended meanwhile.
-    if (run !== this.#link.run) return;
-    this.#isInLockstep = lockstep?.works ?? false;
-    const mode = (this.#watches ? WATCH : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
-    const said = { version: VERSION, mode, since: this.#since.tick, ...this.#who };
-    this.#write(dialect.encode('hello', this.#known('hello', said)));
+    if (attempt !== this.#connection.attempt) return;
+    this.#isInLockstep = lockstep?.isActive ?? false;
+    const mode = (this.#isSpectating ? SPECTATE : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
+    const hello = { version: VERSION, mode, since: this.#resumeTick.tick, ...this.#player };
+    this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 
-  /** Those of some values that a packet has. @param {string} packet @param {Record<string, any>} values */
-  #known(packet, values) {
-    return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.takes(packet, name)));
+  /** Drops unsupported values. @param {string} packet @param {Record<string, any>} values */
+  #supportedValues(packet, values) {
+    return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.hasArgument(packet, name)));
   }
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   #write(bytes) {
-    this.#link.send(bytes);
-    this.#prediction?.take(bytes, false, performance.now());
+    this.#connection.send(bytes);
+    this.#prediction?.onMessage(bytes, false, performance.now());
     this.counts.bytesOut += bytes.length;
     this.counts.messagesOut += 1;
     return true;
   }
 
   /** @param {Uint8Array} bytes @param {number} now */
-  #arrived(bytes, now) {
-    this.#heartbeat.received(now);
+  #onBytes(bytes, now) {
+    this.#heartbeat.onMessage(now);
     this.counts.bytesIn += bytes.length;
     this.counts.messagesIn += 1;
     const lockstep = this.#lockstep;
     if (!lockstep || !this.#isInLockstep) return this.#receive(bytes, now);
-    const { run } = this.#link;
-    const { told, say } = lockstep.hear(bytes, now);
-    for (const message of say) this.#link.send(message);
-    for (const message of told) if (run === this.#link.run) this.#receive(message, now);
-    if (!lockstep.works) this.#link.giveUp(lockstep.sentence);
+    const { attempt } = this.#connection;
+    const { received, toSend } = lockstep.receive(bytes, now);
+    for (const message of toSend) this.#connection.send(message);
+    for (const message of received) if (attempt === this.#connection.attempt) this.#receive(message, now);
+    if (!lockstep.isActive) this.#connection.abandon(lockstep.fallbackReason);
   }
 
-  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  /** Receives a packet. @param {Uint8Array} bytes @param {number} now */
   #receive(bytes, now) {
     let packet;
     try {
@@ -380,43 +381,46 @@ export class Game {
       this.counts.unreadable += 1;
       return this.#emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
     }
-    // The world of this page has begun again.
+    // The world in this page has been resynchronized.
     if (packet?.name === 'welcome' && this.state === 'open') this.#prediction?.forget();
-    this.#prediction?.take(bytes, true, now);
+    this.#prediction?.onMessage(bytes, true, now);
     if (!packet) this.counts.unknown += 1;
-    else if (packet.name === 'welcome') this.#welcomed(packet.values, now);
-    else this.#heard(packet.name, packet.values, now);
+    else if (packet.name === 'welcome') this.#onWelcome(packet.values, now);
+    else this.#onPacket(packet.name, packet.values, now);
   }
 
   /** @param {Record<string, any>} welcome @param {number} now */
-  #welcomed(welcome, now) {
-    const again = this.welcome !== null;
-    const fresh = !again || this.state === 'open' || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
-    if (fresh || !this.#states) this.#states = new States(welcome);
-    this.#states.heard('welcome', welcome, now, true);
-    this.#link.welcomed(now);
+  #onWelcome(welcome, now) {
+    const isReconnect = this.welcome !== null;
+    const isNewWorld = !isReconnect || this.state === 'open' || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
+    if (isNewWorld || !this.#states) this.#states = new StateBuffer(welcome);
+    this.#states.onPacket('welcome', welcome, now, true);
+    this.#connection.onWelcome(now);
     this.history.begin();
-    this.#toldTick = 0;
+    this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
-    for (const name of this.#handlers.keys()) this.#check(name);
-    if (!this.#watches && !this.#dialect?.takes('hello', 'mode') && this.#dialect?.toServer.has('enter')) this.enter();
-    if (this.#prediction && this.#dialect) this.#predict(this.#prediction, this.#dialect);
+    for (const name of this.#handlers.keys()) this.#checkHandlerName(name);
+    if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('enter')) this.enter();
+    if (this.#prediction && this.#dialect) this.#startPrediction(this.#prediction, this.#dialect);
     this.#heartbeat.begin(now);
-    this.#begun();
+    this.#resolveConnected();
     this.#emit('welcome', welcome);
-    this.#emit('open', { welcome, again, fresh });
+    this.#emit('open', { welcome, isReconnect, isNewWorld });
   }
 
-  /** Something that the page asks for cannot be had; the game goes on without it. @param {string} rule @param {string} detail */
+  /** Reports an unavailable option. @param {string} rule @param {string} detail */
   #warn(rule, detail) {
     console.warn(`tickwire: ${detail}`);
     this.#emit('error', { rule, detail });
   }
 
-  /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect */
-  async #predict(prediction, { name, codes }) {
+  /**
+   * Starts the prediction. Without it the game continues with a delay.
+   * @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect
+   */
+  async #startPrediction(prediction, { name, codes }) {
     try {
-      await prediction.begin(this.#options.predict ?? '', name, tableText(codes, name));
+      await prediction.begin(this.#options.predict ?? '', name, formatTable(codes, name));
     } catch (error) {
       prediction.fail(error);
     }
@@ -426,57 +430,57 @@ export class Game {
   }
 
   /** @param {string} name @param {Record<string, any>} values @param {number} now */
-  #heard(name, values, now) {
-    this.#states?.heard(name, values, now, name === 'pong');
-    if (typeof values.tick === 'number' && values.tick > this.#toldTick && name !== 'pong') {
-      this.#toldTick = values.tick;
-      this.history.update(now);
+  #onPacket(name, values, now) {
+    this.#states?.onPacket(name, values, now, name === 'pong');
+    if (typeof values.tick === 'number' && values.tick > this.#newestTick && name !== 'pong') {
+      this.#newestTick = values.tick;
+      this.history.addUpdateGap(now);
     }
     if (name === 'spawned') this.player = values.player;
-    else if (name === 'pong') this.#ponged(values.nonce, now);
-    else if (name === 'error') this.#refused(values.rule);
-    this.#since.take(name, values, this.player !== null, () => this.#states?.clock.tickHeard(now) ?? 0);
+    else if (name === 'pong') this.#onPong(values.nonce, now);
+    else if (name === 'error') this.#onRejected(values.rule);
+    this.#resumeTick.onPacket(name, values, this.player !== null, () => this.#states?.clock.tickReceivedAt(now) ?? 0);
     this.#emit(name, values);
     if (name !== 'command_rejected') return;
     for (const { sequence, reason } of values.commands) {
-      this.#refused(reason);
+      this.#onRejected(reason);
       this.#emit('error', { rule: reason, detail: `command ${sequence} was rejected` });
     }
   }
 
-  /** Somebody else has sent a command for this client, such as the inspector. @param {string} rule */
-  #refused(rule) {
+  /** Skips a sequence number that another sender has used. @param {string} rule */
+  #onRejected(rule) {
     if (rule === 'repeated') this.#sequence += 1;
   }
 
   /** @param {number} nonce */
   #ping(nonce) {
-    if (this.state !== 'open' || !this.#dialect?.takes('ping', 'nonce')) return false;
+    if (this.state !== 'open' || !this.#dialect?.hasArgument('ping', 'nonce')) return false;
     return this.#write(this.#dialect.encode('ping', { nonce }));
   }
 
   /** @param {number} nonce @param {number} now */
-  #ponged(nonce, now) {
-    const trip = this.#heartbeat.answered(nonce, now);
+  #onPong(nonce, now) {
+    const trip = this.#heartbeat.onPong(nonce, now);
     if (trip === null) return;
     this.#pings = [...this.#pings, trip].slice(-PINGS);
-    this.history.trip(trip, now);
+    this.history.addRoundTrip(trip, now);
     if (this.#states) this.#states.clock.pingMs = this.ping;
   }
 
-  /** @param {import('./lib/connection.js').Closed} closed */
-  #ended(closed) {
-    if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fail(closed.text);
+  /** @param {import('./lib/connection.js').CloseInfo} closed */
+  #onClose(closed) {
+    if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fallBackToStream(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];
-    this.state = closed.retryMs === null ? 'closed' : 'waiting';
+    this.state = closed.retryMs === null ? 'closed' : 'reconnecting';
     this.#heartbeat.end();
-    if (this.state === 'closed') this.#failed(closed);
+    if (this.state === 'closed') this.#rejectConnected(closed);
     this.#emit('close', closed);
   }
 
-  /** A name that is neither a packet nor an event is a slip of the pen. @param {string} name */
-  #check(name) {
-    if (!this.#dialect || EVENTS.includes(name) || this.#dialect.heard.has(name)) return;
+  /** Warns about a name that is neither a packet nor an event. @param {string} name */
+  #checkHandlerName(name) {
+    if (!this.#dialect || EVENTS.includes(name) || this.#dialect.clientPackets.has(name)) return;
     console.warn(`game.on: the dialect ${this.#dialect.name} has no packet ${name} to the client`);
   }
 
@@ -486,7 +490,7 @@ export class Game {
       try {
         handler(event);
       } catch (error) {
-        // Reported as any error of the page; the other handlers and the connection go on.
+        // Reports the error as an uncaught one, so that other handlers still run.
         queueMicrotask(() => { throw error; });
       }
     }

@@ -28,7 +28,7 @@ await game.check('each page flies a kite, and the others see it where it is', as
   await bo.evaluate(() => Object.assign(window.hand, { x: 700, y: 420 }));
   await sleep(4000);
   // Read at about the same moment, while both fly on.
-  const [kite, seen] = await Promise.all([flown(ada), bo.evaluate(() => window.game.between('state').kites.filter(({ id }) => id >>> 16 !== window.game.player))]);
+  const [kite, seen] = await Promise.all([flown(ada), bo.evaluate(() => window.game.interpolated('state').kites.filter(({ id }) => id >>> 16 !== window.game.player))]);
   const off = Math.min(...seen.map(({ x, y }) => Math.hypot(x - kite.x, y - kite.y)));
   assert.ok(kite.y < 500 && off < 60, `${off} px off, at ${kite.x}, ${kite.y}`);
   // A machine that is too busy holds back more reports than are accepted at once.

@@ -74,8 +74,8 @@ let ids = { ada: 0, bo: 0, cy: 0 };
 await game.check('two pages run the world, one is told what it sees', async () => {
   ids = { ada: await join(ada, 'Ada', '?mode=lockstep'), bo: await join(bo, 'Bo', ''), cy: await join(cy, 'Cy', '?mode=lockstep') };
   for (const page of [ada, cy]) {
-    const { works, why, player, syncs } = await world(page);
-    assert.deepEqual({ works, why, player, syncs }, { works: true, why: '', player: await state(page, 'id'), syncs: 1 });
+    const { isActive, fallbackReason, player, syncs } = await world(page);
+    assert.deepEqual({ isActive, fallbackReason, player, syncs }, { isActive: true, fallbackReason: '', player: await state(page, 'id'), syncs: 1 });
     assert.ok(await page.locator('#lockstep').isVisible());
   }
   assert.equal(await world(bo), null);
@@ -83,7 +83,7 @@ await game.check('two pages run the world, one is told what it sees', async () =
 });
 
 await game.check('own keys move at once, and all three know the same places', async () => {
-  await until(ada, () => window.tickwire.ahead !== null);
+  await until(ada, () => window.tickwire.predicted !== null);
   for (const page of [ada, bo, cy]) await walk(page, ['d', 'a', 's', 'w'], 60);
   await Promise.all([ada, bo, cy].map(rest));
   await agree([ada, bo, cy], Object.values(ids));
@@ -207,7 +207,7 @@ await game.check('a server without lockstep: the page says so, and plays as a st
     await other.ada.goto(`${other.server.url}/?mode=lockstep`);
     await other.ada.locator('#status-text', { hasText: /^This page follows as a stream: this server does not offer lockstep/ }).waitFor();
     await press(other.ada, '#play');
-    await until(other.ada, () => window.tickwire.own !== null && !window.tickwire.lockstep.works);
+    await until(other.ada, () => window.tickwire.own !== null && !window.tickwire.lockstep.isActive);
     assert.match(await other.ada.locator('#l-why').innerText(), /as a stream/);
     assert.deepEqual(other.complaints.list, []);
   } finally {
@@ -234,7 +234,7 @@ await game.check('the tab edition shows a stream and lockstep side by side, of o
   const [one, two] = [await told(page.mainFrame()), await told(second)];
   assert.equal(one.epoch, two.epoch);
   assert.notEqual(one.id, two.id);
-  assert.deepEqual([one.lockstep, two.lockstep.works], [null, true]);
+  assert.deepEqual([one.lockstep, two.lockstep.isActive], [null, true]);
   await second.waitForFunction(() => window.tickwire.lockstep.checksums >= 3, undefined, { timeout: 30_000 });
   assert.equal((await told(second)).lockstep.differed, 0);
   await keep(page, 'lockstep-two');

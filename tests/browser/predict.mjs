@@ -77,7 +77,7 @@ try {
     await ada.goto(line.url);
     await until(ada, () => window.tickwire?.state === 'live', undefined, 20000);
     await ada.locator('#play').click();
-    await until(ada, () => window.tickwire.ahead !== null, undefined, 20000);
+    await until(ada, () => window.tickwire.predicted !== null, undefined, 20000);
     await sleep(5000);
     const { leadMs } = await state(ada, 'prediction');
     assert.ok(leadMs > ROUND_TRIP_MS, `a lead of ${leadMs} ms does not cover the round trip`);
@@ -111,11 +111,11 @@ try {
       await sleep(200);
       await ada.keyboard.up(key);
     }
-    const { compared, corrected, p99Px, leadMs } = await state(ada, 'prediction');
+    const { compared, corrected, p99ErrorPx, leadMs } = await state(ada, 'prediction');
     const [all, wrong] = [compared - before.compared, corrected - before.corrected];
     assert.ok(all > 100, `only ${all} updates were compared`);
     assert.ok(wrong < all / 5, `${wrong} of ${all} updates moved the own player`);
-    return `${wrong} of ${all} updates corrected, 99 % of the last ones by at most ${p99Px.toFixed(2)} px, lead ${Math.round(leadMs)} ms`;
+    return `${wrong} of ${all} updates corrected, 99 % of the last ones by at most ${p99ErrorPx.toFixed(2)} px, lead ${Math.round(leadMs)} ms`;
   });
   await game.check('the panel puts a simulated line before any server, and takes it away', async () => {
     await bo.goto(`${game.server.url}/?net=transatlantic`);
@@ -127,7 +127,7 @@ try {
     assert.match(await bo.locator('#p-net-told').textContent(), /Atlantic.*delay 45 ms/);
     await bo.locator('#p-net').selectOption('');
     await until(bo, () => window.tickwire.stats.pingMs < 80, undefined, 15000);
-    for (const name of ['prediction', 'reconciliation', 'interpolation', 'reckoning']) {
+    for (const name of ['prediction', 'reconciliation', 'interpolation', 'deadReckoning']) {
       await bo.locator(`#p-${name}`).click();
       assert.equal((await state(bo, 'prediction'))[name], false, name);
       await bo.locator(`#p-${name}`).click();
@@ -141,7 +141,7 @@ try {
     await eve.goto(`${game.server.url}/?net=delay=5ms`);
     await until(eve, () => window.tickwire?.state === 'live', undefined, 20000);
     await eve.locator('#play').click();
-    await until(eve, () => window.tickwire.ahead !== null);
+    await until(eve, () => window.tickwire.predicted !== null);
     await new Walker(eve).to(() => state(bo, 'own'), 200);
     const still = {};
     for (const on of [true, false]) {
@@ -164,7 +164,7 @@ try {
     await turn(eve, 'interpolation', true);
     const ahead = {};
     for (const on of [true, false]) {
-      await turn(eve, 'reckoning', on);
+      await turn(eve, 'deadReckoning', on);
       for (const key of ['a', 'd', 'w', 's', 'a', 'd']) {
         await setNet(eve, 'delay=5ms');
         await sleep(2500);
@@ -186,7 +186,7 @@ try {
   });
   await game.check('without reconciliation the own player stays where it was predicted', async () => {
     await setNet(eve, '');
-    await turn(eve, 'reckoning', true);
+    await turn(eve, 'deadReckoning', true);
     await sleep(1500);
     const corrections = {};
     const apart = {};
@@ -202,7 +202,7 @@ try {
       corrections[on] = (await state(eve, 'prediction')).corrected - before;
       // A correction is shown over a moment, and a page that draws seldom takes longer.
       for (let wait = 0; wait < 60; wait += 1) {
-        apart[on] = far(await state(eve, 'ahead'), await state(eve, 'own'));
+        apart[on] = far(await state(eve, 'predicted'), await state(eve, 'own'));
         if (!on || apart[on] < 0.1) break;
         await sleep(50);
       }

@@ -128,7 +128,7 @@ await game.check('on a line of 150 ms a key shows in the next frame, also while 
     await eve.waitForSelector('#join:not([hidden])');
     await eve.fill('#name', 'Eve');
     await eve.click('#join button');
-    await until(eve, () => window.game.ahead() !== null);
+    await until(eve, () => window.game.predicted() !== null);
     await sleep(5000);
     await watchCanvas(eve, '#field');
     const sweep = async () => { for (let step = 0; step < 8; step += 1) await eve.mouse.move(500 + 10 * step, 150 + 9 * ((step * 5) % 8)); };
@@ -174,7 +174,7 @@ await game.check('the panel has switches and a graph, and interpolation off show
     const [from, behind] = [performance.now(), []];
     const look = () => {
       const x = (state) => state.tanks.find((tank) => tank.player === player);
-      const [shown, newest] = [x(window.game.between('state')), x(window.game.newest('state'))];
+      const [shown, newest] = [x(window.game.interpolated('state')), x(window.game.newest('state'))];
       behind.push(Math.hypot(shown.x - newest.x, shown.y - newest.y));
       if (performance.now() - from < 700) requestAnimationFrame(look);
       else resolve(Math.max(...behind));
@@ -193,9 +193,9 @@ await game.check('the panel has switches and a graph, and interpolation off show
     }
   }
   await bo.click('#p-interpolation');
-  for (const name of ['reconciliation', 'reckoning']) {
+  for (const name of ['reconciliation', 'deadReckoning']) {
     await bo.click(`#p-${name}`);
-    assert.equal(await bo.evaluate((which) => window.game.switches[which], name), false);
+    assert.equal(await bo.evaluate((which) => window.game.features[which], name), false);
     await bo.click(`#p-${name}`);
   }
   assert.ok(behind.true > 4 && behind.false === 0, JSON.stringify(behind));

@@ -10,7 +10,7 @@ const [welcome, ...lines] = readFileSync(0, 'utf8').split('\n');
 explainer.welcome(welcome);
 const encoder = new TextEncoder();
 for (const line of lines) {
-  explainer.give(encoder.encode(line));
-  const told = Buffer.concat([explainer.bytes(wasm.explain_bytes()), Buffer.from('\n')]);
+  explainer.setInput(encoder.encode(line));
+  const told = Buffer.concat([explainer.outputBytes(wasm.explain_bytes()), Buffer.from('\n')]);
   for (let at = 0; at < told.length;) at += writeSync(1, told, at);
 }

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { tableText } from '../../src/web/lib/codec.js';
+import { formatTable } from '../../src/web/lib/codec.js';
 import { Lockstep } from '../../src/web/lib/lockstep.js';
 import { encode } from '../../src/web/lib/msgpack.js';
-import { events } from '../../src/web/wasm/worker-socket.js';
-import { Wasm } from '../../src/web/wasm/instance.js';
+import { parseEvents } from '../../src/web/wasm/worker-socket.js';
+import { WasmInstance } from '../../src/web/wasm/instance.js';
 
 const COUNT = Number(process.argv[2] ?? 100);
 const BOTS = 12;
@@ -23,13 +23,13 @@ const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const module = await WebAssembly.compile(readFileSync(at('src/web/wasm/tickwire.wasm')));
 const codes = JSON.parse(readFileSync(at('src/web/codes.json'), 'utf8'));
 const instance = async () => {
-  const made = new Wasm(await WebAssembly.instantiate(module, {}));
+  const made = new WasmInstance(await WebAssembly.instantiate(module, {}));
   made.seed();
   return made;
 };
 const server = await instance();
 let now = 1000;
-server.giveText(JSON.stringify({ seed: 7, bots: BOTS, epoch_ms: now }));
+server.setInputText(JSON.stringify({ seed: 7, bots: BOTS, epoch_ms: now }));
 server.json(server.wasm.server_start(now));
 
 /** A client: a link to the server, and its own world. */
@@ -39,8 +39,8 @@ class Client {
     client.mode = mode;
     client.link = await instance();
     client.lockstep = new Lockstep(async () => module);
-    assert.ok(await client.lockstep.begin('moo', 'native', tableText(codes, 'native')), client.lockstep.why);
-    client.link.giveText(JSON.stringify({ host: 'tab', target: '/play?dialect=native', protocols: ['tickwire.v1'] }));
+    assert.ok(await client.lockstep.begin('moo', 'native', formatTable(codes, 'native')), client.lockstep.why);
+    client.link.setInputText(JSON.stringify({ host: 'tab', target: '/play?dialect=native', protocols: ['tickwire.v1'] }));
     client.number = client.link.wasm.link_open();
     client.connection = server.wasm.server_open();
     client.flush();
@@ -48,21 +48,21 @@ class Client {
   }
 
   say(bytes) {
-    this.link.give(bytes);
+    this.link.setInput(bytes);
     this.link.wasm.link_send_binary(this.number);
   }
 
   flush() {
-    server.give(this.link.bytes(this.link.wasm.link_take(this.number)));
+    server.setInput(this.link.outputBytes(this.link.wasm.link_take(this.number)));
     server.wasm.server_receive(this.connection, now);
   }
 
   /** Takes what the server has sent. */
   listen() {
-    this.link.give(server.bytes(server.wasm.server_take(this.connection)));
-    for (const [kind, body] of events(this.link.bytes(this.link.wasm.link_receive(this.number)))) {
+    this.link.setInput(server.outputBytes(server.wasm.server_take(this.connection)));
+    for (const [kind, body] of parseEvents(this.link.outputBytes(this.link.wasm.link_receive(this.number)))) {
       if (kind === OPEN) this.say(encode([1, [1, this.mode, 'Ann', null, null]]));
-      else if (kind === BINARY) this.lockstep.hear(body, now).say.forEach((message) => this.say(message));
+      else if (kind === BINARY) this.lockstep.receive(body, now).toSend.forEach((message) => this.say(message));
       else assert.fail(`the connection has ended: ${Buffer.from(body)}`);
     }
     this.flush();

@@ -6,5 +6,5 @@ import { fileURLToPath } from 'node:url';
 import { Explainer } from '../../src/web/inspector/explainer.js';
 
 const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url))));
-explainer.give(readFileSync(process.argv[2]));
+explainer.setInput(readFileSync(process.argv[2]));
 console.log(JSON.stringify(explainer.json(explainer.wasm.replay())));

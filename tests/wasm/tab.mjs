@@ -15,17 +15,17 @@ const CALLS = {
   f: () => wasm.fields(),
   s: () => wasm.save(),
   F: (input) => {
-    explainer.giveFile(input);
+    explainer.setFileInput(input);
     // In slices, as the page does it.
     for (;;) {
       const answer = wasm.file_open(5000);
-      if (!Buffer.from(explainer.bytes(answer)).toString().startsWith('{"percent"')) return answer;
+      if (!Buffer.from(explainer.outputBytes(answer)).toString().startsWith('{"percent"')) return answer;
     }
   },
-  k: () => { while (explainer.work(5000).more); return wasm.file_about(); },
+  k: () => { while (explainer.advance(5000).more); return wasm.file_about(); },
   l: () => wasm.filter(),
   R: () => wasm.rows(0, 50),
-  X: () => { explainer.giveFile(new Uint8Array()); return 0; },
+  X: () => { explainer.setFileInput(new Uint8Array()); return 0; },
 };
 
 const calls = readFileSync(0);
@@ -33,8 +33,8 @@ const answers = [];
 for (let at = 0; at < calls.length;) {
   const [verb, size] = [String.fromCharCode(calls[at]), calls.readUInt32BE(at + 1)];
   const input = calls.subarray(at + 5, at + 5 + size);
-  explainer.give(input);
-  const answer = Buffer.from(explainer.bytes(CALLS[verb](input)));
+  explainer.setInput(input);
+  const answer = Buffer.from(explainer.outputBytes(CALLS[verb](input)));
   const front = Buffer.alloc(4);
   front.writeUInt32BE(answer.length);
   answers.push(front, answer);

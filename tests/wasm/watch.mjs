@@ -5,19 +5,19 @@ import assert from 'node:assert/strict';
 import { createReadStream, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { tableText } from '../../src/web/lib/codec.js';
-import { decode, useCodes } from '../../src/web/game/net/protocol.js';
-import { Watch } from '../../src/web/playback/playback.js';
+import { formatTable } from '../../src/web/lib/codec.js';
+import { decode, setTables } from '../../src/web/game/net/protocol.js';
+import { Playback } from '../../src/web/playback/playback.js';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const FILE = process.argv[2] ?? at('docs/lessons/one-step.pcapng');
 const module = await WebAssembly.compile(readFileSync(at('src/web/wasm/tickwire.wasm')));
 const codes = JSON.parse(readFileSync(at('src/web/codes.json'), 'utf8'));
-useCodes(codes);
+setTables(codes);
 
 const heard = [];
-const watch = new Watch(async () => module, { hear: (message, nowMs) => heard.push({ ...decode(message), nowMs }), shown: () => {}, changed: () => {} });
-const wish = { game: 'moo', dialect: 'native', table: tableText(codes, 'native'), room: '', tick: null };
+const watch = new Playback(async () => module, { onMessage: (message, nowMs) => heard.push({ ...decode(message), nowMs }), onSeekDone: () => {}, onChange: () => {} });
+const wish = { game: 'moo', dialect: 'native', table: formatTable(codes, 'native'), room: '', tick: null };
 const open = async () => Readable.toWeb(createReadStream(FILE, { highWaterMark: 3000 }));
 const settled = async (test, what) => {
   for (let tries = 0; !test(); tries += 1) {

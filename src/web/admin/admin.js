@@ -1,8 +1,8 @@
 /**
- * The operator's page: what is said here goes to `/admin` as lines, and comes back as lines.
+ * Admin page: sends operator commands to `/admin` as lines and shows the response lines.
  *
- * Comes in: a token, from the link's fragment or the form; clicks and lines. Goes out: commands, the same that standard input
- * takes. Never: the token in the address bar or in a cookie, or kept beyond the tab; text of a player as anything but text.
+ * The token comes from the fragment of the link or from the form. It never appears in the address
+ * bar or in a cookie, and is stored for the tab only. Text of players becomes text only.
  *
  * @module admin/admin
  */
@@ -10,78 +10,87 @@
 import { isComposing } from '../lib/held.js';
 import { session } from '../lib/stored.js';
 
-const KEY = 'tickwire-admin-token';
+const STORAGE_KEY = 'tickwire-admin-token';
 const REFRESH_MS = 2000;
-/** How long a grave button asks whether it was meant. */
+/** Time within which a destructive button must be pressed again, ms. */
 const SURE_MS = 3000;
 const LOG_LINES = 200;
-/** A row of `players`: number, age, points, health, place, address, name in quotes, and the name of its token if it has one. */
+/**
+ * A row of `players`: number, age, score, health, position, address, quoted name, and the token
+ * name if there is one.
+ */
 const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")(?:\s+token (\S+))?$/;
 
 /** A row of `rooms`: players, clients, tick, state, name. */
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
-/** The name of the default room in that list. */
+/** Name of the default room in that list. */
 const DEFAULT_ROOM = '(default)';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-let token = session.getItem(KEY) ?? '';
-/** Lines that were run, for the arrow keys; `place` is the one that is shown. */
-const past = { lines: /** @type {string[]} */ ([]), place: 0 };
-/** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
+let token = session.getItem(STORAGE_KEY) ?? '';
+/** Executed lines, for the arrow keys. `place` is the index of the shown line. */
+const lineHistory = { lines: /** @type {string[]} */ ([]), place: 0 };
+/**
+ * Table rows by player number. A refresh keeps them, so that the row under the pointer stays.
+ * @type {Map<number, HTMLTableRowElement>}
+ */
 const rows = new Map();
 
-/** What makes a command one of the chosen room. */
-const ofRoom = () => (at('room').value === '' ? '' : `room ${at('room').value} `);
+/** Returns the command prefix of the selected room. */
+const roomPrefix = () => (byId('room').value === '' ? '' : `room ${byId('room').value} `);
 
-/** Takes the token out of the address bar. It replaces the kept one once the server takes it. */
-function takeFragment() {
+/**
+ * Reads a token from the address and removes it there. It replaces the stored one if the server
+ * accepts it.
+ */
+function readTokenFromUrl() {
   const given = location.hash.slice(1);
   if (given === '') return;
   history.replaceState(null, '', location.pathname + location.search);
   tryToken(given.trim());
 }
 
-/** Keeps a token if it is the right one. @param {string} given */
+/** Stores a token if the server accepts it. @param {string} given */
 async function tryToken(given) {
   if (!await run('bans', given)) return;
-  keep(given);
+  storeToken(given);
   refresh();
 }
 
 /** @param {string} given */
-function keep(given) {
+function storeToken(given) {
   token = given.trim();
-  session.setItem(KEY, token);
+  session.setItem(STORAGE_KEY, token);
 }
 
-/** Asks for a token, and says why. @param {string} why */
+/** Shows the token form with a reason. @param {string} why */
 function askForToken(why) {
   token = '';
-  session.removeItem(KEY);
-  at('token-error').textContent = why;
+  session.removeItem(STORAGE_KEY);
+  byId('token-error').textContent = why;
   show(false);
-  at('token').focus();
+  byId('token').focus();
 }
 
-/** Shows the inside, or the form that asks for the token. @param {boolean} inside */
+/** Shows the page or the token form. @param {boolean} inside */
 function show(inside) {
   for (const part of document.querySelectorAll('[data-inside]')) /** @type {HTMLElement} */ (part).hidden = !inside;
-  at('token-form').hidden = inside;
+  byId('token-form').hidden = inside;
   if (!inside) status('waiting', 'Not connected');
 }
 
 /** @param {'open' | 'waiting'} state @param {string} text */
 function status(state, text) {
-  at('status').dataset.state = state;
-  if (at('status-text').textContent !== text) at('status-text').textContent = text;
+  byId('status').dataset.state = state;
+  if (byId('status-text').textContent !== text) byId('status-text').textContent = text;
 }
 
 /**
- * Runs lines; `null` when there is no answer, and then the page says why.
+ * Executes lines. Returns null without a response, and shows the reason.
  * @param {string} lines
- * @param {string} said the token
+ * @param {string} said token
  */
 async function run(lines, said = token) {
   let response;
@@ -100,8 +109,8 @@ async function run(lines, said = token) {
   return null;
 }
 
-/** Runs one line and shows it with its answer. @param {string} line */
-async function say(line) {
+/** Executes a line and shows it with its response. @param {string} line */
+async function runAndShow(line) {
   const answer = await run(line);
   write('said', line);
   write(answer?.done ? 'answer' : 'refused', answer ? answer.text.trimEnd() : 'no answer');
@@ -114,52 +123,52 @@ function write(kind, text) {
   pre.className = kind;
   pre.textContent = text;
   entry.append(pre);
-  at('log').append(entry);
-  while (at('log').children.length > LOG_LINES) at('log').firstChild.remove();
-  at('log').scrollTop = at('log').scrollHeight;
+  byId('log').append(entry);
+  while (byId('log').children.length > LOG_LINES) byId('log').firstChild.remove();
+  byId('log').scrollTop = byId('log').scrollHeight;
 }
 
-/** Asks for figures and players. */
+/** Refreshes statistics and players. */
 async function refresh() {
   if (token === '') return;
-  const room = at('room').value;
-  const answer = await run(`rooms\n${ofRoom()}stats\n${ofRoom()}players`);
+  const room = byId('room').value;
+  const answer = await run(`rooms\n${roomPrefix()}stats\n${roomPrefix()}players`);
   if (!answer) return;
   show(true);
   status('open', 'Connected');
   const all = answer.text.trimEnd().split('\n');
   const listed = all.findIndex((line) => line.startsWith('tick '));
   rooms(all.slice(1, listed).map((line) => ROOM_ROW.exec(line)?.[1] ?? '').filter((name) => name !== ''));
-  // The answer is for a room that is no longer chosen: the next one follows at once.
-  if (room !== at('room').value) return refresh();
+  // The response belongs to a room that is no longer selected; the next one follows at once.
+  if (room !== byId('room').value) return refresh();
   const lines = all.slice(listed);
   const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
   figures(lines.slice(0, table));
   players(lines.slice(table + 1).map(player).filter((one) => one !== null));
 }
 
-/** Offers the rooms, if there are several. @param {string[]} names */
+/** Fills the menu of rooms, if there are several. @param {string[]} names */
 function rooms(names) {
-  const choice = at('room');
+  const choice = byId('room');
   const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
-  at('room-choice').hidden = names.length < 2;
+  byId('room-choice').hidden = names.length < 2;
   const where = choice.value === '' ? 'the default room' : choice.value;
-  at('say-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
+  byId('say-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
   if (known.join(' ') === names.join(' ')) return;
   const chosen = choice.value;
   choice.replaceChildren(...names.map((name) => new Option(name, name === DEFAULT_ROOM ? '' : name)));
   choice.value = names.includes(chosen) ? chosen : '';
 }
 
-/** @param {string[]} lines each a name, two spaces or more, a value */
+/** Shows the statistics. @param {string[]} lines name, at least two spaces, value */
 function figures(lines) {
-  const list = at('figures');
+  const list = byId('figures');
   const pairs = lines.map((line) => line.split(/\s{2,}/));
   if (list.children.length !== 2 * pairs.length) list.replaceChildren(...pairs.flatMap(() => [document.createElement('dt'), document.createElement('dd')]));
   pairs.flat().forEach((text, i) => { list.children[i].textContent = grouped(text); });
 }
 
-/** Digits in groups of three, so that a large number can be read. @param {string} text */
+/** Groups digits by three. @param {string} text */
 const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 
 /** @param {string} line */
@@ -170,7 +179,7 @@ function player(line) {
   return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name), token };
 }
 
-/** A name as the server writes it: in quotes, with what is special escaped. @param {string} text */
+/** Parses a quoted name of the server. @param {string} text */
 function unquoted(text) {
   try {
     return JSON.parse(text);
@@ -179,10 +188,13 @@ function unquoted(text) {
   }
 }
 
-/** @param {NonNullable<ReturnType<typeof player>>[]} list in the order of their numbers */
+/**
+ * Shows the table of players.
+ * @param {NonNullable<ReturnType<typeof player>>[]} list ordered by number
+ */
 function players(list) {
-  at('players-count').textContent = list.length === 0 ? '' : `· ${list.length}`;
-  at('nobody').hidden = list.length > 0;
+  byId('players-count').textContent = list.length === 0 ? '' : `· ${list.length}`;
+  byId('nobody').hidden = list.length > 0;
   const here = new Set(list.map((one) => one.number));
   for (const [number, row] of rows) {
     if (here.has(number)) continue;
@@ -192,11 +204,11 @@ function players(list) {
   list.forEach((one, i) => {
     const row = rows.get(one.number) ?? newRow(one.number);
     fill(row, one);
-    if (at('players').children[i] !== row) at('players').insertBefore(row, at('players').children[i] ?? null);
+    if (byId('players').children[i] !== row) byId('players').insertBefore(row, byId('players').children[i] ?? null);
   });
 }
 
-/** Columns: what is shown, its class, its label on a phone. */
+/** Columns: content, class, label on a phone. */
 const COLUMNS = /** @type {const} */ ([['number', 'figure', ''], ['name', 'name', ''], ['age', 'figure', 'age'], ['points', 'figure', 'points'],
   ['health', 'figure', 'health'], ['place', 'figure', 'at'], ['address', 'address', '']]);
 
@@ -212,8 +224,8 @@ function newRow(number) {
   deeds.className = 'deeds';
   deeds.append(
     button('Grant', 'plain', () => grant(number, row.dataset.name ?? '')),
-    sure(button('Kick', 'plain', () => say(`${ofRoom()}kick ${number}`))),
-    sure(button('Ban', 'plain', () => say(`ban ${row.dataset.address}`))),
+    confirmTwice(button('Kick', 'plain', () => runAndShow(`${roomPrefix()}kick ${number}`))),
+    confirmTwice(button('Ban', 'plain', () => runAndShow(`ban ${row.dataset.address}`))),
   );
   rows.set(number, row);
   return row;
@@ -240,8 +252,8 @@ function button(text, kind, act) {
   return made;
 }
 
-/** Lets a button ask once whether it was meant. @param {HTMLButtonElement} target */
-function sure(target) {
+/** Makes a button ask for a second press. @param {HTMLButtonElement} target */
+function confirmTwice(target) {
   const [text, act] = [target.textContent, target.onclick];
   let timer = 0;
   const calm = () => {
@@ -263,47 +275,47 @@ function sure(target) {
   return target;
 }
 
-/** Asks what to give. @param {number} number @param {string} name */
+/** Asks for the items to grant. @param {number} number @param {string} name */
 function grant(number, name) {
-  at('grant-title').textContent = `Grant to ${name}`;
-  at('grant').returnValue = '';
-  at('grant').onclose = () => {
-    if (at('grant').returnValue === 'grant') say(`${ofRoom()}grant ${number} ${at('grant-resource').value} ${at('grant-amount').value}`);
+  byId('grant-title').textContent = `Grant to ${name}`;
+  byId('grant').returnValue = '';
+  byId('grant').onclose = () => {
+    if (byId('grant').returnValue === 'grant') runAndShow(`${roomPrefix()}grant ${number} ${byId('grant-resource').value} ${byId('grant-amount').value}`);
   };
-  at('grant').showModal();
+  byId('grant').showModal();
 }
 
 /** @param {KeyboardEvent} event */
-function recall(event) {
+function recallLine(event) {
   if ((event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isComposing(event)) return;
   event.preventDefault();
-  past.place = Math.min(Math.max(past.place + (event.key === 'ArrowUp' ? -1 : 1), 0), past.lines.length);
-  at('line').value = past.lines[past.place] ?? '';
+  lineHistory.place = Math.min(Math.max(lineHistory.place + (event.key === 'ArrowUp' ? -1 : 1), 0), lineHistory.lines.length);
+  byId('line').value = lineHistory.lines[lineHistory.place] ?? '';
 }
 
-function wire() {
-  const on = (form, act) => at(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
-  on('token-form', () => { const given = at('token').value.trim(); at('token').value = ''; tryToken(given); });
-  on('say-form', () => { say(`${ofRoom()}say ${at('say').value}`); at('say').value = ''; });
+function bindEvents() {
+  const on = (form, act) => byId(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
+  on('token-form', () => { const given = byId('token').value.trim(); byId('token').value = ''; tryToken(given); });
+  on('say-form', () => { runAndShow(`${roomPrefix()}say ${byId('say').value}`); byId('say').value = ''; });
   on('line-form', () => {
-    const line = at('line').value.trim();
-    at('line').value = '';
+    const line = byId('line').value.trim();
+    byId('line').value = '';
     if (line === '') return;
-    past.lines.push(line);
-    past.place = past.lines.length;
-    say(line);
+    lineHistory.lines.push(line);
+    lineHistory.place = lineHistory.lines.length;
+    runAndShow(line);
   });
-  at('line').addEventListener('keydown', recall);
-  at('save').onclick = () => say(`${ofRoom()}save`);
-  at('room').onchange = refresh;
-  at('stop').onclick = () => say('stop');
-  sure(at('stop'));
-  at('forget').onclick = () => askForToken('');
-  window.addEventListener('hashchange', takeFragment);
+  byId('line').addEventListener('keydown', recallLine);
+  byId('save').onclick = () => runAndShow(`${roomPrefix()}save`);
+  byId('room').onchange = refresh;
+  byId('stop').onclick = () => runAndShow('stop');
+  confirmTwice(byId('stop'));
+  byId('forget').onclick = () => askForToken('');
+  window.addEventListener('hashchange', readTokenFromUrl);
   setInterval(() => { if (!document.hidden) refresh(); }, REFRESH_MS);
 }
 
-wire();
+bindEvents();
 if (token === '') askForToken('');
 else refresh();
-takeFragment();
+readTokenFromUrl();

@@ -1,19 +1,20 @@
 /**
- * What the game's page does in the tab edition only: it starts the server, says what this is, and keeps what it needs for when there is no network.
+ * Parts of the game's page for the browser edition: starts the server worker, shows what the
+ * edition is, and caches the files for offline use.
  *
  * @module game/browser-edition
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { element } from './hud/hud.js';
-import { netOf, tabHost } from '../wasm/worker-host.js';
-import { around } from '../wasm/module.js';
-import { offerNet, sentence } from '../lib/netem-menu.js';
+import { byId } from './hud/hud.js';
+import { netemOf, workerHost } from '../wasm/worker-host.js';
+import { parentPage } from '../wasm/module.js';
+import { fillNetemMenu, describeChoice } from '../lib/netem-menu.js';
 
-/** Whether this page is the second one beside another, which has the server. */
-export const IS_SECOND = EDITION === 'tab' && around() !== null;
+/** Whether this page is the second client, inside the page that runs the server. */
+export const IS_SECOND_CLIENT = EDITION === 'tab' && parentPage() !== null;
 
-/** Opens a second client of the same server beside this one, which runs the world itself. */
+/** Opens a second client of the same server in an iframe, in lockstep. */
 function openSecond() {
   const frame = document.createElement('iframe');
   frame.id = 'second';
@@ -24,38 +25,39 @@ function openSecond() {
 }
 
 /**
- * Fulfilled when there is a server to connect to; fails with a sentence for the reader.
- * @param {import('../lib/inspector-pane.js').Pane} pane @param {(why: string) => void} onFailed called when the server ends later
+ * Resolves when the server runs; rejects with a sentence for the player.
+ * @param {import('../lib/inspector-pane.js').InspectorPane} pane
+ * @param {(why: string) => void} onFailed called if the server stops later
  * @param {(text: string) => void} onNote shows a sentence
  */
-export async function begin(pane, onFailed, onNote) {
+export async function startBrowserServer(pane, onFailed, onNote) {
   if (EDITION !== 'tab') return;
-  const host = tabHost();
+  const host = workerHost();
   host.addEventListener('failed', () => onFailed(host.failed));
-  if (IS_SECOND) {
+  if (IS_SECOND_CLIENT) {
     document.body.classList.add('second');
     return host.ready;
   }
   Object.defineProperty(window, 'tickwireTab', { value: host });
-  element('edition-bots').textContent = String(host.bots);
-  element('title-edition').hidden = false;
+  byId('edition-bots').textContent = String(host.bots);
+  byId('title-edition').hidden = false;
   await host.ready;
   if (new URLSearchParams(location.search).has('two')) openSecond();
-  offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, host);
-  element('p-net-row').hidden = false;
-  if (host.net.error !== undefined) onNote(sentence(netOf(location.search), host.net));
-  // What is loaded works on without a network, also where nothing keeps files.
+  fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, host);
+  byId('p-net-row').hidden = false;
+  if (host.net.error !== undefined) onNote(describeChoice(netemOf(location.search), host.net));
+  // Loads the inspector now, so that it opens offline even without a service worker.
   if (!pane.frame) pane.load();
   keepFiles();
 }
 
-/** Lets a service worker keep all files, so that the page can also be loaded again. */
+/** Registers the service worker, which caches all files. */
 async function keepFiles() {
   try {
     await navigator.serviceWorker.register(new URL('../service-worker.js', import.meta.url));
     await navigator.serviceWorker.ready;
-    element('edition-offline').hidden = false;
+    byId('edition-offline').hidden = false;
   } catch {
-    // There is one only over https and on this machine, and not in every private window.
+    // Service workers need https or localhost, and some private windows lack them.
   }
 }

@@ -1,71 +1,76 @@
 /**
- * `window.tickwire`: what the page knows, to be read from the console or by a test. Each read makes a fresh copy;
- * nothing that is done to it changes the page.
+ * `window.tickwire`: the state of the page, for the console and for tests. Each read returns a
+ * fresh copy; changing it does not affect the page.
  *
  * @module game/debug-console
  */
 
 /**
- * @param {{ world: import('./world/world.js').World, prediction: import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep | null,
- *   watch: import('../playback/playback.js').Watch | null, connection: import('./net/connection.js').Connection, rates: import('./net/rates.js').Rates,
- *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
- *   input: import('./input.js').Input }} parts
+ * Defines `window.tickwire`.
+ * @param {{ world: import('./world/world.js').World, prediction:
+ *   import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep |
+ *   null, playback: import('../playback/playback.js').Playback | null, connection:
+ *   import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
+ *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings:
+ *   import('./settings.js').Settings, input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw/structures.js').ghostOf>} ghost
  */
-export function expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
+export function exposeDebugState({ world, prediction, lockstep, playback, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
-    /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
-    get proof() { return connection.proof; },
+    /** Resume key of this page's connection. The inspector uses it to find the client. */
+    get resumeKey() { return connection.resumeKey; },
     get id() { return world.ownId; },
     get tick() { return world.tick; },
     get epoch() { return world.epoch; },
     get seed() { return world.seed; },
     get state() { return connection.state; },
     get lives() { return connection.lives; },
-    get watching() { return world.watched; },
+    get watching() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },
-    /** What is predicted of oneself now, null without prediction; and how well. */
-    get ahead() { return world.ahead && structuredClone(world.ahead); },
-    get prediction() { return { works: prediction.works, ...prediction.switches, ...prediction.figures }; },
-    /** The world that this page runs; null in a page that follows as a stream. */
+    /** Predicted state of the own player; null without prediction. */
+    get predicted() { return world.predicted && structuredClone(world.predicted); },
+    get prediction() { return { isActive: prediction.isActive, ...prediction.features, ...prediction.figures }; },
+    /** Status of the world in this page; null without lockstep. */
     get lockstep() {
-      return lockstep && { works: lockstep.works, why: lockstep.sentence, ...lockstep.status(), counts: { ...lockstep.counts } };
+      return lockstep && { isActive: lockstep.isActive, fallbackReason: lockstep.fallbackReason, ...lockstep.status(), counts: { ...lockstep.counts } };
     },
-    /** The capture that this page watches; null in a game. */
-    get watch() { return watch && watchOf(watch); },
-    /** One's own health; null without a body. */
+    /** Status of the playback; null in a game. */
+    get watch() { return playback && playbackState(playback); },
+    /** Health of the own player; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
-    /** What oneself holds: a weapon, and an item in its place or null. */
+    /** Weapon and item in the hand of the own player. */
     get hand() { const player = own(); return player ? { weapon: player.weapon, item: player.item } : null; },
-    /** One's own weapons and items, and how many of each group stand. */
+    /** Own weapons and items, and how many structures of each group stand. */
     get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
     get offers() { return structuredClone(world.built.offers); },
-    /** What would be built now, where, and whether it can be; null with nothing to build in the hand. */
+    /**
+     * Structure that would be placed now, its position, and whether it may; null without a
+     * placeable item in the hand.
+     */
     get ghost() { return ghost(); },
-    /** What players built and the page knows to stand. */
+    /** Known structures. */
     get structures() { return [...world.built.structures.values()].map((one) => ({ ...one })); },
     get resources() { const { wood, food, stone, gold } = world.stats; return { wood, food, stone, gold }; },
-    /** One's own figures as the server told them last. */
+    /** Newest statistics of the own player. */
     get figures() { return { ...world.stats }; },
-    /** How one died, null while one lives. */
+    /** Death of the own player; null while it lives. */
     get dead() { return world.death && { ...world.death }; },
     get kills() { return world.kills.map((kill) => ({ ...kill })); },
-    /** Pieces and numbers that fly at this moment. */
+    /** Number of running effects. */
     get effects() { return effects.count(performance.now()); },
     get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played, volume: sound.volume }; },
     get settings() { return { ...settings.values, auto: input.auto }; },
-    /** What flies at this moment. */
-    get shots() { return [...world.shots.flying.values()].map((shot) => ({ ...shot })); },
-    /** Animals in view. */
+    /** Flying projectiles. */
+    get shots() { return [...world.projectiles.flying.values()].map((shot) => ({ ...shot })); },
     get animals() {
-      return [...world.herd.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
+      return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
-    /** All clans, one's own, and what the page knows of others: their clans, where mates are, places shown. */
+    /** All clans, the own clan, the tags of players, the positions of clan mates, and map pings. */
     get clans() { return clansOf(world.clans); },
     get notice() { return world.notice && { ...world.notice }; },
-    /** Players in view by id: newest position heard, position drawn. */
+    /** Players in view by number: newest received and rendered position. */
     get players() { return Object.fromEntries([...world.players.values()].map((player) => [player.id, playerOf(player)])); },
     get objects() { return [...world.things.values()].map((thing) => ({ ...thing })); },
     get leaderboard() { return structuredClone(world.leaderboard); },
@@ -80,11 +85,11 @@ export function expose({ world, prediction, lockstep, watch, connection, rates, 
   Object.defineProperty(window, 'tickwire', { value: Object.freeze(view) });
 }
 
-/** @param {import('../playback/playback.js').Watch} watch */
-function watchOf(watch) {
-  const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = watch;
+/** @param {import('../playback/playback.js').Playback} playback */
+function playbackState(playback) {
+  const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = playback;
   return { ...status, why, playing, speed, tick, seeking, followed, room, isWhole, marks: marks.length, times: { ...times },
-    checksums: watch.checksums(), players: watch.players() };
+    checksums: playback.checksums(), players: playback.players() };
 }
 
 /** @param {import('./world/player.js').Player} player */
@@ -97,7 +102,7 @@ function playerOf(player) {
 
 /** @param {import('./world/clans.js').Clans} clans */
 function clansOf(clans) {
-  const { all, own, tags, asked } = clans;
+  const { all, own, tags, requested } = clans;
   const now = performance.now();
-  return structuredClone({ all: [...all.values()], own, asked, tags: Object.fromEntries(tags), mates: clans.matesAt(now), pings: clans.pingsAt(now) });
+  return structuredClone({ all: [...all.values()], own, asked: requested, tags: Object.fromEntries(tags), mates: clans.matesAt(now), pings: clans.pingsAt(now) });
 }

@@ -1,18 +1,18 @@
 /**
- * Turns what happened into what is seen and heard: chips, numbers, shaking, flashes, sounds. A blow shows when the arm
- * that is drawn has come round to it, a tenth of a second after it was heard of.
+ * Turns world events into effects and sounds: debris, numbers, shaking, flashes. A hit is shown
+ * when the drawn arm reaches its target, a tenth of a second after its packet.
  *
  * @module game/effect-player
  */
 
 import { ageMs } from '../lib/age.js';
-import { RESOURCES } from './world/world.js';
+import { RESOURCES } from './world/events.js';
 import { SKINS, biomeAt, mix } from './rules/palette.js';
 import { itemOf, rules, speciesOf, weaponOf } from './rules/rules.js';
 import { impactMs, swingMs } from './world/swing.js';
 
-/** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
-const PIECES = Object.freeze({
+/** Colours of the debris of an object, by kind and biome. */
+const DEBRIS_COLORS = Object.freeze({
   leaves: { grass: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'], river: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'],
     snow: ['#4c7f77', '#dfeaf0', '#ffffff', '#8a6a4c'], desert: ['#7d9a3e', '#9bb34d', '#bccb6d', '#a9794a'] },
   bush: ['#5c9c5a', '#8cc878', '#b8365e', '#d4587f'],
@@ -24,29 +24,30 @@ const FOAM = Object.freeze(['#e6f6f8', '#bfe6ee']);
 const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], river: FOAM, grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
-/** What flies off what was built: items of wood; all others are of stone. */
+/** Colours of the debris of structures. The listed items are wooden; others are of stone. */
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 
-/** Packets that come within this time tell of the same turn. */
+/** Packets within this time belong to the same update, ms. */
 const SAME_TURN_MS = 20;
-/** What no arm has to come round for. */
-const AT_ONCE = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'told']);
-/** Sounds of what is shot, by kind. */
+/** Events that do not wait for an arm. */
+const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'told']);
+/** Sounds of projectiles, by kind. */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
-/** Px that a player walks from one puff of dust to the next. */
+/** Distance between two puffs of dust of a walking player, px. */
 const STEP_PX = 46;
-/** Health that others gain at once and that is worth a number. */
+/** Minimum health gain of other players for which a number is shown. */
 const SEEN_HEALING = 5;
-/** Older than this nothing is shown any more: the page was hidden. */
-const STALE_MS = 500;
-/** Beyond this from the middle of the picture nothing is heard, px. */
-const HEARD_PX = 1100;
+/** Maximum age of an event that is shown, ms. A hidden page skips older ones. */
+const MAX_EVENT_AGE_MS = 500;
+/** Maximum distance of an audible sound from the centre of the view, px. */
+const MAX_AUDIBLE_PX = 1100;
 
-export class Stage {
+export class EffectPlayer {
   /**
-   * @param {import('./world/world.js').World} world @param {import('./draw/camera.js').Camera} camera
+   * @param {import('./world/world.js').World} world
+   * @param {import('./draw/camera.js').Camera} camera
    * @param {import('./world/effects.js').Effects} effects
    * @param {{ play: (name: string, pan: number, gain: number) => void }} sound
    */
@@ -55,25 +56,31 @@ export class Stage {
     this.camera = camera;
     this.effects = effects;
     this.sound = sound;
-    /** No piece flies and nothing shakes for those who want less motion. */
+    /** Whether debris and shaking are off, for reduced motion. */
     this.calm = false;
     this.audible = true;
-    /** When one last struck out while the arm was at rest, ms: shown at once, ahead of the server's answer. */
+    /**
+     * Time of the last own press while the arm was at rest, ms. The swing is shown before the
+     * server's ack.
+     */
     this.pressedMs = -Infinity;
-    /** @type {{ event: import('./world/events.js').Happening, dueMs: number }[]} */
+    /** @type {{ event: import('./world/events.js').WorldEvent, dueMs: number }[]} */
     this.waiting = [];
-    /** Puffs that each player in view has left behind. @type {WeakMap<import('./world/world.js').Player, number>} */
+    /**
+     * Puffs of dust that each player in view has left.
+     * @type {WeakMap<import('./world/world.js').Player, number>}
+     */
     this.steps = new WeakMap();
-    /** When oneself was hurt last and how badly, 0 to 1. */
+    /** Time and strength (0 to 1) of the last hit on the own player. */
     this.pain = { atMs: -Infinity, part: 0 };
   }
 
-  /** One begins to swing. @param {number} nowMs */
+  /** Records the start of an own swing. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
     if (!own || !weaponOf(own.weapon).strikes || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
     this.pressedMs = nowMs;
-    this.hear('swing', own.shown.x, own.shown.y);
+    this.playAt('swing', own.shown.x, own.shown.y);
   }
 
   /** @returns {import('./world/world.js').Player | undefined} */
@@ -81,14 +88,14 @@ export class Stage {
     return this.world.ownId === null ? undefined : this.world.players.get(this.world.ownId);
   }
 
-  /** Shows what is due; call once a frame. @param {number} nowMs */
+  /** Shows the due events. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
-    const { happenings } = this.world;
-    for (const event of happenings) {
-      // What happened while nobody looked is not caught up with.
-      if (ageMs(nowMs, event.atMs) < STALE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
+    const { events } = this.world;
+    for (const event of events) {
+      // Events during a pause of the page are skipped.
+      if (ageMs(nowMs, event.atMs) < MAX_EVENT_AGE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
     }
-    happenings.length = 0;
+    events.length = 0;
     if (this.waiting.length > 0) {
       const due = this.waiting.filter((one) => one.dueMs <= nowMs);
       this.waiting = this.waiting.filter((one) => one.dueMs > nowMs);
@@ -97,13 +104,13 @@ export class Stage {
     if (!this.calm) this.dust(nowMs);
   }
 
-  /** @param {import('./world/events.js').Happening} event */
+  /** @param {import('./world/events.js').WorldEvent} event */
   lateMs({ kind, atMs }) {
     const { hitWith } = this.world;
-    return AT_ONCE.includes(kind) ? 0 : impactMs(Math.abs(atMs - hitWith.atMs) < SAME_TURN_MS ? hitWith.weapon : 0);
+    return IMMEDIATE_EVENTS.includes(kind) ? 0 : impactMs(Math.abs(atMs - hitWith.atMs) < SAME_TURN_MS ? hitWith.weapon : 0);
   }
 
-  /** @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /** @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
   show(event, nowMs) {
     const { kind, x, y, id, amount } = event;
     switch (kind) {
@@ -111,41 +118,41 @@ export class Stage {
       case 'struck': return this.struck(event, nowMs);
       case 'hurt': return this.hurt(event, nowMs);
       case 'healed': return this.healed(event, nowMs);
-      case 'eaten': return this.hear('eat', x, y);
+      case 'eaten': return this.playAt('eat', x, y);
       case 'placed': return this.placed(event, nowMs);
       case 'gone': return this.crumble(event, nowMs);
       case 'gained': return this.effects.number(x, y - 10, `+${amount}`, RESOURCES[event.resource], nowMs);
       case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
-      case 'aged': return this.aged(event, nowMs);
-      case 'fell': return this.fell(event, nowMs);
+      case 'aged': return this.onLevelUp(event, nowMs);
+      case 'fell': return this.onDeath(event, nowMs);
       case 'shot': return this.shot(event, nowMs);
-      case 'landed': return this.landed(event, nowMs);
-      case 'lunged': return this.hear('growl', x, y);
-      case 'vanished': return this.vanished(event, nowMs);
-      case 'pinged': return this.hear('ping', NaN, NaN);
-      case 'told': return this.hear('bell', NaN, NaN);
-      case 'said': return id === this.world.ownId ? undefined : this.hear('chat', x, y);
+      case 'landed': return this.onProjectileEnd(event, nowMs);
+      case 'lunged': return this.playAt('growl', x, y);
+      case 'vanished': return this.onAnimalGone(event, nowMs);
+      case 'pinged': return this.playAt('ping', NaN, NaN);
+      case 'told': return this.playAt('bell', NaN, NaN);
+      case 'said': return id === this.world.ownId ? undefined : this.playAt('chat', x, y);
       default: return undefined;
     }
   }
 
-  /** What heals by itself, point by point, is shown for oneself only: in a crowd it would be everywhere. */
+  /** Regeneration is shown for the own player only, because a crowd would be full of numbers. */
   healed({ id, x, y, amount }, nowMs) {
     if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
 
   swung({ id, x, y, atMs }) {
     const answered = id === this.world.ownId && atMs - this.pressedMs < swingMs(this.own?.weapon ?? 0) * 0.8;
-    if (!answered) this.hear('swing', x, y);
+    if (!answered) this.playAt('swing', x, y);
   }
 
-  /** @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /** @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
   struck({ id, x, y, direction }, nowMs) {
     const thing = this.world.things.get(id);
     const structure = this.world.built.structures.get(id);
     if (structure) this.struckBuilt(structure, direction, nowMs);
     if (!thing) return;
-    this.hear(HITS[thing.kind] ?? 'wood', x, y);
+    this.playAt(HITS[thing.kind] ?? 'wood', x, y);
     if (this.calm) return;
     const { effects } = this;
     const biome = biomeAt(y, this.world.mapSize);
@@ -155,62 +162,74 @@ export class Stage {
     const back = direction + Math.PI;
     effects.shake(id, direction, nowMs);
     if (thing.kind < 2) {
-      const colours = thing.kind === 1 ? PIECES.bush : PIECES.leaves[biome];
+      const colours = thing.kind === 1 ? DEBRIS_COLORS.bush : DEBRIS_COLORS.leaves[biome];
       effects.burst('leaf', colours, 9, atX, atY, back, 1.25, 0.42, 10, 760, nowMs);
     } else {
-      const colours = thing.kind === 3 ? PIECES.gold : PIECES.stone[biome];
+      const colours = thing.kind === 3 ? DEBRIS_COLORS.gold : DEBRIS_COLORS.stone[biome];
       effects.burst('chip', colours, 8, atX, atY, back, 1.05, 0.5, 9, 620, nowMs);
       effects.burst('spark', SPARKS, 4, atX, atY, back, 0.9, 0.8, 9, 260, nowMs);
     }
     effects.ring(atX, atY, 26, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world/structures.js').Structure} structure @param {number} direction @param {number} nowMs */
+  /**
+   * @param {import('./world/structures.js').Structure} structure
+   * @param {number} direction
+   * @param {number} nowMs
+   */
   struckBuilt({ id, item, x, y }, direction, nowMs) {
     const wooden = WOODEN.includes(item);
-    this.hear(wooden ? 'wood' : 'stone', x, y);
+    this.playAt(wooden ? 'wood' : 'stone', x, y);
     if (this.calm) return;
     const rim = (itemOf(item)?.scale ?? 40) * 0.9;
     const atX = x - rim * Math.cos(direction);
     const atY = y - rim * Math.sin(direction);
     this.effects.shake(id, direction, nowMs);
-    this.effects.burst('chip', wooden ? SPLINTERS : PIECES.stone.grass, 7, atX, atY, direction + Math.PI, 1.1, 0.46, 9, 600, nowMs);
+    this.effects.burst('chip', wooden ? SPLINTERS : DEBRIS_COLORS.stone.grass, 7, atX, atY, direction + Math.PI, 1.1, 0.46, 9, 600, nowMs);
     this.effects.ring(atX, atY, 24, '#ffffff', nowMs);
   }
 
-  /** Something was built, or comes into view: only what is near and new is heard. @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /**
+   * Plays the sound of a new structure that is near.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   placed({ id, x, y, resource: item }, nowMs) {
     const own = this.own?.shown;
     const structure = this.world.built.structures.get(id);
     if (!own || structure?.owner !== this.world.ownId || Math.hypot(own.x - x, own.y - y) > 160) return;
-    this.hear('place', x, y);
+    this.playAt('place', x, y);
     if (this.calm) return;
     const scale = itemOf(item)?.scale ?? 40;
     this.effects.burst('dust', ['#ffffff', '#efe3c6'], 10, x, y, 0, Math.PI, scale / 260, 17, 520, nowMs);
   }
 
-  /** What was built is gone: it breaks into pieces and dust. @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /**
+   * Shows the debris of a destroyed structure.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   crumble({ x, y, resource: item }, nowMs) {
-    this.hear('crumble', x, y);
+    this.playAt('crumble', x, y);
     if (this.calm || !this.camera.sees(x, y, 100)) return;
     const scale = itemOf(item)?.scale ?? 40;
-    const colours = WOODEN.includes(item) ? SPLINTERS : PIECES.stone.grass;
+    const colours = WOODEN.includes(item) ? SPLINTERS : DEBRIS_COLORS.stone.grass;
     this.effects.burst('dust', ['#efe3c6', '#d9cba6', '#ffffff'], 16, x, y, 0, Math.PI, scale / 190, 26, 950, nowMs);
     this.effects.burst('chip', colours, 14, x, y, 0, Math.PI, 0.5, 13, 820, nowMs);
     this.effects.ring(x, y, scale * 1.5, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /** @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
   hurt({ id, x, y, amount }, nowMs) {
     const { effects } = this;
-    const body = this.world.players.get(id) ?? this.world.herd.all.get(id);
+    const body = this.world.players.get(id) ?? this.world.animalTracker.all.get(id);
     const at = body?.shown ?? { x, y };
     effects.number(at.x, at.y - 44, `−${amount}`, 'damage', nowMs);
     effects.flash(id, nowMs);
-    this.hear('hurt', at.x, at.y);
+    this.playAt('hurt', at.x, at.y);
     if (id === this.world.ownId) this.pain = { atMs: nowMs, part: Math.min(1, 0.35 + (amount / rules.player_health) * 1.4) };
     if (this.calm) return;
-    const direction = this.blowAt(id, at);
+    const direction = this.hitDirection(id, at);
     const rimX = at.x - 26 * Math.cos(direction);
     const rimY = at.y - 26 * Math.sin(direction);
     effects.burst('spark', SPARKS, 8, rimX, rimY, direction + Math.PI, 1.3, 0.8, 13, 300, nowMs);
@@ -219,11 +238,12 @@ export class Stage {
   }
 
   /**
-   * Which way the blow went that hurt somebody: away from the nearest one who has just hit. The wire does not say; for
-   * sparks a good guess will do.
-   * @param {number} id @param {{ x: number, y: number }} at
+   * Returns the direction of the hit that hurt a player: away from the nearest player who has just
+   * hit. Packets do not contain it, and an estimate suffices for sparks.
+   * @param {number} id
+   * @param {{ x: number, y: number }} at
    */
-  blowAt(id, at) {
+  hitDirection(id, at) {
     let near = Infinity;
     let direction = -Math.PI / 2;
     const newest = Math.max(...[...this.world.players.values()].map((player) => player.swing.atMs));
@@ -237,9 +257,9 @@ export class Stage {
     return direction;
   }
 
-  /** @param {import('./world/events.js').Happening} event @param {number} nowMs */
-  fell({ x, y, amount: skin }, nowMs) {
-    this.hear('death', x, y);
+  /** @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  onDeath({ x, y, amount: skin }, nowMs) {
+    this.playAt('death', x, y);
     if (this.calm) return;
     const { body } = SKINS[skin] ?? SKINS[0];
     this.effects.burst('dust', ['#ffffff', mix(body, '#ffffff', 0.5), mix(body, '#ffffff', 0.75)], 16, x, y, 0, Math.PI, 0.36, 27, 900, nowMs);
@@ -247,18 +267,26 @@ export class Stage {
     this.effects.ring(x, y, 96, '#ffffff', nowMs);
   }
 
-  /** Somebody shoots, or a turret. @param {import('./world/events.js').Happening} event @param {number} nowMs */
+  /**
+   * Plays the sound of a shot of a player or a turret.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   shot({ x, y, direction, resource: kind }, nowMs) {
-    this.hear(SHOTS[kind] ?? 'bow', x, y);
+    this.playAt(SHOTS[kind] ?? 'bow', x, y);
     if (this.calm || kind !== 5) return;
     const [atX, atY] = [x + 30 * Math.cos(direction), y + 30 * Math.sin(direction)];
     this.effects.burst('spark', SPARKS, 7, atX, atY, direction, 0.4, 0.9, 14, 200, nowMs);
     this.effects.burst('dust', ['#ffffff', '#e3dccb'], 6, atX, atY, direction, 0.6, 0.22, 17, 620, nowMs);
   }
 
-  /** What was shot comes to its end: at something with a blow, otherwise it drops. @param {import('./world/events.js').Happening} event @param {number} nowMs */
-  landed({ x, y, direction, amount: hit }, nowMs) {
-    if (hit) this.hear('thud', x, y);
+  /**
+   * Shows the end of a projectile: an impact, or a drop.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
+  onProjectileEnd({ x, y, direction, amount: hit }, nowMs) {
+    if (hit) this.playAt('thud', x, y);
     if (this.calm || !this.camera.sees(x, y, 60)) return;
     const { effects } = this;
     if (hit) {
@@ -268,29 +296,36 @@ export class Stage {
     } else effects.burst('dust', DUST[biomeAt(y, this.world.mapSize)] ?? FOAM, 4, x, y, direction, 1.2, 0.12, 12, 480, nowMs);
   }
 
-  /** An animal is gone where one sees it: it has died. @param {import('./world/events.js').Happening} event @param {number} nowMs */
-  vanished({ id, x, y, amount: health }, nowMs) {
+  /**
+   * Shows the death of an animal in view.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
+  onAnimalGone({ id, x, y, amount: health }, nowMs) {
     if (!this.camera.sees(x, y, 0)) return;
-    this.hear('beast', x, y);
+    this.playAt('beast', x, y);
     if (health > 0) this.effects.number(x, y - 60, `−${health}`, 'damage', nowMs);
     if (this.calm) return;
-    const kind = this.world.herd.fading.find((animal) => animal.id === id)?.kind ?? 0;
+    const kind = this.world.animalTracker.fading.find((animal) => animal.id === id)?.kind ?? 0;
     const { radius } = speciesOf(kind);
     this.effects.burst('dust', ['#ffffff', '#efe3c6', '#f6ead2'], 20, x, y, 0, Math.PI, radius / 170, 30, 950, nowMs);
     this.effects.ring(x, y, radius * 1.6, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world/events.js').Happening} event @param {number} nowMs */
-  aged({ x, y, amount }, nowMs) {
+  /** @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  onLevelUp({ x, y, amount }, nowMs) {
     const at = this.own?.shown ?? { x, y };
-    this.hear('age', at.x, at.y);
+    this.playAt('age', at.x, at.y);
     this.effects.number(at.x, at.y - 56, `Age ${amount}`, 'age', nowMs);
     if (this.calm) return;
     this.effects.ring(at.x, at.y, 110, '#ffd85e', nowMs);
     this.effects.burst('spark', ['#fff6d8', '#ffd85e'], 18, at.x, at.y, 0, Math.PI, 0.62, 13, 620, nowMs);
   }
 
-  /** Puffs below those who walk: dust on land, footprints in the snow, foam that drifts away in the river. @param {number} nowMs */
+  /**
+   * Adds puffs behind walking players: dust on land, footprints in snow, foam in the river.
+   * @param {number} nowMs
+   */
   dust(nowMs) {
     for (const player of this.world.players.values()) {
       const steps = Math.floor(player.walked / STEP_PX);
@@ -302,18 +337,23 @@ export class Stage {
       if (player.pace < 0.3 || !this.camera.sees(x, y, 60)) continue;
       const side = steps % 2 ? 15 : -15;
       const [atX, atY] = [x - 20 * Math.cos(way) - side * Math.sin(way), y - 20 * Math.sin(way) + side * Math.cos(way)];
-      if (biome === 'snow') this.effects.print(atX, atY, way, nowMs);
+      if (biome === 'snow') this.effects.addFootprint(atX, atY, way, nowMs);
       if (biome === 'river') this.effects.burst('dust', FOAM, 3, x, y, 0, 0.5, 0.16, 12, 1300, nowMs);
       else this.effects.burst('dust', DUST[biome], 2, atX, atY, way + Math.PI, 0.7, 0.07, 13, 620, nowMs);
     }
   }
 
-  /** Plays a sound as it is heard in the middle of the picture. @param {string} name @param {number} x @param {number} y */
-  hear(name, x, y) {
+  /**
+   * Plays a sound with the volume and panning of its position.
+   * @param {string} name
+   * @param {number} x
+   * @param {number} y
+   */
+  playAt(name, x, y) {
     if (!this.audible) return;
     const dx = Number.isNaN(x) ? 0 : x - this.camera.x;
     const dy = Number.isNaN(y) ? 0 : y - this.camera.y;
-    const gain = 1 - Math.hypot(dx, dy) / HEARD_PX;
+    const gain = 1 - Math.hypot(dx, dy) / MAX_AUDIBLE_PX;
     if (gain > 0.05) this.sound.play(name, Math.max(-0.8, Math.min(0.8, dx / 800)), gain * gain);
   }
 }

@@ -1,15 +1,15 @@
 /**
- * What a browser may lack or forbid, and what the page does without it.
+ * Features that a browser may lack or forbid.
  *
  * @module game/facilities
  */
 
 import { local, session } from '../lib/stored.js';
 
-/** The class of audio contexts; null without Web Audio. @type {(new () => AudioContext) | null} */
+/** Class of audio contexts; null without Web Audio. @type {(new () => AudioContext) | null} */
 export const Audio = globalThis.AudioContext ?? /** @type {any} */ (globalThis).webkitAudioContext ?? null;
 
-/** What this page lacks in this browser, in sentences for the player. @returns {string[]} */
+/** Returns the missing features, as sentences for the player. @returns {string[]} */
 export function missing() {
   /** @type {[has: boolean, text: string][]} */
   const rows = [
@@ -20,7 +20,10 @@ export function missing() {
   return rows.filter(([has]) => !has).map(([, text]) => text);
 }
 
-/** Why nothing can be played in this browser, in a sentence; '' if it can. @param {unknown} canvas a drawing context, or null */
+/**
+ * Returns why the game cannot run in this browser, as a sentence; '' if it can.
+ * @param {unknown} canvas drawing context, or null
+ */
 export function preventing(canvas) {
   if (typeof WebSocket !== 'function') return 'This browser has no WebSocket, by which this page is connected to its server.';
   if (!canvas) return 'This browser does not let this page draw: it has no canvas, or blocks it.';

@@ -1,14 +1,15 @@
 /**
- * Keys, mouse and touch become wishes: a direction to walk, a heading to look at, whether to strike. Nothing is sent
- * from here, and nothing moves while somebody types. On touch the left thumb walks and the right one strikes; pulling it
- * turns the blow. By keys alone, and by the left thumb alone, the heading is that of the walk, until the mouse moves.
+ * Converts keys, mouse and touch to a walking direction, a heading, and whether to attack. It sends
+ * nothing, and ignores keys in text fields. On touch screens the left stick walks and the right
+ * stick attacks in its direction. With keys or the left stick alone, the heading is the walking
+ * direction until the mouse moves.
  *
  * @module game/input
  */
 
 import { HeldKeys, HeldPointers, codeOf, isPressing, isTyping } from '../lib/held.js';
 
-/** Keys by where they are, not by what is printed on them: WASD works on every layout. */
+/** Walking directions by key position, so that WASD works on every layout. */
 const WALK = Object.freeze({
   KeyW: [0, -1], ArrowUp: [0, -1],
   KeyS: [0, 1], ArrowDown: [0, 1],
@@ -16,27 +17,27 @@ const WALK = Object.freeze({
   KeyD: [1, 0], ArrowRight: [1, 0],
 });
 
-/** A thumb that has moved less than this from where it was put down means nothing, CSS px. */
-const STICK_REST = 14;
-/** How far the drawn thumb follows the real one, CSS px. */
+/** Dead zone of a touch stick, CSS px. */
+const STICK_DEAD_ZONE = 14;
+/** Maximum distance of the drawn stick from its centre, CSS px. */
 const STICK_REACH = 46;
-/** A thumb's direction is rounded to 32 parts of a turn, so that it is not sent at each tremble. */
+/** Steps of a turn for walking with a stick, so that a trembling thumb sends no packets. */
 const STICK_PARTS = 32;
-/** An aim is finer than a walk. */
+/** Steps of a turn for aiming. */
 const AIM_PARTS = 256;
 
-const STRIKE = 'Space';
+const ATTACK_KEY = 'Space';
 
-/** A thumb on the glass. */
-class Thumb {
-  /** @param {HTMLElement} stick shown where the thumb is */
+/** A touch stick. */
+class TouchStick {
+  /** @param {HTMLElement} stick element at the position of the thumb */
   constructor(stick) {
     this.stick = stick;
-    /** @type {number | null} the pointer that it is */
+    /** Pointer of the touch; null without one. @type {number | null} */
     this.pointer = null;
     this.x = 0;
     this.y = 0;
-    /** Where it pulls, radians; null while it rests. @type {number | null} */
+    /** Direction, radians; null in the dead zone. @type {number | null} */
     this.pull = null;
   }
 
@@ -51,13 +52,13 @@ class Thumb {
     this.draw(0, 0);
   }
 
-  /** @param {PointerEvent} event @param {number} parts of a turn that it is rounded to */
+  /** @param {PointerEvent} event @param {number} parts steps of a turn for rounding */
   move(event, parts) {
     const x = event.clientX - this.x;
     const y = event.clientY - this.y;
     const distance = Math.hypot(x, y);
     const part = (2 * Math.PI) / parts;
-    this.pull = distance < STICK_REST ? null : Math.round(Math.atan2(y, x) / part) * part;
+    this.pull = distance < STICK_DEAD_ZONE ? null : Math.round(Math.atan2(y, x) / part) * part;
     const reach = Math.min(1, STICK_REACH / Math.max(1, distance));
     this.draw(x * reach, y * reach);
   }
@@ -68,7 +69,7 @@ class Thumb {
     this.stick.hidden = true;
   }
 
-  /** @param {number} x @param {number} y CSS px from the stick's middle */
+  /** @param {number} x @param {number} y CSS px from the centre of the stick */
   draw(x, y) {
     const knob = /** @type {HTMLElement} */ (this.stick.firstElementChild);
     knob.style.translate = `${x}px ${y}px`;
@@ -78,33 +79,33 @@ class Thumb {
 export class Input {
   /**
    * @param {HTMLCanvasElement} canvas
-   * @param {{ walk: HTMLElement, strike: HTMLElement }} sticks shown where thumbs are
-   * @param {Record<string, () => void>} actions by key code, with `Shift+` before it where that
-   *   makes a difference, or by what the key types, for keys that do one thing
-   * @param {() => void} changed called at once when something else is wanted: a hidden page draws no frame that could
-   *   tell the server to stop
-   * @param {() => boolean} plays whether there is a body: before that, the mouse aims at nothing
+   * @param {{ walk: HTMLElement, strike: HTMLElement }} sticks elements of the touch sticks
+   * @param {Record<string, () => void>} actions by key code, optionally after `Shift+`, or by the
+   *   character of the key
+   * @param {() => void} changed called at each change, because a hidden page draws no frames that
+   *   could send it
+   * @param {() => boolean} plays whether the player has a body; otherwise the mouse does not aim
    */
   constructor(canvas, sticks, actions, changed, plays) {
     this.canvas = canvas;
-    this.walkThumb = new Thumb(sticks.walk);
-    this.strikeThumb = new Thumb(sticks.strike);
+    this.walkThumb = new TouchStick(sticks.walk);
+    this.strikeThumb = new TouchStick(sticks.strike);
     this.changed = changed;
     this.actions = actions;
     this.plays = plays;
-    /** Where the player looks, radians; null before the first walk or aim. @type {number | null} */
+    /** Heading, radians; null before the first walk or aim. @type {number | null} */
     this.heading = null;
-    /** Whether the mouse has aimed: from then on, keys that walk do not turn. */
+    /** Whether the mouse has aimed. From then on walking keys do not turn the player. */
     this.isAimed = false;
-    /** The last place of the mouse in the window, CSS px. @type {{ x: number, y: number } | null} */
+    /** Last position of the mouse in the window, CSS px. @type {{ x: number, y: number } | null} */
     this.mouse = null;
-    /** The mouse while its main button is held, which strikes. @type {number | null} */
+    /** Pointer of the mouse while its main button attacks. @type {number | null} */
     this.button = null;
-    /** Whether one strikes on without a button held. */
+    /** Whether automatic attacks are on. */
     this.auto = false;
-    /** How often a button, a key or a thumb was pressed to strike. */
+    /** Number of attack presses. */
     this.presses = 0;
-    this.keys = new HeldKeys([...Object.keys(WALK), STRIKE], (code, isDown) => this.keysChanged(code, isDown));
+    this.keys = new HeldKeys([...Object.keys(WALK), ATTACK_KEY], (code, isDown) => this.keysChanged(code, isDown));
     new HeldPointers(canvas, {
       pressed: (event) => this.pressed(event),
       moved: (event) => this.moved(event),
@@ -114,36 +115,36 @@ export class Input {
     addEventListener('pointermove', (event) => { if (event.pointerType === 'mouse') this.look(event); });
     canvas.addEventListener('pointerdown', (event) => {
       if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-      // Otherwise the browser would make a mouse of the thumb.
+      // Prevents the mouse events that a browser derives from touch.
       if (event.pointerType !== 'mouse') event.preventDefault();
     });
   }
 
-  /** Direction that is wanted now, radians; null stands still. */
+  /** Walking direction, radians; null to stand still. */
   get direction() {
     return this.walkThumb.pull ?? this.keyDirection;
   }
 
-  /** Direction of the keys that are held, radians; null without one. */
+  /** Direction of the held keys, radians; null without one. */
   get keyDirection() {
     let x = 0;
     let y = 0;
     for (const code of this.keys) {
-      // Two keys for the same way are one wish.
+      // Two keys of the same direction count once.
       x += WALK[code]?.[0] ?? 0;
       y += WALK[code]?.[1] ?? 0;
     }
     return x === 0 && y === 0 ? null : Math.atan2(Math.sign(y), Math.sign(x));
   }
 
-  /** Whether to strike now, and again and again. */
-  get striking() {
-    return this.auto || this.button !== null || this.keys.has(STRIKE) || this.strikeThumb.pointer !== null;
+  /** Whether the player attacks continuously. */
+  get isAttacking() {
+    return this.auto || this.button !== null || this.keys.has(ATTACK_KEY) || this.strikeThumb.pointer !== null;
   }
 
   /** @param {string | null} code @param {boolean} isDown */
   keysChanged(code, isDown) {
-    if (code === STRIKE && isDown) this.presses += 1;
+    if (code === ATTACK_KEY && isDown) this.presses += 1;
     if (!this.isAimed) this.heading = this.keyDirection ?? this.heading;
     this.changed();
   }
@@ -180,13 +181,16 @@ export class Input {
     if (walkThumb.pointer === event.pointerId) walkThumb.move(event, STICK_PARTS);
     else if (strikeThumb.pointer === event.pointerId) strikeThumb.move(event, AIM_PARTS);
     else return;
-    // Who strikes looks where the blow goes; who only walks looks ahead.
+    // The attack stick sets the heading; otherwise the walking direction does.
     const ahead = strikeThumb.pull ?? (strikeThumb.pointer === null ? walkThumb.pull : null);
     if (ahead !== null) this.heading = ahead;
     this.changed();
   }
 
-  /** Aims at the mouse. A browser may repeat the last place of a mouse that lies still, after the page has changed. @param {PointerEvent} event */
+  /**
+   * Aims at the mouse. Browsers repeat the last position of an unmoved mouse after a layout change.
+   * @param {PointerEvent} event
+   */
   look({ type, clientX: x, clientY: y }) {
     const isStill = this.mouse?.x === x && this.mouse?.y === y;
     this.mouse = { x, y };

@@ -1,6 +1,6 @@
 /**
- * Says in plain words that a file of the page could not be loaded, or that the page cannot start in this browser. It is no module, so that it runs where
- * no module does.
+ * Reports that a file of the page failed to load or that the page cannot start in this browser. It
+ * is a classic script, so that it also runs where modules do not.
  */
 (() => {
   /** @param {string} text */

@@ -1,10 +1,10 @@
 /**
- * The page: joins the parts and draws a frame whenever the browser wants one.
+ * Entry point of the game's page: connects the parts and draws the frames.
  *
  * ```text
- *  socket ─► connection ─► world ─► draw-*, minimap, hud
- *                            └─► stage ─► effects, sound
- *  keys, mouse, thumbs ─► input ─► commands ─► connection
+ *  socket ─► connection ─► world ─► draw/, minimap, hud
+ *                            └─► effect player ─► effects, sound
+ *  keys, mouse, touch ─► input ─► commands ─► connection
  * ```
  *
  * @module game/main
@@ -12,9 +12,9 @@
 
 import { SETTINGS, wrongIn } from '../lib/address.js';
 import { Camera } from './draw/camera.js';
-import { PLAYER_GONE, comingBack, noteLeaving, whyAnew } from './net/reload-resume.js';
+import { PLAYER_GONE, playerBeforeReload, savePlayerOnUnload, newPlayerReason } from './net/reload-resume.js';
 import { Commands } from './net/commands.js';
-import { Connection } from './net/connection.js';
+import { GameConnection } from './net/connection.js';
 import { drawAnimals } from './draw/animals.js';
 import { drawNumbers, drawPieces, drawPings, drawPrints } from './draw/effects.js';
 import { drawLabels } from './draw/labels.js';
@@ -25,105 +25,105 @@ import { drawGhost, drawStructures, ghostOf } from './draw/structures.js';
 import { drawTerrain } from './draw/terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw/weather.js';
 import { Effects } from './world/effects.js';
-import { TOKEN_MISSING, TOKEN_WRONG, textOf } from '../lib/close-reasons.js';
+import { TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../lib/close-reasons.js';
 import { Audio, missing, preventing } from './facilities.js';
-import { Friends } from './hud/invite.js';
+import { InviteButton } from './hud/invite.js';
 import { Hints } from './hud/hints.js';
-import { ClanHud } from './hud/clan-panel.js';
-import { Hud, element, onPress } from './hud/hud.js';
-import { KitHud, whyNot } from './hud/hotbar.js';
+import { ClanPanel } from './hud/clan-panel.js';
+import { Hud, byId, onButton } from './hud/hud.js';
+import { Hotbar, unusableReason } from './hud/hotbar.js';
 import { Panels, SettingsHud } from './hud/panels.js';
-import { CARD_MS, PlayHud } from './hud/player-stats.js';
+import { CARD_MS, PlayerStatsHud } from './hud/player-stats.js';
 import { EDITION } from '../wasm/edition.js';
 import { Input } from './input.js';
-import { expose } from './debug-console.js';
-import { Line } from '../lib/netem.js';
+import { exposeDebugState } from './debug-console.js';
+import { NetemLink } from '../lib/netem.js';
 import { LockstepPanel } from './hud/lockstep-panel.js';
 import { Lockstep } from '../lib/lockstep.js';
 import { Minimap } from './hud/minimap.js';
 import { ageMs } from '../lib/age.js';
-import { takeKey } from '../lib/resume-key.js';
-import { ownToken } from '../lib/player-token.js';
-import { Pane } from '../lib/inspector-pane.js';
+import { acquireKey } from '../lib/resume-key.js';
+import { playerToken } from '../lib/player-token.js';
+import { InspectorPane } from '../lib/inspector-pane.js';
 import { Prediction } from '../lib/prediction.js';
-import { ENDPOINT, loadCodes, predicted } from './net/protocol.js';
-import { Rates } from './net/rates.js';
+import { ENDPOINT, loadTables, predictionSetup } from './net/protocol.js';
+import { TrafficRates } from './net/rates.js';
 import { loadRules } from './rules/rules.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
-import { Stage } from './effect-player.js';
+import { EffectPlayer } from './effect-player.js';
 import { local } from '../lib/stored.js';
 import { bindSwitches } from '../lib/sync-panel.js';
-import { compile, tabModule } from '../wasm/module.js';
-import { offerNet, sentence } from '../lib/netem-menu.js';
-import { IS_SECOND, begin } from './browser-edition.js';
-import { Title } from './hud/title.js';
-import { watchPage } from '../playback/page.js';
+import { compile, wasmModule } from '../wasm/module.js';
+import { fillNetemMenu, describeChoice } from '../lib/netem-menu.js';
+import { IS_SECOND_CLIENT, startBrowserServer } from './browser-edition.js';
+import { TitleCard } from './hud/title.js';
+import { startPlaybackPage } from '../playback/page.js';
 import { World } from './world/world.js';
-import { netOf } from '../wasm/worker-host.js';
-import { watched } from '../lib/room.js';
+import { netemOf } from '../wasm/worker-host.js';
+import { captureFromQuery } from '../lib/room.js';
 
-/** A click so near to a player is one on it, px of the world. */
+/** Maximum distance of a click from the player it selects, px of the world. */
 const CLICK_PX = 60;
-/** Time in which the red edge fades. */
+/** Fading time of the red edge, ms. */
 const PAIN_MS = 600;
 
-// At once: nobody sees it in the address bar for long.
-ownToken();
+// Reads the token at once, so that it leaves the address bar.
+playerToken();
 
-const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
+const canvas = /** @type {HTMLCanvasElement} */ (byId('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
-const calm = matchMedia('(prefers-reduced-motion: reduce)');
+const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
 
 const prediction = new Prediction(() => compile(new URL('../wasm/prediction.wasm', import.meta.url)));
 const world = new World(prediction);
-const rates = new Rates();
+const rates = new TrafficRates();
 const camera = new Camera(canvas);
-const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
-const connection = new Connection(ENDPOINT, receive, changed, (bytes, came, nowMs) => prediction.take(bytes, came, nowMs));
-// The page around it shares its storage, and is another player.
-if (IS_SECOND) connection.key = takeKey(true).get;
-const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(tabModule) : null;
+const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId('minimap')));
+const connection = new GameConnection(ENDPOINT, receive, onConnectionChanged, (bytes, isReceived, nowMs) => prediction.onMessage(bytes, isReceived, nowMs));
+// The parent page shares its storage, but is another player.
+if (IS_SECOND_CLIENT) connection.key = acquireKey(true).get;
+const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(wasmModule) : null;
 connection.lockstep = lockstep;
 connection.onAgain = () => {
-  isAgain = true;
+  isResync = true;
   prediction.forget();
 };
 const commands = new Commands(connection, world, prediction);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
 const sound = new Sound(local, Audio);
-const stage = new Stage(world, camera, effects, sound);
-const title = new Title(beginLife);
-/** Whether this page watches a capture, and is no game. */
-const isWatching = watched(location.search) !== null;
-if (!isWatching) new Friends((text) => hud.tell(text));
-const playHud = new PlayHud(world, () => beginLife(title.player));
+const effectPlayer = new EffectPlayer(world, camera, effects, sound);
+const title = new TitleCard(beginLife);
+/** Whether this page plays a capture. */
+const isPlayback = captureFromQuery(location.search) !== null;
+if (!isPlayback) new InviteButton((text) => hud.showToast(text));
+const playerStats = new PlayerStatsHud(world, () => beginLife(title.player));
 const panels = new Panels();
 const lockstepPanel = new LockstepPanel(lockstep, connection, world);
-const pane = new Pane(() => {
-  // On a phone there are no keys.
-  if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.tell('Keys now go to the inspector; click the game to play on');
+const pane = new InspectorPane(() => {
+  // Phones have no keyboard.
+  if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.showToast('Keys now go to the inspector; click the game to play on');
 }, (isOpen) => {
-  // A phone has room for the game and the inspector, and for no panel over them.
+  // A phone has no space for a panel over the game and the inspector.
   if (isOpen && matchMedia('(pointer: coarse)').matches) hud.closePanel();
 });
-const hints = new Hints(world, (text) => hud.tell(text));
-/** The capture that this page watches again; null in a game. */
-const watch = isWatching ? beginWatch(watched(location.search) ?? '') : null;
-const clanHud = new ClanHud(world, {
-  found: (name) => commands.found(name),
+const hints = new Hints(world, (text) => hud.showToast(text));
+/** Playback of a capture; null in a game. */
+const playback = isPlayback ? startPlayback(captureFromQuery(location.search) ?? '') : null;
+const clanPanel = new ClanPanel(world, {
+  found: (name) => commands.createClan(name),
   leave: () => commands.leaveClan(),
-  ask: (name) => commands.ask(name),
+  ask: (name) => commands.requestClan(name),
   answer: (player, accept) => commands.answer(player, accept),
   kick: (player) => commands.kick(player),
   ping,
-}, (text) => hud.tell(text));
-const kitHud = new KitHud(world, (slot) => commands.select(slot), choose);
+}, (text) => hud.showToast(text));
+const hotbar = new Hotbar(world, (slot) => commands.select(slot), choose);
 /** @type {Record<string, () => void>} */
 const actions = {
-  KeyQ: () => kitHud.swap(),
-  Enter: () => (world.death ? playHud.again() : hud.openChat()),
+  KeyQ: () => hotbar.swap(),
+  Enter: () => (world.death ? playerStats.respawn() : hud.openChat()),
   KeyP: () => hud.togglePanel(),
   KeyM: toggleSound,
   KeyE: toggleAuto,
@@ -134,43 +134,43 @@ const actions = {
   '?': () => panels.toggle('help'),
   Escape: () => panels.close(),
 };
-for (let place = 0; place < 10; place++) {
-  const key = `Digit${(place + 1) % 10}`;
-  actions[key] = () => kitHud.pick(place);
-  actions[`Shift+${key}`] = () => kitHud.take(place);
+for (let index = 0; index < 10; index++) {
+  const key = `Digit${(index + 1) % 10}`;
+  actions[key] = () => hotbar.selectSlot(index);
+  actions[`Shift+${key}`] = () => hotbar.chooseUpgrade(index);
 }
-const sticks = { walk: element('stick'), strike: element('strike-stick') };
-// Who watches does nothing in the world.
-if (watch) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
+const sticks = { walk: byId('stick'), strike: byId('strike-stick') };
+// A playback has no own player.
+if (playback) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
 const input = new Input(canvas, sticks, actions, command, () => world.ownId !== null);
 const settings = new Settings(local, applySettings);
 const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
   { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
-/** Strength of the red edge as it is drawn. */
+/** Rendered strength of the red edge. */
 let painShown = 0;
-/** Presses that were answered. */
-let pressesSeen = 0;
+/** Attack presses that were handled. */
+let handledPresses = 0;
 
-let livesSeen = 0;
-/** Whether the world begins again on the same connection: the server knows the player as before. */
-let isAgain = false;
-/** Why the page follows as a stream, as it was said. */
-let whySaid = '';
-/** Why there is no prediction, as last shown. */
+let handledLives = 0;
+/** Whether the world is resynchronized on the same connection, so that the player stays. */
+let isResync = false;
+/** Reason for the fallback to a stream, as last shown. */
+let shownFallbackReason = '';
+/** Reason why there is no prediction, as last shown. */
 let whyNoPrediction = '';
-/** The player that this page has or had, until it died. @type {import('./net/reload-resume.js').Had | null} */
-let had = comingBack();
-/** Whether the player has asked for a life, and has not been seen alive since. */
+/** Player of this page until its death. @type {import('./net/reload-resume.js').Had | null} */
+let previousPlayer = playerBeforeReload();
+/** Whether the player has requested a life and is not in an update yet. */
 let isBeginning = false;
-/** The tick of the last welcome. */
+/** Tick of the last `welcome`. */
 let welcomeTick = 0;
 
-expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
+exposeDebugState({ world, prediction, lockstep, playback, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
-onPress('sound-button', toggleSound);
-element('minimap').addEventListener('click', ping);
-if (watch) canvas.addEventListener('click', followAt);
+onButton('sound-button', toggleSound);
+byId('minimap').addEventListener('click', ping);
+if (playback) canvas.addEventListener('click', followPlayerAt);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 document.addEventListener('visibilitychange', () => { if (!document.hidden) sound.resume(); });
 for (const text of missing()) title.note(text);
@@ -178,148 +178,159 @@ const address = wrongIn(location.search, EDITION);
 for (const text of address.wrong) title.note(`In the address, ${text}`);
 if (address.unknown.length > 0) console.warn(`in the address, unknown settings: ${address.unknown.join(', ')}; there are ${SETTINGS.join(', ')}`);
 const prevented = preventing(ctx);
-if (prevented !== '') title.refuse(prevented);
-else if (!watch) begin(pane, (why) => title.fail(why), (text) => title.note(text)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
-bindSwitches((switches) => prediction.switch(switches));
+if (prevented !== '') title.showRejection(prevented);
+else if (!playback) startBrowserServer(pane, (why) => title.fail(why), (text) => title.note(text)).then(startNetem).then(() => connection.open(), ({ message }) => title.fail(message));
+bindSwitches((switches) => prediction.setFeatures(switches));
 if (ctx) requestAnimationFrame(frame);
-connection.since = () => (had && had.id !== 0 ? had.tick : null);
-noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
-if (had && !watch && prevented === '') {
+connection.resumeTick = () => (previousPlayer && previousPlayer.id !== 0 ? previousPlayer.tick : null);
+savePlayerOnUnload(() => (connection.player === null ? null : previousPlayer ?? { id: 0, tick: 0 }));
+if (previousPlayer && !playback && prevented === '') {
   title.play();
-  // It goes on with the life that it had, or shows how that has ended.
+  // A resumed page continues its life, or shows how it ended.
   isBeginning = false;
 }
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
   if (packet.name === 'welcome') {
-    if (!watch) foresee();
+    if (!playback) startPrediction();
     welcomeTick = packet.values.tick;
   }
-  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return beginAnew();
-  // The connection has come back to a body that was dead already.
+  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return explainNewPlayer();
+  // The resumed body is already dead.
   if (packet.name === 'died' && isBeginning) return playAgain();
   world.apply(packet, nowMs);
   if (packet.name === 'update' && world.ownId !== null && world.players.has(world.ownId)) isBeginning = false;
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') {
-    if (!isAgain) commands.spawned();
-    had = { id: packet.values.player, tick: welcomeTick };
+    if (!isResync) commands.spawned();
+    previousPlayer = { id: packet.values.player, tick: welcomeTick };
   }
-  if (packet.name === 'update') isAgain = false;
-  if (had) had.tick = Math.max(had.tick, toldOf(packet, nowMs));
-  // Until one plays again one is a watcher, also for a server that is met anew.
-  if (packet.name === 'died') connection.player = had = null;
-  if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
+  if (packet.name === 'update') isResync = false;
+  if (previousPlayer) previousPlayer.tick = Math.max(previousPlayer.tick, packetTick(packet, nowMs));
+  // After death the client spectates, even after a reconnect.
+  if (packet.name === 'died') connection.player = previousPlayer = null;
+  if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) onRejectedToken(TOKEN_MISSING);
 }
 
-/** Begins a life: Play on the card, and on the card of a death. @param {import('./net/connection.js').Player} player */
+/**
+ * Starts a life from the title card or the death card.
+ * @param {import('./net/connection.js').Player} player
+ */
 function beginLife(player) {
   isBeginning = true;
   connection.enter(player);
 }
 
-/** Asks once more: the second `enter` of a connection is a respawn. */
+/** Requests a respawn: the second `enter` of a connection. */
 function playAgain() {
   isBeginning = false;
   connection.enter(connection.player ?? title.player);
 }
 
-/** The player that the page had is gone: says why it gets a new one. */
-function beginAnew() {
-  if (had) hud.tell(whyAnew(had, welcomeTick));
-  had = null;
+/** Explains why the page gets a new player instead of its earlier one. */
+function explainNewPlayer() {
+  if (previousPlayer) hud.showToast(newPlayerReason(previousPlayer, welcomeTick));
+  previousPlayer = null;
 }
 
 /**
- * The tick of which a packet tells; 0 if that does not matter to a page that comes back.
- * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
+ * Returns the tick of a packet; 0 if a resume does not need it.
+ * @param {{ name: string, values: Record<string, any> }} packet
+ * @param {number} nowMs
  */
-function toldOf({ name, values }, nowMs) {
+function packetTick({ name, values }, nowMs) {
   if (name === 'update') return values.tick;
-  return name === 'say' ? world.clock.tickHeard(nowMs) : 0;
+  return name === 'say' ? world.clock.tickReceivedAt(nowMs) : 0;
 }
 
-/** Without a good token one only looks on, at most. @param {string} rule */
-function refuse(rule) {
+/** Without a valid token the page can only spectate. @param {string} rule */
+function onRejectedToken(rule) {
   connection.player = null;
-  title.refuse(textOf(0, rule));
+  title.showRejection(describeClose(0, rule));
 }
 
-/** Offers a simulated line to the server, and puts it before the connection if the address asks for one. The server of a tab has its own. */
-async function beginLine() {
+/**
+ * Fills the menu of network conditions and starts the ones in the address. The server worker has
+ * its own.
+ */
+async function startNetem() {
   if (EDITION === 'tab') return;
-  const line = new Line();
-  connection.around = (socket) => line.around(socket);
-  const ready = prediction.ready().then(async (wasm) => {
+  const line = new NetemLink();
+  connection.wrapSocket = (socket) => line.wrapSocket(socket);
+  const ready = prediction.load().then(async (wasm) => {
     line.begin(wasm);
-    const asked = netOf(location.search);
-    const told = asked === '' ? {} : await line.setNet(asked);
-    if (told.error !== undefined) title.note(sentence(asked, told));
-    offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, line);
-    element('p-net-row').hidden = false;
+    const asked = netemOf(location.search);
+    const result = asked === '' ? {} : await line.setNetem(asked);
+    if (result.error !== undefined) title.note(describeChoice(asked, result));
+    fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, line);
+    byId('p-net-row').hidden = false;
   }).catch((error) => {
     console.warn('no simulated line:', error);
-    if (netOf(location.search) !== '') title.note(`No network is simulated: ${error.message}`);
+    if (netemOf(location.search) !== '') title.note(`No network is simulated: ${error.message}`);
   });
-  if (netOf(location.search) !== '') await ready;
+  if (netemOf(location.search) !== '') await ready;
 }
 
-/** A click on a player of a capture follows it. @param {MouseEvent} event */
-function followAt({ offsetX, offsetY }) {
+/** Spectates the player of a playback that was clicked. @param {MouseEvent} event */
+function followPlayerAt({ offsetX, offsetY }) {
   const x = camera.x + (offsetX - camera.width / 2) / camera.zoom;
   const y = camera.y + (offsetY - camera.height / 2) / camera.zoom;
   const far = ({ shown }) => Math.hypot(shown.x - x, shown.y - y);
   const [nearest] = [...world.players.values()].sort((one, other) => far(one) - far(other));
-  if (nearest && far(nearest) < CLICK_PX) watch?.follow(nearest.id);
+  if (nearest && far(nearest) < CLICK_PX) playback?.follow(nearest.id);
 }
 
-/** Watches a capture: what its world tells comes as if a server had sent it, by the time of the recording. @param {string} asked */
-function beginWatch(asked) {
+/**
+ * Starts the playback of a capture: its packets arrive as from a server, at the time of the
+ * recording.
+ * @param {string} asked
+ */
+function startPlayback(asked) {
   document.body.classList.add('playing');
-  return watchPage(asked, {
-    hear: (message, nowMs) => connection.hear(message, nowMs),
-    // Time may stand still.
-    shown: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
+  return startPlaybackPage(asked, {
+    onMessage: (message, nowMs) => connection.receiveMessage(message, nowMs),
+    // Redraws, because the page's time may stand still.
+    onSeekDone: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
     tables: async () => {
-      await Promise.all([loadCodes(), loadRules()]);
-      return predicted();
+      await Promise.all([loadTables(), loadRules()]);
+      return predictionSetup();
     },
     pane,
   });
 }
 
-/** Begins to predict on a new connection. Without prediction one plays as well, and sees oneself later. */
-async function foresee() {
+/** Starts the prediction on a new connection. Without it the game continues with a delay. */
+async function startPrediction() {
   try {
-    await prediction.begin(...predicted());
+    await prediction.begin(...predictionSetup());
   } catch (error) {
     prediction.fail(error);
   }
   if (prediction.why === '' || prediction.why === whyNoPrediction) return;
   whyNoPrediction = prediction.why;
   console.warn(whyNoPrediction);
-  hud.tell(whyNoPrediction);
+  hud.showToast(whyNoPrediction);
 }
 
-/** Tells the server what is wanted now, as far as it does not know. */
+/** Sends the changed input as commands. */
 function command() {
   if (world.ownId === null) return;
   commands.move(input.direction);
   const item = world.players.get(world.ownId)?.item ?? null;
-  // Whoever strikes on and on uses an item by one more press.
-  const again = input.presses !== pressesSeen && item !== null;
-  pressesSeen = input.presses;
-  if (!commands.attack(input.striking, input.heading, again) || !input.striking) return;
-  if (item === null) stage.press(performance.now());
-  const why = whyNot(world, input.heading);
-  if (why) hud.tell(why);
+  // During continuous attacks a further press uses the item in the hand.
+  const again = input.presses !== handledPresses && item !== null;
+  handledPresses = input.presses;
+  if (!commands.attack(input.isAttacking, input.heading, again) || !input.isAttacking) return;
+  if (item === null) effectPlayer.press(performance.now());
+  const why = unusableReason(world, input.heading);
+  if (why) hud.showToast(why);
 }
 
-/** Shows one's place to one's clan. */
+/** Sends a map ping to the clan. */
 function ping() {
   if (world.clans.own) commands.ping();
-  else if (world.ownId !== null) hud.tell('Join a clan to show your position to it: press C');
+  else if (world.ownId !== null) hud.showToast('Join a clan to show your position to it: press C');
 }
 
 function toggleSound() {
@@ -327,10 +338,10 @@ function toggleSound() {
   settingsHud.draw();
 }
 
-/** Strikes on without a button held, or no longer. */
+/** Toggles automatic attacks. */
 function toggleAuto() {
   input.auto = !input.auto;
-  hud.tell(input.auto ? 'Automatic attacks are on (E)' : 'Automatic attacks are off (E)');
+  hud.showToast(input.auto ? 'Automatic attacks are on (E)' : 'Automatic attacks are off (E)');
   settingsHud.draw();
 }
 
@@ -339,77 +350,77 @@ function applySettings() {
   settingsHud.draw();
 }
 
-/** Takes what an age offers. @param {number} choice */
+/** Chooses an upgrade. @param {number} choice */
 function choose(choice) {
   if (commands.upgrade(choice)) sound.play('choose');
 }
 
-function changed() {
-  if (connection.state === 'waiting' && [TOKEN_MISSING, TOKEN_WRONG].includes(connection.reason)) refuse(connection.reason);
+function onConnectionChanged() {
+  if (connection.state === 'waiting' && [TOKEN_MISSING, TOKEN_WRONG].includes(connection.reason)) onRejectedToken(connection.reason);
   if (connection.state === 'connecting') prediction.forget();
-  if (lockstep && lockstep.sentence !== whySaid && connection.state === 'live') {
-    whySaid = lockstep.sentence;
-    hud.tell(whySaid);
+  if (lockstep && lockstep.fallbackReason !== shownFallbackReason && connection.state === 'live') {
+    shownFallbackReason = lockstep.fallbackReason;
+    hud.showToast(shownFallbackReason);
   }
-  if (connection.state !== 'live' || connection.lives === livesSeen) return;
-  livesSeen = connection.lives;
-  if (livesSeen > 1) hud.tell('Reconnected');
+  if (connection.state !== 'live' || connection.lives === handledLives) return;
+  handledLives = connection.lives;
+  if (handledLives > 1) hud.showToast('Reconnected');
 }
 
 /** @param {number} realMs */
 function frame(realMs) {
   requestAnimationFrame(frame);
   const elapsed = rates.frame(realMs);
-  const nowMs = watch ? watch.advance(realMs) : realMs;
+  const nowMs = playback ? playback.advance(realMs) : realMs;
   rates.count(connection.stats, nowMs);
   prediction.advance(nowMs);
-  connection.history.predicted(prediction.figures, nowMs);
+  connection.history.addCorrection(prediction.figures, nowMs);
   world.advance(nowMs);
   camera.fit();
-  look(nowMs, elapsed);
-  stage.calm = calm.matches || !settings.values.effects;
-  // Who only looks on from the title card hears nothing.
-  stage.audible = connection.player !== null || world.death !== null || (watch !== null && watch.playing && watch.speed <= 2);
-  stage.draw(nowMs);
-  draw(nowMs, calm.matches ? 0 : nowMs / 1000);
+  updateCamera(nowMs, elapsed);
+  effectPlayer.calm = reducedMotion.matches || !settings.values.effects;
+  // The title card is silent.
+  effectPlayer.audible = connection.player !== null || world.death !== null || (playback !== null && playback.playing && playback.speed <= 2);
+  effectPlayer.draw(nowMs);
+  draw(nowMs, reducedMotion.matches ? 0 : nowMs / 1000);
   drawPain(nowMs);
   hud.draw(nowMs);
   lockstepPanel.draw(nowMs);
-  playHud.draw(nowMs);
-  kitHud.draw(nowMs);
-  clanHud.draw(nowMs);
+  playerStats.draw(nowMs);
+  hotbar.draw(nowMs);
+  clanPanel.draw(nowMs);
   hints.draw();
   title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
-  watch?.draw(realMs);
+  playback?.draw(realMs);
   command();
   if (input.heading !== null) commands.aim(input.heading, nowMs);
 }
 
-/** A red edge when oneself is hurt. @param {number} nowMs */
+/** Draws a red edge after a hit on the own player. @param {number} nowMs */
 function drawPain(nowMs) {
-  const { atMs, part } = stage.pain;
+  const { atMs, part } = effectPlayer.pain;
   const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - ageMs(nowMs, atMs) / PAIN_MS) * 50) / 50;
   if (strength === painShown) return;
   painShown = strength;
-  element('pain').style.opacity = String(strength);
+  byId('pain').style.opacity = String(strength);
 }
 
-/** Points the camera: at oneself exactly, at whom one watches softly, at the middle of an empty world. */
-function look(nowMs, elapsed) {
-  const focus = world.focus;
-  // One sees for a moment where one died.
+/** Moves the camera: locked to the own player, eased to a spectated one, centred otherwise. */
+function updateCamera(nowMs, elapsed) {
+  const focus = world.cameraTarget;
+  // The camera stays at the place of death for a moment.
   if (world.death && ageMs(nowMs, world.death.atMs) < CARD_MS) return;
   if (focus?.track.last) {
     camera.follow(focus.shown.x, focus.shown.y, elapsed, focus.id === world.ownId, world.death !== null);
   } else if (connection.lives === 0 || (connection.state === 'live' && world.ownId === null && world.players.size === 0)) {
-    const drift = calm.matches ? 0 : nowMs / 9000;
+    const drift = reducedMotion.matches ? 0 : nowMs / 9000;
     const middle = world.mapSize / 2;
     camera.follow(middle + 260 * Math.cos(drift), middle + 320 + 90 * Math.sin(drift * 1.3), elapsed, false);
   }
 }
 
-/** @param {number} nowMs @param {number} seconds for what moves by itself; 0 keeps it still */
+/** @param {number} nowMs @param {number} seconds time of the animations, s; 0 stops them */
 function draw(nowMs, seconds) {
   camera.apply(ctx);
   const things = [...world.things.values()];
@@ -422,15 +433,15 @@ function draw(nowMs, seconds) {
   drawStructures(ctx, camera, world, 'solid', effects, seconds, nowMs);
   drawPieces(ctx, camera, effects, nowMs, true);
   drawGhost(ctx, camera, world, input.heading, seconds);
-  drawAnimals(ctx, camera, world.herd, effects, nowMs);
-  const ahead = { heading: input.heading, pressedMs: stage.pressedMs };
+  drawAnimals(ctx, camera, world.animalTracker, effects, nowMs);
+  const ahead = { heading: input.heading, pressedMs: effectPlayer.pressedMs };
   const players = drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs);
   drawStructures(ctx, camera, world, 'turning', effects, seconds, nowMs);
-  drawShots(ctx, camera, world.shots.flying.values());
-  drawHigh(ctx, camera, things, world.mapSize, seconds, world.focus?.track.last && world.focus.shown, effects, nowMs);
+  drawShots(ctx, camera, world.projectiles.flying.values());
+  drawHigh(ctx, camera, things, world.mapSize, seconds, world.cameraTarget?.track.last && world.cameraTarget.shown, effects, nowMs);
   drawPieces(ctx, camera, effects, nowMs, false);
-  if (!stage.calm) drawFlakes(ctx, camera, world.mapSize, seconds);
+  if (!effectPlayer.calm) drawFlakes(ctx, camera, world.mapSize, seconds);
   drawLabels(ctx, camera, players, world, settings.values.names, nowMs);
   drawPings(ctx, camera, world.clans.pingsAt(nowMs));
-  drawNumbers(ctx, camera, effects, nowMs, calm.matches);
+  drawNumbers(ctx, camera, effects, nowMs, reducedMotion.matches);
 }

@@ -1,24 +1,25 @@
 /**
- * A few sounds, made of tones and noise when they are needed; no file is loaded. Nothing is opened or played before
- * somebody has pressed something on the page, and nothing while the sound is off.
+ * Synthesizes a few sounds from tones and noise; no file is loaded. Nothing plays before the first
+ * user gesture, or while the sound is off.
  *
  * @module game/sound
  */
 
-const STORE = 'tickwire.sound';
-/** Loudness of everything together. */
+const STORAGE_KEY = 'tickwire.sound';
+/** Overall volume, 0 to 1. */
 const MASTER = 0.4;
-/** Sounds at once; beyond, a new one is left out. */
-const MOST = 20;
-/** The same sound again within this time would only be louder, ms. */
+/** Maximum simultaneous sounds. Further ones are skipped. */
+const MAX_VOICES = 20;
+/** Minimum interval between two equal sounds, ms. */
 const APART_MS = 40;
-/** Softest part of an envelope: a level of zero cannot be approached exponentially. */
+/** Lowest level of an envelope, because exponential ramps cannot reach 0. */
 const SILENT = 0.0001;
 
 /**
- * One voice of a sound: a tone or a band of noise that glides from one pitch to another and dies away.
- * @typedef {{ wave: OscillatorType | 'noise', from: number, to: number, ms: number, gain: number, delayMs?: number,
- *   attackMs?: number, width?: number }} Voice pitches in Hz; `width` of a band of noise, smaller is wider
+ * One voice of a sound: a tone or a band of noise with a pitch slide and a decay.
+ * @typedef {{ wave: OscillatorType | 'noise', from: number, to: number, ms: number, gain: number,
+ *   delayMs?: number, attackMs?: number, width?: number }} Voice pitches in Hz; `width`: quality
+ *   factor of a noise band
  */
 
 /** @type {Readonly<Record<string, readonly Voice[]>>} */
@@ -54,7 +55,7 @@ export const SOUNDS = Object.freeze({
 
 export class Sound {
   /**
-   * @param {Pick<Storage, 'getItem' | 'setItem'>} store where on or off is remembered
+   * @param {Pick<Storage, 'getItem' | 'setItem'>} store stores whether the sound is on
    * @param {(new () => AudioContext) | null} Context null without Web Audio
    * @param {() => number} clock ms
    */
@@ -63,11 +64,11 @@ export class Sound {
     this.Context = Context;
     this.clock = clock;
     this.on = remembered(store);
-    /** Loudness that is wanted, 0 to 1. */
+    /** Target volume, 0 to 1. */
     this.volume = 1;
     /** @type {GainNode | null} */
     this.master = null;
-    /** Sounds begun since the page was opened. */
+    /** Sounds started since the page was opened. */
     this.played = 0;
     /** @type {AudioContext | null} */
     this.context = null;
@@ -77,11 +78,11 @@ export class Sound {
     this.noise = null;
     this.touched = false;
     this.playing = 0;
-    /** @type {Map<string, number>} when each was begun last */
+    /** Last start of each sound, ms. @type {Map<string, number>} */
     this.begunAt = new Map();
   }
 
-  /** Somebody has pressed something: from now on there may be sound. */
+  /** Allows sound after a user gesture. */
   touch() {
     this.touched = true;
     if (!this.on) return;
@@ -89,25 +90,28 @@ export class Sound {
     else this.resume();
   }
 
-  /** Goes on after an interruption: iOS sets the state `interrupted` during a call, and does not leave it by itself. */
+  /**
+   * Resumes after an interruption: iOS sets the state `interrupted` during a call and does not
+   * leave it by itself.
+   */
   resume() {
     if (this.on && this.context && !['running', 'closed'].includes(this.context.state)) this.context.resume().catch(() => {});
   }
 
-  /** On or off, from now on and next time. @returns {boolean} whether it is on now */
+  /** Toggles the sound and stores the choice. @returns {boolean} whether the sound is on */
   toggle() {
     this.on = !this.on;
     try {
-      this.store.setItem(STORE, this.on ? 'on' : 'off');
+      this.store.setItem(STORAGE_KEY, this.on ? 'on' : 'off');
     } catch {
-      // Storage may be forbidden; then it is forgotten.
+      // Storage may be forbidden; then the choice lasts as long as the page.
     }
     if (this.on && this.touched) this.touch();
     else this.context?.suspend().catch(() => {});
     return this.on;
   }
 
-  /** Sets the loudness of everything. @param {number} volume 0 to 1 */
+  /** Sets the volume. @param {number} volume 0 to 1 */
   setVolume(volume) {
     this.volume = volume;
     if (this.master) this.master.gain.value = MASTER * volume;
@@ -129,7 +133,11 @@ export class Sound {
     this.noise = noise;
   }
 
-  /** @returns {AudioContext | null} null where there is none, or where the browser refuses one more */
+  /**
+   * Opens the audio context.
+   * @returns {AudioContext | null} null without Web Audio, or if the browser allows no further
+   *   context
+   */
   make() {
     try {
       return this.Context && new this.Context();
@@ -141,31 +149,34 @@ export class Sound {
   }
 
   /**
-   * @param {string} name of `SOUNDS` @param {number} [pan] -1 left to 1 right @param {number} [gain] 0 to 1
-   * @returns {boolean} whether it is heard
+   * Plays a sound.
+   * @param {string} name key of `SOUNDS`
+   * @param {number} [pan] -1 left to 1 right
+   * @param {number} [gain] 0 to 1
+   * @returns {boolean} whether it plays
    */
   play(name, pan = 0, gain = 1) {
     const { context } = this;
-    if (!this.on || !context || context.state !== 'running' || this.playing >= MOST) return false;
+    if (!this.on || !context || context.state !== 'running' || this.playing >= MAX_VOICES) return false;
     const now = this.clock();
     if (now - (this.begunAt.get(name) ?? -Infinity) < APART_MS) return false;
     this.begunAt.set(name, now);
     this.played += 1;
-    const place = context.createStereoPanner();
-    place.pan.value = pan;
-    place.connect(/** @type {AudioNode} */ (this.out));
+    const panner = context.createStereoPanner();
+    panner.pan.value = pan;
+    panner.connect(/** @type {AudioNode} */ (this.out));
     const voices = SOUNDS[name];
     this.playing += 1;
     let longest = 0;
-    for (const voice of voices) longest = Math.max(longest, this.voice(context, voice, place, gain));
+    for (const voice of voices) longest = Math.max(longest, this.voice(context, voice, panner, gain));
     setTimeout(() => {
       this.playing -= 1;
-      place.disconnect();
+      panner.disconnect();
     }, longest + 50);
     return true;
   }
 
-  /** @returns {number} ms until the voice has ended */
+  /** Starts one voice. @returns {number} duration of the voice, ms */
   voice(context, { wave, from, to, ms, gain, delayMs = 0, attackMs = 3, width = 1 }, out, loudness) {
     const begin = context.currentTime + delayMs / 1000;
     const end = begin + ms / 1000;
@@ -183,7 +194,7 @@ export class Sound {
     return delayMs + ms;
   }
 
-  /** Noise of one colour, from a random place of what was made once. */
+  /** Returns a source of noise, at a random offset of a shared buffer. */
   band(context, width) {
     const source = context.createBufferSource();
     source.buffer = this.noise;
@@ -206,7 +217,7 @@ function tone(context, wave) {
 /** @param {Pick<Storage, 'getItem'>} store */
 function remembered(store) {
   try {
-    return store.getItem(STORE) !== 'off';
+    return store.getItem(STORAGE_KEY) !== 'off';
   } catch {
     return true;
   }

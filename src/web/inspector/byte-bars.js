@@ -1,25 +1,24 @@
 /**
- * Bytes a second as bars: one for each packet, cut into its fields.
+ * Bytes per second as bars, one for each packet, divided into its fields. A press on a bar filters
+ * for the packet. Fields have the colours of the arguments in the diagram.
  *
- * Comes in: means. Goes out: which packet was pressed, to be filtered for. Never: a bar whose colours mean something else than in the
- * drawing: fields have the colours of the arguments in their order.
- *
- * A bar's length grows with the square root of its bytes, so that small packets can be read beside large ones; the figure says how many.
+ * The length of a bar grows with the square root of its bytes, so that small packets stay readable
+ * next to large ones.
  *
  * @module inspector/byte-bars
  */
 
-import { readable } from './byte-rates.js';
+import { formatBytes } from './byte-rates.js';
 import { element } from './frame/bit-diagram.js';
 import { TINTS } from './frame/tree.js';
 
-/** Width of a letter, and of the space around a word. */
+/** Width of a letter, and of the space around a word, px. */
 const LETTER_PX = 6.1;
 const AROUND_PX = 10;
-const TINT_OF = { header: 'length', masking_key: 'key', code: 'code' };
+const TINTS_BY_NAME = { header: 'length', masking_key: 'key', code: 'code' };
 
-/** A button for each bar, so that it can be reached by the keyboard. */
-export class Bars {
+/** Bar chart of buttons, which the keyboard can reach. */
+export class ByteBars {
   /** @param {HTMLElement} box @param {HTMLElement} sum @param {(packet: string) => void} onPick */
   constructor(box, sum, onPick) {
     this.box = box;
@@ -32,13 +31,13 @@ export class Bars {
 
   /** @param {import('./byte-rates.js').Bar[]} bars */
   show(bars) {
-    const most = bars[0]?.bytes ?? 0;
+    const maxBytes = bars[0]?.bytes ?? 0;
     const all = bars.reduce((sum, bar) => sum + bar.bytes, 0);
-    this.sum.textContent = bars.length === 0 ? '' : `${readable(all)}/s`;
+    this.sum.textContent = bars.length === 0 ? '' : `${formatBytes(all)}/s`;
     while (this.box.children.length > bars.length) this.box.lastChild?.remove();
     bars.forEach((bar, at) => {
       if (!this.box.children[at]) this.box.append(newBar());
-      fill(/** @type {HTMLElement} */ (this.box.children[at]), bar, most);
+      fill(/** @type {HTMLElement} */ (this.box.children[at]), bar, maxBytes);
     });
   }
 }
@@ -50,24 +49,29 @@ function newBar() {
   return bar;
 }
 
-/** @param {HTMLElement} button @param {import('./byte-rates.js').Bar} bar @param {number} most bytes of the largest */
-function fill(button, bar, most) {
+/**
+ * Updates a bar.
+ * @param {HTMLElement} button
+ * @param {import('./byte-rates.js').Bar} bar
+ * @param {number} maxBytes bytes of the largest bar
+ */
+function fill(button, bar, maxBytes) {
   button.dataset.packet = bar.packet;
   button.dataset.from = bar.from;
   const [arrow, name, count, figure, track] = button.children;
   arrow.textContent = bar.from === 'client' ? '↑' : '↓';
   name.textContent = bar.packet;
   count.textContent = `${bar.count < 10 ? bar.count.toFixed(1) : bar.count.toFixed(0)}/s`;
-  figure.textContent = `${readable(bar.bytes)}/s`;
-  const long = most === 0 ? 0 : Math.sqrt(bar.bytes / most);
+  figure.textContent = `${formatBytes(bar.bytes)}/s`;
+  const long = maxBytes === 0 ? 0 : Math.sqrt(bar.bytes / maxBytes);
   const widthPx = long * (button.clientWidth - AROUND_PX);
   let argument = 0;
   const parts = bar.fields.map((field) => {
-    const tint = TINT_OF[field.name] ?? `a${argument++ % TINTS}`;
+    const tint = TINTS_BY_NAME[field.name] ?? `a${argument++ % TINTS}`;
     const fits = widthPx * field.bytes / bar.bytes > field.name.length * LETTER_PX + AROUND_PX;
     const part = element(`part t-${tint}`, fits ? field.name : '');
     part.style.flexGrow = String(field.bytes);
-    part.title = [`${field.name}: ${readable(field.bytes)}/s`, ...field.parts.map((one) => `  ${one.name}: ${readable(one.bytes)}/s`)].join('\n');
+    part.title = [`${field.name}: ${formatBytes(field.bytes)}/s`, ...field.parts.map((one) => `  ${one.name}: ${formatBytes(one.bytes)}/s`)].join('\n');
     return part;
   });
   track.replaceChildren(...parts);

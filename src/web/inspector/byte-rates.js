@@ -1,40 +1,43 @@
 /**
- * Bytes a second by packet and by field, as the explainer counted them.
- *
- * Comes in: a count about every second. Goes out: means over the last few, the largest first, with the fields of a packet together where they are
- * parts of one argument.
+ * Bytes per second by packet and field, averaged over the last counts of the explainer. Fields of
+ * one argument are grouped.
  *
  * @module inspector/byte-rates
  */
 
-/** Counts of which the mean is taken. */
-const COUNTS = 4;
+/** Counts that are averaged. */
+const AVERAGED_COUNTS = 4;
 
 /**
- * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: { name: string, bytes: number }[] }} Part
+ * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: { name: string,
+ *   bytes: number }[] }} Part
  * @typedef {{ name: string, bytes: number, parts: { name: string, bytes: number }[] }} Field
- * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: Field[] }} Bar a second
+ * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: Field[] }} Bar
+ *   rates per second
  */
 
-export class Bytes {
+export class ByteRates {
   constructor() {
     /** @type {{ parts: Part[], seconds: number }[]} */
     this.counts = [];
   }
 
-  /** @param {Part[]} parts @param {number} seconds in which they were counted */
+  /** Adds a count. @param {Part[]} parts @param {number} seconds duration of the count */
   add(parts, seconds) {
     this.counts.push({ parts, seconds });
-    if (this.counts.length > COUNTS) this.counts.shift();
+    if (this.counts.length > AVERAGED_COUNTS) this.counts.shift();
   }
 
   clear() {
     this.counts = [];
   }
 
-  /** @returns {Bar[]} the largest first */
+  /** Returns the averages. @returns {Bar[]} largest first */
   bars() {
-    /** @type {Map<string, { packet: string, from: string, count: number, bytes: number, fields: Map<string, number> }>} */
+    /**
+     * @type {Map<string, { packet: string, from: string, count: number, bytes: number, fields:
+     *   Map<string, number> }>}
+     */
     const sums = new Map();
     for (const part of this.counts.flatMap((count) => count.parts)) {
       const key = `${part.from} ${part.packet}`;
@@ -52,7 +55,11 @@ export class Bytes {
   }
 }
 
-/** `own.x` and `own.y` are parts of `own`. The order is that of the frame. @param {Map<string, number>} fields @param {number} seconds */
+/**
+ * Groups fields by argument: `own.x` and `own.y` belong to `own`. Keeps the order of the frame.
+ * @param {Map<string, number>} fields
+ * @param {number} seconds
+ */
 function grouped(fields, seconds) {
   /** @type {Map<string, Field>} */
   const groups = new Map();
@@ -67,8 +74,8 @@ function grouped(fields, seconds) {
   return [...groups.values()];
 }
 
-/** A number of bytes that can be read at a glance. @param {number} bytes */
-export function readable(bytes) {
+/** Formats a number of bytes. @param {number} bytes */
+export function formatBytes(bytes) {
   if (bytes >= 10_000) return `${(bytes / 1000).toFixed(0)} kB`;
   if (bytes >= 1000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${bytes >= 10 || bytes === 0 ? bytes.toFixed(0) : bytes.toFixed(1)} B`;

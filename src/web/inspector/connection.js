@@ -1,113 +1,113 @@
 /**
- * The line to the server's `/wire`: asks whether one may watch, opens it, opens it again.
- *
- * Comes in: what the server says: JSON, and observed bytes. Goes out: what the page wants. Never: the token in an address, a cookie or beyond
- * the tab.
+ * Connection to the server's `/wire`: checks the permission, opens, and reconnects. It carries JSON
+ * and observed bytes. The token never appears in an address or a cookie, and is stored for the tab
+ * only.
  *
  * @module inspector/connection
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { bearer, openSocket } from '../wasm/open-socket.js';
+import { bearerSubprotocol, openSocket } from '../wasm/open-socket.js';
 import { session } from '../lib/stored.js';
 
-/** Shared with the operator's page, so that one token in a tab is enough. */
-const KEY = 'tickwire-admin-token';
+/** Shared with the admin page, so that one token per tab suffices. */
+const STORAGE_KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
 const RETRY_MS = 1500;
 
-/** What a status says to whoever wants to watch; empty where a token may help. @param {number} status */
-export function whyNot(status) {
+/** Describes a refused status; '' if a token may help. @param {number} status */
+export function statusReason(status) {
   if (status === 401 || status === 403) return '';
   if (status === 429) return 'Too many wrong tokens; wait a minute';
   return `Refused: ${status}`;
 }
 
-/** See the module. */
-export class Line {
+/** Connection to `/wire`. */
+export class InspectorConnection {
   /**
-   * @param {{ opened: () => void, said: (message: Record<string, any>, text: string) => void, observed: (message: ArrayBuffer) => void,
-   *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
+   * @param {{ onOpen: () => void, onMessage: (message: Record<string, any>, text: string) => void,
+   *   onObserved: (message: ArrayBuffer) => void, state: (state: 'open' | 'waiting', text: string)
+   *   => void, askForToken: (why: string) => void }} on
    */
   constructor(on) {
     this.on = on;
-    this.token = session.getItem(KEY) ?? '';
+    this.token = session.getItem(STORAGE_KEY) ?? '';
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
-    /** Whether a line is wanted. */
+    /** Whether the connection should be open. */
     this.isWanted = false;
   }
 
-  /** Takes the token out of the address bar. */
-  takeFragment() {
+  /** Reads a token from the address and removes it there. */
+  readTokenFromUrl() {
     const given = location.hash.slice(1).trim();
     if (given === '') return;
     history.replaceState(null, '', location.pathname + location.search);
-    this.keep(given);
+    this.storeToken(given);
   }
 
   /** @param {string} token */
-  keep(token) {
+  storeToken(token) {
     this.token = token;
-    if (token === '') session.removeItem(KEY);
-    else session.setItem(KEY, token);
+    if (token === '') session.removeItem(STORAGE_KEY);
+    else session.setItem(STORAGE_KEY, token);
   }
 
-  /** Asks, and opens the line if one may. */
+  /** Checks the permission and opens the connection. */
   async open() {
     clearTimeout(this.timer);
     this.isWanted = true;
     this.on.state('waiting', 'Connecting');
-    // The server of a tab belongs to who looks at it.
+    // The server in this tab needs no token.
     if (EDITION === 'tab') return this.connect();
     let status = 0;
     try {
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
-      // The page itself, for its status: a WebSocket that is refused does not say why.
+      // The status of the page contains the reason; a refused WebSocket has none.
       const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });
       await response.text();
       status = response.status;
     } catch {
-      if (this.isWanted) this.later('No answer from the server');
+      if (this.isWanted) this.scheduleRetry('No answer from the server');
       return;
     }
     if (!this.isWanted) return;
     if (status === 200) this.connect();
-    else if (whyNot(status) === '') this.refused();
-    else this.later(whyNot(status));
+    else if (statusReason(status) === '') this.refused();
+    else this.scheduleRetry(statusReason(status));
   }
 
   refused() {
     const why = this.token === '' ? '' : 'This is not the token.';
-    this.keep('');
+    this.storeToken('');
     this.on.askForToken(why);
   }
 
   connect() {
-    const socket = openSocket('wire', this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearer(this.token)]);
+    const socket = openSocket('wire', this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearerSubprotocol(this.token)]);
     let isOpen = false;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
       if (socket !== this.socket) return;
       isOpen = true;
       this.on.state('open', 'Connected');
-      this.on.opened();
+      this.on.onOpen();
     };
     socket.onmessage = ({ data }) => {
       if (socket !== this.socket) return;
-      if (typeof data === 'string') this.on.said(JSON.parse(data), data);
-      else this.on.observed(data);
+      if (typeof data === 'string') this.on.onMessage(JSON.parse(data), data);
+      else this.on.onObserved(data);
     };
     socket.onclose = ({ reason }) => {
       if (socket !== this.socket) return;
       this.socket = null;
-      this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'The server refused; perhaps too many others are watching');
+      this.scheduleRetry(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'The server refused; perhaps too many others are watching');
     };
     this.socket = socket;
   }
 
-  /** Closes the line until it is opened again. */
+  /** Closes the connection until the next `open`. */
   close() {
     clearTimeout(this.timer);
     this.isWanted = false;
@@ -118,13 +118,13 @@ export class Line {
   }
 
   /** @param {string} why */
-  later(why) {
+  scheduleRetry(why) {
     this.on.state('waiting', why);
     this.timer = setTimeout(() => this.open(), RETRY_MS);
   }
 
-  /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} wish */
-  say(wish) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
+  /** Sends a request; dropped without a connection. @param {Record<string, unknown>} message */
+  request(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 }

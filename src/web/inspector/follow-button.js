@@ -1,24 +1,27 @@
 /**
- * The button *Follow*: lit only while the newest frame is followed. An edited frame, and the story of a sent one, hold the view.
+ * The button *Follow*. It is lit only while the newest frame is followed. An edited frame or the
+ * log of a sent one pauses following.
  *
  * @module inspector/follow-button
  */
 
 const HELD = 'Waits for the edited frame or its story; a press closes that and follows';
 
-/** See the module. */
-export class Follow {
+/** Follow button. */
+export class FollowButton {
   /**
-   * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button @param {{ follow: boolean }} list
-   * @param {{ isOpen: boolean, story: { isActive: boolean }, close: () => void, closeStory: () => void }} flip
+   * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button
+   * @param {{ follow: boolean }} list
+   * @param {{ isOpen: boolean, log: { isActive: boolean }, close: () => void, closeLog: () => void
+   *   }} editor
    */
-  constructor(button, list, flip) {
-    Object.assign(this, { button, list, flip });
+  constructor(button, list, editor) {
+    Object.assign(this, { button, list, editor });
     this.shown = '';
   }
 
   get isHeld() {
-    return this.flip.isOpen || this.flip.story.isActive;
+    return this.editor.isOpen || this.editor.log.isActive;
   }
 
   show() {
@@ -29,12 +32,15 @@ export class Follow {
     this.button.title = title;
   }
 
-  /** The button was pressed: closes what holds the view. @returns {boolean} whether to follow from now on */
+  /**
+   * Handles a press: closes what pauses following.
+   * @returns {boolean} whether to follow the newest frame
+   */
   toggles() {
     const wanted = !this.list.follow || this.isHeld;
     if (wanted) {
-      this.flip.close();
-      this.flip.closeStory();
+      this.editor.close();
+      this.editor.closeLog();
     }
     return wanted;
   }

@@ -1,18 +1,19 @@
 /**
- * The keys of the page: a key in a field or a menu belongs to that.
+ * Keyboard shortcuts. Keys in a field or a menu are ignored.
  *
  * @module inspector/keys
  */
 
 import { isComposing } from '../lib/held.js';
 
-/** Lines that a key goes on in the list. */
+/** Lines that a key moves in the list. */
 const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
 
 /**
- * @param {(by: number) => void} move in the list
- * @param {Record<string, () => void>} actions by their keys; `Escape` also leaves a field
- * @param {(event: KeyboardEvent) => void} otherwise
+ * Listens to the keys of the page.
+ * @param {(by: number) => void} move moves in the list by lines
+ * @param {Record<string, () => void>} actions by key; `Escape` also leaves a field
+ * @param {(event: KeyboardEvent) => void} otherwise called for other keys
  */
 export function listenToKeys(move, actions, otherwise) {
   document.addEventListener('keydown', (event) => {

@@ -1,5 +1,6 @@
 /**
- * Opening a capture: a file that is chosen with a button, or dropped anywhere on the page. Nothing of it leaves the page.
+ * Opens a capture that is selected with a button or dropped on the page. The file stays in the
+ * browser.
  *
  * @module inspector/open-file
  */
@@ -8,33 +9,36 @@ import { Explainer } from './explainer.js';
 import { openInSlices } from './work-slices.js';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /**
  * @typedef {{ name: string, explainer: Explainer, about: import('./explainer.js').About }} Opened
  */
 
 /** @typedef {(opened: Opened) => void} Take */
-/** The file that is being opened; another one takes its place. @type {File | null} */
+/** File that is being opened. Another one cancels it. @type {File | null} */
 let opening = null;
-let takes = (/** @type {Take} */ _) => {};
-const taker = /** @type {Promise<Take>} */ (new Promise((resolve) => { takes = resolve; }));
+let onCapture = (/** @type {Take} */ _) => {};
+const handlerReady = /** @type {Promise<Take>} */ (new Promise((resolve) => { onCapture = resolve; }));
 
-/** The page is ready for captures; one that was opened while it loaded comes at once. @param {Take} take */
+/**
+ * Sets the handler of opened captures. A capture opened earlier is passed to it at once.
+ * @param {Take} take
+ */
 export function acceptFiles(take) {
-  takes(take);
+  onCapture(take);
 }
 
 function listen() {
-  const chosen = at('file');
-  at('open').onclick = () => chosen.click();
+  const chosen = byId('file');
+  byId('open').onclick = () => chosen.click();
   chosen.onchange = () => {
     if (chosen.files.length > 0) open(chosen.files[0]);
-    // The same file may be chosen again.
+    // Allows selecting the same file again.
     chosen.value = '';
   };
-  at('file-error-close').onclick = () => refuse('');
-  at('file-opening-cancel').onclick = () => { opening = null; showProgress(''); };
+  byId('file-error-close').onclick = () => showOpenError('');
+  byId('file-opening-cancel').onclick = () => { opening = null; showProgress(''); };
   document.addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return;
     event.preventDefault();
@@ -52,39 +56,39 @@ function listen() {
   });
 }
 
-/** @param {File} file */
+/** Opens a capture file. @param {File} file */
 export async function open(file) {
-  refuse('');
+  showOpenError('');
   opening = file;
   const isCancelled = () => opening !== file;
   try {
-    // A module of its own, so that its memory goes when the file does.
+    // Each file has its own instance, so that its memory is freed.
     const explainer = await Explainer.load();
-    if (file.size > explainer.fileMost) explainer.giveFile(/** @type {any} */ ({ length: file.size }));
-    explainer.giveFile(new Uint8Array(await file.arrayBuffer()));
+    if (file.size > explainer.maxFileBytes) explainer.setFileInput(/** @type {any} */ ({ length: file.size }));
+    explainer.setFileInput(new Uint8Array(await file.arrayBuffer()));
     const onProgress = (/** @type {number} */ percent) => showProgress(`Opening ${file.name}: ${percent} %`);
     const about = isCancelled() ? null : await openInSlices(explainer, { isCancelled, onProgress });
-    const take = await taker;
+    const take = await handlerReady;
     if (about && !isCancelled()) take({ name: file.name, explainer, about });
   } catch (error) {
-    if (!isCancelled()) refuse(`${file.name}: ${error instanceof Error ? error.message : error}`);
+    if (!isCancelled()) showOpenError(`${file.name}: ${error instanceof Error ? error.message : error}`);
   }
   if (!isCancelled()) showProgress('');
 }
 
-/** @param {string} text nothing hides it */
+/** Shows the progress. @param {string} text '' hides it */
 function showProgress(text) {
-  at('file-opening').hidden = text === '';
-  at('file-opening-text').textContent = text;
+  byId('file-opening').hidden = text === '';
+  byId('file-opening-text').textContent = text;
 }
 
-/** @param {string} why */
-export function refuse(why) {
-  at('file-error').hidden = why === '';
-  at('file-error-text').textContent = why;
+/** Shows an error; '' hides it. @param {string} why */
+export function showOpenError(why) {
+  byId('file-error').hidden = why === '';
+  byId('file-error-text').textContent = why;
 }
 
-/** Hands a file to the browser to be saved. @param {Uint8Array} bytes @param {string} name */
+/** Offers a file as a download. @param {Uint8Array} bytes @param {string} name */
 export function download(bytes, name) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)], { type: 'application/x-pcapng' }));
@@ -93,5 +97,5 @@ export function download(bytes, name) {
   URL.revokeObjectURL(link.href);
 }
 
-// At once: without it, a file that is dropped while the explainer loads would replace the page.
+// Listens before the explainer is loaded, because a dropped file would otherwise replace the page.
 listen();

@@ -1,11 +1,15 @@
 /**
- * Shows that a box has more to the right: while it does, its right edge fades (`more-right` in the style sheet).
+ * Fades the right edge of a box that can be scrolled further to the right (`more-right` in the
+ * style sheet).
  *
  * @module inspector/overflow-hint
  */
 
-/** @param {Iterable<HTMLElement>} boxes that scroll sideways */
-export function showMore(boxes) {
+/**
+ * Watches boxes for overflow.
+ * @param {Iterable<HTMLElement>} boxes horizontally scrolling elements
+ */
+export function markOverflow(boxes) {
   for (const box of boxes) {
     const look = () => box.classList.toggle('more-right', box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
     box.addEventListener('scroll', look, { passive: true });

@@ -1,46 +1,54 @@
 /**
- * The connection that is one's own: that of the game beside which the inspector is shown.
+ * The client of the game that contains the inspector.
  *
- * The game's page makes a proof and sends it with its connection; whoever knows the proof may ask which client that is, and send bytes in its
- * name. The inspector reads the proof from the page around it, which must be of the same origin. Alone, no connection is one's own.
+ * The game's page sends a resume key with its connection. With the key one may ask for the client
+ * and send bytes in its name. The inspector reads the key from the parent page of the same origin;
+ * a separate inspector page has no own client.
  *
  * @module inspector/own-client
  */
 
-import { gameAround } from './host-page.js';
+import { parentGame } from './host-page.js';
 
-const PROOF = /^[0-9a-f]{32}$/;
+const RESUME_KEY = /^[0-9a-f]{32}$/;
 
-/** See the module. */
-export class Own {
-  /** @param {(wish: Record<string, unknown>) => void} say to the server @param {() => any} game */
-  constructor(say, game = () => gameAround(window)) {
-    this.say = say;
+/** Client of the parent game. */
+export class OwnClient {
+  /**
+   * @param {(wish: Record<string, unknown>) => void} request sends a request to the server
+   * @param {() => any} game
+   */
+  constructor(request, game = () => parentGame(window)) {
+    this.request = request;
     this.game = game;
-    /** The number of one's own client; null while it is not known. @type {number | null} */
+    /** Number of the own client; null while it is unknown. @type {number | null} */
     this.id = null;
   }
 
   /** @returns {string | null} */
-  get proof() {
-    const proof = this.game()?.proof;
-    return typeof proof === 'string' && PROOF.test(proof) ? proof : null;
+  get resumeKey() {
+    const key = this.game()?.resumeKey;
+    return typeof key === 'string' && RESUME_KEY.test(key) ? key : null;
   }
 
-  /** Asks which client is one's own: it is another one after each reconnection. */
-  ask() {
-    if (this.proof !== null) this.say({ own: this.proof });
+  /** Requests the number of the own client, which changes after each reconnect. */
+  requestOwnClient() {
+    if (this.resumeKey !== null) this.request({ own: this.resumeKey });
   }
 
-  /** @param {number | null} id as the server answers */
-  heard(id) {
+  /** Receives the number of the own client. @param {number | null} id */
+  onOwnClient(id) {
     this.id = id;
   }
 
-  /** Sends bytes in the name of one's own client. @param {string} bytes in hexadecimal @returns {boolean} whether they could be sent */
+  /**
+   * Sends bytes as the own client.
+   * @param {string} bytes in hexadecimal
+   * @returns {boolean} false without a resume key
+   */
   inject(bytes) {
-    if (this.proof === null) return false;
-    this.say({ inject: this.proof, bytes });
+    if (this.resumeKey === null) return false;
+    this.request({ inject: this.resumeKey, bytes });
     return true;
   }
 }

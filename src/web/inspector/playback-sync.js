@@ -1,18 +1,18 @@
 /**
- * The inspector beside a page that watches a capture: it shows the frames of the same file, and both are at the same time. Whichever is moved moves the
- * other.
+ * Synchronizes the inspector with a playback page: it shows the frames of the same file, and both
+ * are at the same time. Moving one moves the other.
  *
  * @module inspector/playback-sync
  */
 
 import { lastBefore } from './list/frames.js';
-import { open, refuse } from './open-file.js';
+import { open, showOpenError } from './open-file.js';
 
-/** How often the list follows the page. */
+/** Interval at which the list follows the page, ms. */
 const FOLLOW_MS = 200;
 
-/** See the module. */
-export class Watched {
+/** Synchronization with a playback page. */
+export class PlaybackSync {
   /**
    * @param {() => import('./list/source-menu.js').Source} shown @param {(n: number) => void} goTo
    * @param {Window} [page]
@@ -21,20 +21,23 @@ export class Watched {
     this.shown = shown;
     this.goTo = goTo;
     const isAsked = new URLSearchParams(page.location.search).has('watch') && page.parent !== page;
-    /** @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number } | null} */
+    /**
+     * @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number }
+     *   | null}
+     */
     this.page = isAsked ? /** @type {any} */ (page.parent).tickwireWatch ?? null : null;
-    /** The tick at which both are. */
+    /** Tick of the page and the list. */
     this.tick = 0;
     this.isFollowing = false;
-    /** Frames in the list when it was last looked at. */
+    /** Number of visible frames at the last check. */
     this.seen = 0;
   }
 
-  get isThere() {
+  get isAvailable() {
     return this.page !== null;
   }
 
-  /** Opens the page's file, and follows the page from then on. */
+  /** Opens the page's file and starts to follow the page. */
   async open() {
     const { page } = this;
     if (!page) return;
@@ -43,30 +46,30 @@ export class Watched {
       await open(await page.file());
       setInterval(() => this.follow(), FOLLOW_MS);
     } catch (error) {
-      refuse(/** @type {Error} */ (error).message);
+      showOpenError(/** @type {Error} */ (error).message);
     }
   }
 
-  /** Goes to where the page is. */
+  /** Moves the list to the time of the page. */
   follow() {
     const { page } = this;
     const { kind, explainer } = this.shown();
     if (!page || kind !== 'file' || page.tick === 0 || page.tick === this.tick) return;
     const [tick, ms] = [page.tick, page.ms];
     const { seen } = explainer.count();
-    const place = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
-    // What is not read yet is gone to when it is.
-    if (place + 1 < seen || seen === this.seen) this.tick = tick;
+    const index = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
+    // A time that is not read yet is reached later.
+    if (index + 1 < seen || seen === this.seen) this.tick = tick;
     this.seen = seen;
-    const row = place < 0 ? undefined : explainer.rows(place, 1)[0];
+    const row = index < 0 ? undefined : explainer.rows(index, 1)[0];
     if (!row) return;
     this.isFollowing = true;
     this.goTo(row.n);
     this.isFollowing = false;
   }
 
-  /** A frame was chosen here: the page goes there. @param {number} n */
-  chosen(n) {
+  /** Moves the page to the time of the selected frame. @param {number} n */
+  onFrameSelected(n) {
     const { explainer, kind } = this.shown();
     if (!this.page || this.isFollowing || kind !== 'file') return;
     this.tick = this.page.seek(explainer.entry(n).at_ms);

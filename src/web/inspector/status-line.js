@@ -1,14 +1,14 @@
 /**
- * The line below the list: what was done just now, and what else is to be said.
+ * Status line below the list: the result of the last action, and notes.
  *
  * @module inspector/status-line
  */
 
-/** How long it is said what was done. */
-const TELL_MS = 4000;
+/** Duration of an action's result, ms. */
+const SHOWN_MS = 4000;
 
-export class Note {
-  /** @param {HTMLElement} box @param {() => string[]} parts what else is to be said */
+export class StatusLine {
+  /** @param {HTMLElement} box @param {() => string[]} parts returns the notes */
   constructor(box, parts) {
     this.box = box;
     this.parts = parts;
@@ -21,11 +21,11 @@ export class Note {
     if (this.box.textContent !== text) this.box.textContent = text;
   }
 
-  /** Says what was done, for a while. @param {string} what */
-  tell(what) {
+  /** Shows the result of an action for a while. @param {string} what */
+  showTemporarily(what) {
     this.done = what;
     this.show();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.done = ''; this.show(); }, TELL_MS);
+    this.timer = setTimeout(() => { this.done = ''; this.show(); }, SHOWN_MS);
   }
 }

@@ -1,17 +1,18 @@
 /**
- * Work of the explainer in small slices, so that the page stays quick: opening and reading a capture, and filtering many frames by their values.
+ * Runs work of the explainer in small slices, so that the page stays responsive: opening and
+ * reading a capture, and filtering.
  *
  * @module inspector/work-slices
  */
 
-/** How long a slice may take. */
+/** Time limit of a slice, ms. */
 const SLICE_MS = 14;
-/** How often the page hears of the progress. */
-const TELL_MS = 100;
-/** Bytes of the first slice; later ones are as long as fits. */
+/** Interval at which the page is notified of progress, ms. */
+const NOTIFY_INTERVAL_MS = 100;
+/** Bytes of the first slice. Later ones adapt to the time limit. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Chooses the size of the next slice by the time that the previous one took. */
+/** Adapts the size of a slice to the duration of the previous one. */
 export class Pace {
   constructor() {
     this.bytes = FIRST_BYTES;
@@ -20,15 +21,15 @@ export class Pace {
   /** Runs a slice. @template T @param {(bytes: number) => T} slice @returns {T} */
   run(slice) {
     const begin = performance.now();
-    const told = slice(Math.round(this.bytes));
+    const result = slice(Math.round(this.bytes));
     const took = Math.max(performance.now() - begin, 0.5);
     this.bytes = Math.min(Math.max(this.bytes * Math.min(Math.max(SLICE_MS / took, 0.25), 2), 4096), 64 * 1024 * 1024);
-    return told;
+    return result;
   }
 }
 
 /**
- * Opens a file that the explainer was given, in slices; `null` if it is cancelled.
+ * Opens the file of the explainer in slices; returns null if it is cancelled.
  * @param {import('./explainer.js').Explainer} explainer
  * @param {{ isCancelled: () => boolean, onProgress: (percent: number) => void }} on
  */
@@ -38,7 +39,7 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
   for (;;) {
     const opened = pace.run((bytes) => explainer.openOn(bytes));
     if ('packets' in opened) return opened;
-    if (performance.now() - toldMs >= TELL_MS) {
+    if (performance.now() - toldMs >= NOTIFY_INTERVAL_MS) {
       toldMs = performance.now();
       onProgress(opened.percent);
     }
@@ -47,8 +48,10 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
   }
 }
 
-export class Work {
-  /** @param {(told: ReturnType<import('./explainer.js').Explainer['work']>) => void} onProgress */
+export class WorkSlices {
+  /**
+   * @param {(result: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress
+   */
   constructor(onProgress) {
     this.onProgress = onProgress;
     this.isRunning = false;
@@ -58,7 +61,10 @@ export class Work {
     this.explainer = null;
   }
 
-  /** Begins, or goes on, until nothing is left. @param {import('./explainer.js').Explainer} explainer */
+  /**
+   * Starts or continues the work of an explainer.
+   * @param {import('./explainer.js').Explainer} explainer
+   */
   start(explainer) {
     this.explainer = explainer;
     this.toldMs = 0;
@@ -69,12 +75,12 @@ export class Work {
 
   slice() {
     const explainer = /** @type {import('./explainer.js').Explainer} */ (this.explainer);
-    const told = this.pace.run((bytes) => explainer.work(bytes));
+    const result = this.pace.run((bytes) => explainer.advance(bytes));
     const now = performance.now();
-    this.isRunning = told.more;
-    if (told.more) setTimeout(() => this.slice());
-    if (told.more && now - this.toldMs < TELL_MS) return;
+    this.isRunning = result.more;
+    if (result.more) setTimeout(() => this.slice());
+    if (result.more && now - this.toldMs < NOTIFY_INTERVAL_MS) return;
     this.toldMs = now;
-    this.onProgress(told);
+    this.onProgress(result);
   }
 }

@@ -1,23 +1,28 @@
 /**
- * The settings in a page's address, such as `?net=wifi&mode=lockstep`: which there are, and what is wrong with those that are given.
+ * Checks the settings in the address of a page, such as `?net=wifi&mode=lockstep`.
  *
  * @module lib/address
  */
 
-/** Settings of the game's page. The inspector's page has `beside` and `watch`. */
+/** Query parameters of the game's page. The inspector's page also has `beside` and `watch`. */
 export const SETTINGS = ['mode', 'net', 'room', 'token', 'two', 'watch', 'wire'];
-/** Ways to follow the world. */
+/** Modes in which a page receives the world. */
 export const MODES = ['stream', 'lockstep'];
 
-/** What is wrong with a mode, as a sentence; '' if nothing is. @param {string | null | undefined} mode */
+/**
+ * Returns a sentence if the mode is unknown, otherwise ''.
+ * @param {string | null | undefined} mode
+ */
 export function wrongMode(mode) {
   return mode === null || mode === undefined || mode === '' || MODES.includes(mode) ? '' : `mode=${mode}: must be ${MODES.join(' or ')}. This page follows as a stream.`;
 }
 
 /**
- * What is wrong with the settings in the address of the game's page.
- * @param {string} search @param {'server' | 'tab'} edition
- * @returns {{ wrong: string[], unknown: string[] }} sentences; names that are no settings, which other sites also add to links
+ * Checks the settings in the address of the game's page.
+ * @param {string} search
+ * @param {'server' | 'tab'} edition
+ * @returns {{ wrong: string[], unknown: string[] }} `wrong`: sentences; `unknown`: names that are
+ *   no settings
  */
 export function wrongIn(search, edition) {
   const given = new URLSearchParams(search);

@@ -1,15 +1,17 @@
 /**
- * How long ago something was. The time of a frame is when the browser began it, so a frame that starts late is older than the
- * packets that came meanwhile, and the difference would be negative: circles would have a negative radius. Pure.
+ * Age of an event. A frame's timestamp may be older than packets that arrived before its callback
+ * ran, so a plain difference could be negative, and circles would get a negative radius. No clock
+ * is read here.
  *
  * @module lib/age
  */
 
 /**
- * Time since a moment, never below 0: what is yet to come has no age.
- * @param {number} nowMs @param {number} atMs Infinity for what does not come
+ * Returns the time since `atMs` in ms, at least 0.
+ * @param {number} nowMs
+ * @param {number} atMs Infinity if it never happens
  */
 export const ageMs = (nowMs, atMs) => Math.max(0, nowMs - atMs);
 
-/** Whether a moment has come. @param {number} nowMs @param {number} atMs */
-export const hasBegun = (nowMs, atMs) => nowMs >= atMs;
+/** Whether `atMs` has been reached. @param {number} nowMs @param {number} atMs */
+export const hasStarted = (nowMs, atMs) => nowMs >= atMs;

@@ -1,41 +1,50 @@
 /**
- * One attempt to connect: a request by `fetch`, then the WebSocket, then `welcome`, each within a limit.
+ * One connection attempt: a request by `fetch`, then the WebSocket, then `welcome`. Each step has a
+ * time limit.
  *
- * After failed WebSockets a browser delays the next one, Firefox by up to a minute. Therefore no WebSocket is opened before a request has reached the
- * server, and a WebSocket that is still connecting is kept while the server answers requests.
+ * Browsers delay a WebSocket after failed ones, Firefox by up to a minute. The attempt therefore
+ * sends a request before it opens a WebSocket, and keeps a connecting WebSocket while the server
+ * responds to requests.
  *
  * @module lib/attempt
  */
 
-/** Limit of each step, ms. */
-export const TRY_MS = 8000;
-/** Limit of a WebSocket that is connecting while the server answers requests, ms: longer than the longest delay of a browser. */
+/** Time limit of each step, ms. */
+export const CONNECT_TIMEOUT_MS = 8000;
+/**
+ * Time limit of a connecting WebSocket while the server responds to requests, ms. No browser delays
+ * a WebSocket for longer.
+ */
 const DELAYED_MS = 90_000;
-/** An attempt that is older than this begins again when the page becomes visible or gets a network, ms. */
+/** Age after which a page that becomes visible or online restarts the attempt, ms. */
 const STALE_MS = 1000;
-/** Statuses of a gateway without its server. */
-const AWAY = [502, 504];
+/** Status codes of a gateway that cannot reach its server. */
+const GATEWAY_STATUSES = [502, 504];
 
 /**
- * Sends a request, and resolves when the server has answered it, with any status of its own.
- * @param {URL | string} url @param {AbortSignal} [signal]
- * @throws {Error} without an answer, and for the answer of a gateway that has no server
+ * Sends a HEAD request and resolves when the server responds, with any status of its own.
+ * @param {URL | string} url
+ * @param {AbortSignal} [signal]
+ * @throws {Error} if there is no response, or a gateway cannot reach the server
  */
 export async function reach(url, signal) {
   const { status } = await fetch(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store', signal });
-  if (AWAY.includes(status)) throw new Error(`no server: status ${status}`);
+  if (GATEWAY_STATUSES.includes(status)) throw new Error(`no server: status ${status}`);
 }
 
 /**
  * @template T
  * @typedef {object} Steps
- * @property {(signal: AbortSignal) => Promise<T>} prepare fetches what the connection needs; it rejects if the server cannot be reached
+ * @property {(signal: AbortSignal) => Promise<T>} prepare fetches what `connect` needs; rejects if
+ *   the server is unreachable
  * @property {(prepared: T) => void} connect opens the WebSocket
- * @property {(signal: AbortSignal) => Promise<void>} reach rejects if the server does not answer requests
- * @property {(error: unknown) => void} failed called once, unless the attempt has ended; null: a limit has passed
+ * @property {(signal: AbortSignal) => Promise<void>} reach rejects if the server does not respond
+ *   to requests
+ * @property {(error: unknown) => void} failed called at most once; the error is null after a time
+ *   limit
  */
 
-/** See the module. @template T */
+/** One connection attempt with time limits. @template T */
 export class Attempt {
   /** @param {Steps<T>} steps */
   constructor(steps) {
@@ -44,33 +53,36 @@ export class Attempt {
     /** @type {any} */
     this.timer = 0;
     this.beganAt = performance.now();
-    /** When the WebSocket was made; null before. @type {number | null} */
+    /** Time at which the WebSocket was created, ms; null before. @type {number | null} */
     this.connectingAt = null;
     this.isOpen = false;
-    this.isOver = false;
-    /** Whether the server answers requests while the WebSocket is still connecting. */
+    this.hasEnded = false;
+    /**
+     * Whether the browser delays the WebSocket: it is connecting, and the server responds to
+     * requests.
+     */
     this.isDelayed = false;
   }
 
-  /** Whether the attempt may hang in a request from before the network changed. */
+  /** Whether the attempt may wait for a request that was sent over an earlier network. */
   get isStale() {
-    return !this.isOver && this.connectingAt === null && performance.now() - this.beganAt > STALE_MS;
+    return !this.hasEnded && this.connectingAt === null && performance.now() - this.beganAt > STALE_MS;
   }
 
   async begin() {
     this.limit();
     try {
       const prepared = await this.steps.prepare(this.abort.signal);
-      if (this.isOver) return;
+      if (this.hasEnded) return;
       this.connectingAt = performance.now();
       this.steps.connect(prepared);
-      if (!this.isOver && !this.isOpen) this.later(() => this.probe());
+      if (!this.hasEnded && !this.isOpen) this.schedule(() => this.probe());
     } catch (error) {
       this.fail(error);
     }
   }
 
-  /** Looks whether the server answers requests: then the browser delays the WebSocket. */
+  /** Checks whether the server responds to requests while the WebSocket is connecting. */
   async probe() {
     this.limit();
     try {
@@ -79,40 +91,40 @@ export class Attempt {
       if (!this.isOpen) this.fail(error);
       return;
     }
-    if (this.isOver || this.isOpen) return;
+    if (this.hasEnded || this.isOpen) return;
     this.isDelayed = true;
     if (performance.now() - (this.connectingAt ?? 0) > DELAYED_MS) this.fail(null);
-    else this.later(() => this.probe());
+    else this.schedule(() => this.probe());
   }
 
-  /** The WebSocket is open. */
-  opened() {
+  /** Restarts the time limit when the WebSocket opens. */
+  onOpen() {
     this.isOpen = true;
     this.isDelayed = false;
-    if (!this.isOver) this.limit();
+    if (!this.hasEnded) this.limit();
   }
 
-  /** Ends the attempt, as after `welcome`. */
+  /** Ends the attempt, for example after `welcome`. */
   end() {
-    this.isOver = true;
+    this.hasEnded = true;
     this.isDelayed = false;
     clearTimeout(this.timer);
     this.abort.abort();
   }
 
   limit() {
-    this.later(() => this.fail(null));
+    this.schedule(() => this.fail(null));
   }
 
   /** @param {() => void} call */
-  later(call) {
+  schedule(call) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(call, TRY_MS);
+    this.timer = setTimeout(call, CONNECT_TIMEOUT_MS);
   }
 
   /** @param {unknown} error */
   fail(error) {
-    if (this.isOver) return;
+    if (this.hasEnded) return;
     this.end();
     this.steps.failed(error);
   }

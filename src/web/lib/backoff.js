@@ -1,21 +1,24 @@
 /**
- * How long a page waits before it connects again.
+ * Delays before reconnect attempts.
  *
  * @module lib/backoff
  */
 
-/** Waits before the tries of one outage; the last one repeats. A restarted server is back within the first three. */
-const WAITS_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
-/** Each wait is varied by this part, so that all clients of a restarted server do not come at once. */
-const WAIT_SPREAD = 0.3;
+/**
+ * Delay before each attempt of one outage, ms. The last one repeats. A server restart takes at most
+ * three attempts.
+ */
+const BACKOFF_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
+/** Random variation of each delay, as a fraction. It spreads the clients of a restarted server. */
+const JITTER = 0.3;
 
 /**
- * Wait before a try.
- * @param {number} attempt 0 for the first after an outage
+ * Returns the delay before a reconnect attempt.
+ * @param {number} attempt 0 for the first attempt of an outage
  * @param {number} random 0 to 1
  * @returns {number} ms
  */
-export function waitMs(attempt, random) {
-  const base = WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)];
-  return Math.round(base * (1 - WAIT_SPREAD + 2 * WAIT_SPREAD * random));
+export function backoffMs(attempt, random) {
+  const base = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)];
+  return Math.round(base * (1 - JITTER + 2 * JITTER * random));
 }

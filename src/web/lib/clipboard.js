@@ -1,10 +1,14 @@
 /**
- * Copies a text for other programs.
+ * Access to the clipboard.
  *
  * @module lib/clipboard
  */
 
-/** Copies a text; also where the page is not allowed to use the clipboard by itself. @param {string} text */
+/**
+ * Copies a text, by a hidden text area if the Clipboard API is denied. Returns whether it was
+ * copied.
+ * @param {string} text
+ */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

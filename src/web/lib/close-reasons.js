@@ -1,24 +1,24 @@
 /**
- * Why a connection ends, for people, and whether it is worth coming back. The server's reasons are
- * the names of rules in PROTOCOL.md, "Rules and close codes".
+ * Descriptions of close codes and close reasons, and which of them are final. PROTOCOL.md, "Rules
+ * and close codes", lists the reasons of the server.
  *
  * @module lib/close-reasons
  */
 
-/** What the page itself gives as a reason. */
+/** Reasons that the page itself sets. */
 export const NO_ANSWER = 'no answer';
 export const NO_TABLES = 'no packet tables';
-export const LEFT = 'left';
-/** The server's reason when another page has taken over the player. */
+export const LEFT_PAGE = 'left';
+/** Reason of the server when another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
-/** The server's reasons when it wants a token from those who play. */
+/** Reasons of the server when a player needs a valid token. */
 export const TOKEN_MISSING = 'token_missing';
 export const TOKEN_WRONG = 'token_wrong';
 
 /** @type {Record<string, string>} */
 const BY_REASON = {
   [NO_ANSWER]: 'The server does not answer.',
-  [LEFT]: 'You have left the game.',
+  [LEFT_PAGE]: 'You have left the game.',
   [TAKEN_OVER]: 'The game goes on in another tab.',
   [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
   [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
@@ -51,19 +51,24 @@ const BY_CODE = {
   1013: 'The server is full.',
 };
 
-/** Coming back would end in the same way: the operator has decided, or the page is wrong. */
-const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
+/** Close reasons after which a reconnect would fail in the same way. */
+const FINAL_REASONS = [LEFT_PAGE, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
 const FINAL_CODES = [1002, 1003, 1007, 1009];
 
-/** The rule that a reason begins with: a sentence may follow. @param {string} reason */
+/** Returns the rule at the start of a reason, before the colon. @param {string} reason */
 const ruleOf = (reason) => reason.split(':')[0];
 
-/** @param {number} code @param {string} reason @returns {string} a sentence */
-export function textOf(code, reason) {
+/**
+ * Describes a close code and reason to the player.
+ * @param {number} code
+ * @param {string} reason
+ * @returns {string} a sentence
+ */
+export function describeClose(code, reason) {
   return BY_REASON[ruleOf(reason)] ?? BY_CODE[code] ?? 'The connection was lost.';
 }
 
-/** Whether a page should not connect again by itself. @param {number} code @param {string} reason */
+/** Whether a page should not reconnect by itself. @param {number} code @param {string} reason */
 export function isFinal(code, reason) {
   return FINAL_REASONS.includes(ruleOf(reason)) || FINAL_CODES.includes(code);
 }

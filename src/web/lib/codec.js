@@ -1,6 +1,6 @@
 /**
- * Packets by name, in any dialect: what `tickwire.js` makes of a packet table. The table comes
- * from the server as `codes.json`; nothing here holds a code, a name or a position.
+ * Encodes and decodes packets by name, in any dialect. The codec reads the packet tables that the
+ * server sends as `codes.json`; it contains no packet code or name.
  *
  * @module lib/codec
  */
@@ -8,32 +8,35 @@
 import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
 
 /**
- * `codes.json`, and `tickwire codes --format json`.
+ * Packet tables, as in `codes.json` and the output of `tickwire codes --format json`.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes:
+ *   Record<string, number | string>, arguments: Argument[] }} Row
  * @typedef {{ hash?: string, tables: { dialects?: string[], rows: Row[] }[] }} Codes
  */
 
 /**
- * An argument, or a member of one, ready to be read and written.
+ * Compiled type of an argument or of a member of an argument.
  * @typedef {object} Field
  * @property {string} name
- * @property {string} type as the table has it
- * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'} shape
+ * @property {string} type text in the packet table
+ * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'}
+ *   shape
  * @property {boolean} nil whether it may be null
  * @property {boolean} whole whether a number has no fraction
- * @property {number} low @property {number} high bounds of a number; of a list, `high` is the most groups
- * @property {number} unit what one is worth in pixels or radians; 1 for what has no such unit
- * @property {number} turn numbers in a full turn, for an angle; 0 for anything else
- * @property {boolean} smooth whether it is a place or an angle, which changes little by little
+ * @property {number} low
+ * @property {number} high bounds of a number; `high` of a list is the maximum number of entries
+ * @property {number} unit pixels or radians for each step; 1 without such a unit
+ * @property {number} turn steps of a full turn, for an angle; otherwise 0
+ * @property {boolean} smooth whether it is a position or an angle, which can be interpolated
  * @property {Field[]} members
- * @property {Field | null} each what a list has, if that is a scalar
+ * @property {Field | null} each element type of a list of scalars
  */
 
 /** @typedef {{ name: string, code: number | string, fields: Field[] }} Packet */
 
 const TURN = 2 * Math.PI;
-/** Units of places and angles: what one is worth in pixels or radians, and the numbers of a turn. */
+/** Units of positions and angles: pixels or radians for each step, and the steps of a full turn. */
 const UNITS = new Map(Object.entries({
   px: [1, 0], hpx: [1 / 2, 0], fix16: [1 / 65536, 0],
   rad: [1, TURN], turn16: [TURN / 65536, 65536], turn8: [TURN / 256, 256],
@@ -43,13 +46,13 @@ const UNITS = new Map(Object.entries({
 function field({ name, type, members }) {
   const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0|\|loose)*)$/.exec(type));
   const scalar = /^(bool|flag|num|str|bin|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
-  const most = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
+  const max = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
   const each = members ? undefined : /^\[([a-z].*)\](?:<=\d+)?$/.exec(shape)?.[1];
   const [unit, turn] = UNITS.get(scalar?.[2] ?? '') ?? [1, 0];
   return {
     name, type, unit, turn, nil: after.includes('|nil'), smooth: UNITS.has(scalar?.[2] ?? ''),
     members: (members ?? []).map(field), each: each === undefined ? null : field({ name, type: each }),
-    ...scalar ? bounds(scalar[1], most) : { shape: container(shape, members), whole: false, low: 0, high: most },
+    ...scalar ? bounds(scalar[1], max) : { shape: container(shape, members), whole: false, low: 0, high: max },
   };
 }
 
@@ -60,27 +63,29 @@ function container(shape, members) {
 }
 
 /**
- * Shape and bounds of a scalar.
- * @param {string} word of the grammar @param {number} most
+ * Returns the shape and the bounds of a scalar type.
+ * @param {string} word scalar type in the packet table
+ * @param {number} max
  * @returns {Pick<Field, 'shape' | 'whole' | 'low' | 'high'>}
  */
-function bounds(word, most) {
-  if (word === 'str') return { shape: 'text', whole: false, low: 0, high: most };
-  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: most };
+function bounds(word, max) {
+  if (word === 'str') return { shape: 'text', whole: false, low: 0, high: max };
+  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: max };
   if (word === 'any') return { shape: 'any', whole: false, low: 0, high: 0 };
-  if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: most };
+  if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: max };
   if (word === 'bool' || word === 'flag') return { shape: 'truth', whole: true, low: 0, high: 1 };
   const bits = Number(word.slice(1));
   const signed = word[0] === 'i';
   const high = 2 ** (signed ? bits - 1 : bits) - 1;
-  return { shape: 'number', whole: true, low: signed ? -(2 ** (bits - 1)) : 0, high: Math.min(high, most) };
+  return { shape: 'number', whole: true, low: signed ? -(2 ** (bits - 1)) : 0, high: Math.min(high, max) };
 }
 
 /**
- * The rows of a dialect as the text of a packet table.
- * @param {Codes} codes @param {string} dialect
+ * Formats the rows of a dialect as the text of a packet table.
+ * @param {Codes} codes
+ * @param {string} dialect
  */
-export function tableText(codes, dialect) {
+export function formatTable(codes, dialect) {
   const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
   const type = typeof rows[0]?.codes[dialect] === 'string' ? 'str' : 'int';
   const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[dialect],
@@ -90,11 +95,12 @@ export function tableText(codes, dialect) {
 }
 
 /**
- * The dialect that a page speaks if it names none: the first that greets as tickwire does.
- * @param {Codes} codes @returns {string}
+ * Returns the first dialect that has both `hello` and `welcome`.
+ * @param {Codes} codes
+ * @returns {string}
  * @throws {Error} when no dialect has both `hello` and `welcome`
  */
-export function firstDialect(codes) {
+export function defaultDialect(codes) {
   const rows = codes.tables.flatMap((table) => table.rows);
   const all = [...new Set(rows.flatMap((row) => Object.keys(row.codes)))];
   const has = (/** @type {string} */ dialect, /** @type {string} */ packet) => rows.some(
@@ -105,70 +111,87 @@ export function firstDialect(codes) {
   throw new Error(`no dialect of the packet tables has both hello and welcome; there are: ${all.join(', ') || 'none'}`);
 }
 
-/** One dialect of the packet tables: encodes what goes to the server, decodes what comes from it. */
+/**
+ * One dialect of the packet tables: encodes packets to the server and decodes packets to the
+ * client.
+ */
 export class Dialect {
   /**
-   * @param {Codes} codes @param {string} name of the dialect
-   * @param {boolean} [units] places in pixels and angles in radians, instead of the numbers that are sent
-   * @throws {Error} when the tables do not have the dialect
+   * @param {Codes} codes
+   * @param {string} name of the dialect
+   * @param {boolean} [units] whether positions are pixels and angles radians, instead of the sent
+   *   integers
+   * @throws {Error} if the tables lack the dialect
    */
   constructor(codes, name, units = false) {
     this.name = name;
     this.units = units;
     this.codes = codes;
-    /** @type {Map<string, Packet>} by name */
-    this.toServer = new Map();
-    /** @type {Map<number | string, Packet>} by code */
-    this.toClient = new Map();
-    /** @type {Map<string, Packet>} by name */
-    this.heard = new Map();
+    /** Packets to the server by name. @type {Map<string, Packet>} */
+    this.serverPackets = new Map();
+    /** Packets to the client by code. @type {Map<number | string, Packet>} */
+    this.clientPacketsByCode = new Map();
+    /** Packets to the client by name. @type {Map<string, Packet>} */
+    this.clientPackets = new Map();
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];
       if (code === undefined) continue;
       const packet = { name: row.name, code, fields: row.arguments.map(field) };
-      if (row.direction === 'to_server') this.toServer.set(row.name, packet);
+      if (row.direction === 'to_server') this.serverPackets.set(row.name, packet);
       else {
-        this.toClient.set(code, packet);
-        this.heard.set(row.name, packet);
+        this.clientPacketsByCode.set(code, packet);
+        this.clientPackets.set(row.name, packet);
       }
     }
-    if (this.toServer.size + this.toClient.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
-  }
-
-  /** Whether a packet to the server has this argument. @param {string} packet @param {string} argument */
-  takes(packet, argument) {
-    return this.toServer.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
+    if (this.serverPackets.size + this.clientPacketsByCode.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
   }
 
   /**
-   * Encodes a packet for the server.
-   * @param {string} name @param {Record<string, any>} [values] by argument name; one that is missing is null
+   * Whether a packet to the server has this argument.
+   * @param {string} packet
+   * @param {string} argument
+   */
+  hasArgument(packet, argument) {
+    return this.serverPackets.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
+  }
+
+  /**
+   * Encodes a packet to the server.
+   * @param {string} name
+   * @param {Record<string, any>} [values] by argument name; one that is missing is null
    * @returns {Uint8Array<ArrayBuffer>}
-   * @throws {TypeError | RangeError} that names the packet and the argument, when it is none of this dialect
+   * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the table
    */
   encode(name, values = {}) {
-    const packet = this.toServer.get(name);
-    if (!packet) throw new TypeError(`no packet ${name} to the server; there are: ${[...this.toServer.keys()].join(', ')}`);
+    const packet = this.serverPackets.get(name);
+    if (!packet) throw new TypeError(`no packet ${name} to the server; there are: ${[...this.serverPackets.keys()].join(', ')}`);
     return toMsgpack([packet.code, this.#members(packet.fields, values, name)]);
   }
 
   /**
-   * Decodes a packet of the server. A missing argument is null; flat groups become an array of objects.
+   * Decodes a packet to the client. A missing argument becomes null, flat groups become an array of
+   * objects.
    * @param {Uint8Array} bytes
-   * @returns {{ name: string, values: Record<string, any> } | null} null for a code that the tables do not have
-   * @throws {RangeError} when the bytes are no packet
+   * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the
+   *   code
+   * @throws {RangeError} if the bytes are no packet
    */
   decode(bytes) {
     const message = fromMsgpack(bytes);
     if (!Array.isArray(message)) throw new RangeError('not [code, [arguments]]');
-    const packet = this.toClient.get(message[0]);
+    const packet = this.clientPacketsByCode.get(message[0]);
     if (!packet) return null;
     const given = message[1] ?? [];
     if (!Array.isArray(given)) throw new RangeError(`${packet.name}: not [code, [arguments]]`);
     return { name: packet.name, values: this.#named(packet.fields, given, 0) };
   }
 
-  /** Values in order, as an object. @param {Field[]} fields @param {any[]} list @param {number} from */
+  /**
+   * Converts a list of values to an object by argument name.
+   * @param {Field[]} fields
+   * @param {any[]} list
+   * @param {number} from
+   */
   #named(fields, list, from) {
     /** @type {Record<string, any>} */
     const values = {};
@@ -183,18 +206,24 @@ export class Dialect {
     if (value instanceof Map && one.shape === 'map' && one.members.length > 0) {
       return this.#named(one.members, one.members.map(({ name }) => value.get(name)), 0);
     }
-    if (!Array.isArray(value)) return plain(value);
+    if (!Array.isArray(value)) return toPlainObject(value);
     if (one.shape === 'tuple') return this.#named(one.members, value, 0);
     const { each } = one;
     if (each) return value.map((item) => this.#read(each, item));
-    if (one.shape !== 'groups') return value.map(plain);
+    if (one.shape !== 'groups') return value.map(toPlainObject);
     const groups = [];
     const stride = one.members.length;
     for (let from = 0; from + stride <= value.length; from += stride) groups.push(this.#named(one.members, value, from));
     return groups;
   }
 
-  /** Named values in order. @param {Field[]} fields @param {any} values @param {string} where for errors @returns {any[]} */
+  /**
+   * Converts an object of values to a list in the order of the table.
+   * @param {Field[]} fields
+   * @param {any} values
+   * @param {string} where prefix of error messages
+   * @returns {any[]}
+   */
   #members(fields, values, where) {
     if (typeof values !== 'object' || values === null || Array.isArray(values)) throw new TypeError(`${where}: give the values as an object`);
     for (const name of Object.keys(values)) {
@@ -237,7 +266,13 @@ export class Dialect {
     }
   }
 
-  /** What an entry of a list adds to it. @param {Field} list @param {any} item @param {string} where @returns {any[]} */
+  /**
+   * Encodes one entry of a list.
+   * @param {Field} list
+   * @param {any} item
+   * @param {string} where
+   * @returns {any[]}
+   */
   #item(list, item, where) {
     if (list.shape === 'groups') return this.#members(list.members, item, where);
     return [list.each ? this.#write(list.each, item, where) : item];
@@ -257,53 +292,66 @@ export class Dialect {
   }
 }
 
-/** Maps as objects, all the way down. @param {any} value @returns {any} */
-function plain(value) {
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, plain(one)]));
-  return Array.isArray(value) ? value.map(plain) : value;
+/** Converts nested maps to objects. @param {any} value @returns {any} */
+function toPlainObject(value) {
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, toPlainObject(one)]));
+  return Array.isArray(value) ? value.map(toPlainObject) : value;
 }
 
 /**
- * A state and a part of the way from one to another: places and angles change, everything else is that of the first. Groups belong together if their
- * first members are equal; one that either of the two lacks stays as it is.
- *
- * @param {Field[]} fields @param {Record<string, any>} base
- * @param {Record<string, any>} from @param {Record<string, any>} to @param {number} part of the way
- * @param {{ units: boolean, also?: string[] }} how `also` names further numbers that change
- * @returns {Record<string, any>} an object of its own
+ * Adds `part` of the change from `from` to `to` to the state `base`. Positions, angles and the
+ * numbers in `fields` change; other values come from `base`. Groups with equal first members
+ * belong together; a group that `from` or `to` lacks stays unchanged.
+ * @param {Field[]} fields
+ * @param {Record<string, any>} base
+ * @param {Record<string, any>} from
+ * @param {Record<string, any>} to
+ * @param {number} part fraction of the change
+ * @param {{ units: boolean, fields?: string[] }} how `fields`: names of further numbers that change
+ * @returns {Record<string, any>} a new object
  */
-export function shift(fields, base, from, to, part, how) {
+export function lerpState(fields, base, from, to, part, how) {
   const out = { ...base };
   for (const one of fields) {
     const [at, a, b] = [base, from, to].map((state) => state[one.name]);
     if ([at, a, b].every((value) => typeof value === 'number')) {
-      if (!one.smooth && !how.also?.includes(one.name)) continue;
+      if (!one.smooth && !how.fields?.includes(one.name)) continue;
       const turn = one.turn > 0 && how.units ? TURN : one.turn;
-      out[one.name] = at + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
-    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = shift(one.members, at, a, b, part, how);
+      out[one.name] = at + part * (turn > 0 ? shortestTurn(b - a, turn) : b - a);
+    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = lerpState(one.members, at, a, b, part, how);
     else if (one.shape === 'groups' && [at, a, b].every(Array.isArray)) {
       const id = one.members[0].name;
       const [before, after] = [a, b].map((groups) => new Map(groups.map((group) => [group[id], group])));
       out[one.name] = at.map((group) => {
         const [start, end] = [before.get(group[id]), after.get(group[id])];
-        return start && end ? shift(one.members, group, start, end, part, how) : { ...group };
+        return start && end ? lerpState(one.members, group, start, end, part, how) : { ...group };
       });
     }
   }
   return out;
 }
 
-/** The state at a moment between two others. @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
- * @param {number} part 0 to 1 @param {{ units: boolean, also?: string[] }} how */
-export function blend(fields, from, to, part, how) {
-  return shift(fields, from, from, to, part, how);
+/**
+ * Interpolates between two states.
+ * @param {Field[]} fields
+ * @param {Record<string, any>} from
+ * @param {Record<string, any>} to
+ * @param {number} part 0 to 1
+ * @param {{ units: boolean, fields?: string[] }} how
+ */
+export function blendStates(fields, from, to, part, how) {
+  return lerpState(fields, from, from, to, part, how);
 }
 
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The same difference of angles, at most half a turn. @param {number} way @param {number} turn */
-function shortWay(way, turn) {
+/**
+ * Returns the equivalent angle difference of at most half a turn.
+ * @param {number} way
+ * @param {number} turn
+ */
+function shortestTurn(way, turn) {
   const rest = way % turn;
   if (rest > turn / 2) return rest - turn;
   return rest < -turn / 2 ? rest + turn : rest;

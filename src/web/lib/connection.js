@@ -1,168 +1,180 @@
 /**
- * Keeps one connection to a server up: fetches the packet tables, opens a WebSocket, and does so
- * again after an outage, with growing waits. Packets go through it as bytes; `tickwire.js` knows
- * what they mean.
+ * A connection to a server that reconnects: fetches the packet tables, opens a WebSocket, and
+ * repeats this with backoff after an outage. It carries packets as bytes; `tickwire.js` decodes
+ * them.
  *
  * @module lib/connection
  */
 
 import { Attempt, reach } from './attempt.js';
-import { Dialect, firstDialect } from './codec.js';
+import { Dialect, defaultDialect } from './codec.js';
 import { EDITION } from '../wasm/edition.js';
-import { LEFT, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, textOf } from './close-reasons.js';
+import { LEFT_PAGE, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, describeClose } from './close-reasons.js';
 import { onReturn } from './heartbeat.js';
-import { takeKey } from './resume-key.js';
-import { forgetToken, ownToken } from './player-token.js';
-import { fromRoot } from './room.js';
+import { acquireKey } from './resume-key.js';
+import { forgetToken, playerToken } from './player-token.js';
+import { urlFromRoot } from './room.js';
 import { offers, openSocket } from '../wasm/open-socket.js';
 import { whyUnreachable } from './unreachable.js';
-import { waitMs } from './backoff.js';
+import { backoffMs } from './backoff.js';
 
-/** The folder of `tickwire.js`: paths of the server are relative to it. */
+/** Folder of `tickwire.js`. Paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;
 
-/** Offered in the upgrade request. */
+/** Subprotocol that the upgrade request offers. */
 const SUBPROTOCOL = 'tickwire.v1';
-/** Of a connection that ended without a close frame. */
+/** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
-/** A connection that held this long was good: the next outage begins with quick tries again. */
-const GOOD_MS = 5000;
+/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
+const STABLE_MS = 5000;
 
 /**
- * Why a connection ended.
- * @typedef {object} Closed
- * @property {number} code of the close frame; 1006 without one
- * @property {string} reason the name of the server's rule, or ''
- * @property {string} text the same for people
- * @property {number | null} retryMs time until the next try; null if there is none
+ * Reason why a connection ended.
+ * @typedef {object} CloseInfo
+ * @property {number} code code of the close frame; 1006 without one
+ * @property {string} reason name of the server's rule, or ''
+ * @property {string} text description for the player
+ * @property {number | null} retryMs delay before the next attempt, ms; null if there is none
  */
 
 /**
  * @typedef {object} Listener
- * @property {(dialect: Dialect) => void} opened the WebSocket is open
- * @property {(bytes: Uint8Array) => void} message
- * @property {(closed: Closed) => void} ended
- * @property {() => void} returned the page is visible again, or has a network
+ * @property {(dialect: Dialect) => void} onOpen called when the WebSocket opens
+ * @property {(bytes: Uint8Array) => void} onMessage
+ * @property {(closed: CloseInfo) => void} onClose
+ * @property {() => void} onPageReturn called when the page becomes visible or online
  */
 
-/** @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} Where */
+/**
+ * @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' |
+ *   'WebSocket' | 'token'>} ConnectionOptions
+ */
 
-/** Tables that cannot be had, and will not be had by waiting. */
-class NoTables extends Error {}
+/** The packet tables are missing or do not fit. A retry would not help. */
+class TablesUnavailable extends Error {}
 
-export class Link {
-  /** @param {Where} where @param {Listener} listener */
+export class ReconnectingConnection {
+  /** @param {ConnectionOptions} where @param {Listener} listener */
   constructor(where, listener) {
-    this.where = where;
-    this.key = takeKey();
-    this.token = where.token ?? ownToken();
+    this.options = where;
+    this.key = acquireKey();
+    this.token = where.token ?? playerToken();
     this.listener = listener;
-    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
-    this.around = (socket) => socket;
+    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
+    this.wrapSocket = (socket) => socket;
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
-    /** Number of the current try: what an earlier one brings is void. */
-    this.run = 0;
-    /** Tries since the connection was good. */
+    /** Number of the current attempt. Events of earlier attempts are dropped. */
     this.attempt = 0;
+    /** Failed attempts since the connection was stable. */
+    this.retries = 0;
     this.isWaiting = false;
-    /** Time of `welcome`; null without a connection. @type {number | null} */
+    /** Time of `welcome`, ms; null without a connection. @type {number | null} */
     this.welcomedAt = null;
     this.wasWelcome = false;
-    /** Why the browser does not reach the server, as last reported. @type {string | null} */
+    /** Last reported reason why the browser does not reach the server. @type {string | null} */
     this.why = null;
     this.timer = /** @type {any} */ (0);
     /** @type {Attempt<[Dialect, string]> | null} */
     this.current = null;
     this.stopReturns = onReturn(() => {
       if (this.isWaiting || this.current?.isStale) this.open();
-      else if (this.welcomedAt !== null) listener.returned();
+      else if (this.welcomedAt !== null) listener.onPageReturn();
     });
   }
 
-  /** An address that the server answers while it runs. */
+  /** Address that a running server responds to. */
   get health() {
-    const url = new URL(this.where.path ?? 'play', ROOT);
+    const url = new URL(this.options.path ?? 'play', ROOT);
     url.protocol = url.protocol.replace('ws', 'http');
-    return new URL(fromRoot(url.href, 'healthz'));
+    return new URL(urlFromRoot(url.href, 'healthz'));
   }
 
-  /** Begins an attempt. */
+  /** Starts an attempt. */
   async open() {
     clearTimeout(this.timer);
     this.current?.end();
     this.isWaiting = false;
-    this.run += 1;
-    const { run } = this;
-    const { codes, WebSocket } = this.where;
+    this.attempt += 1;
+    const { attempt } = this;
+    const { codes, WebSocket } = this.options;
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
     const current = new Attempt({
       prepare: async (signal) => {
-        // Tables that are fetched are the request that reaches the server.
-        const reached = isBrowser && this.attempt > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
+        // Fetching the tables already shows that the server responds.
+        const reached = isBrowser && this.retries > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
         const [dialect, key] = await Promise.all([this.dialect(signal), this.key.get(), reached]);
         return /** @type {[Dialect, string]} */ ([dialect, key]);
       },
-      connect: ([dialect, key]) => this.connect(run, dialect, key),
+      connect: ([dialect, key]) => this.connect(attempt, dialect, key),
       reach: async (signal) => { if (EDITION !== 'tab') await reach(this.health, signal); },
-      failed: (error) => this.failed(run, error),
+      failed: (error) => this.failed(attempt, error),
     });
     if (!isBrowser) current.steps.reach = () => Promise.reject(new Error(NO_ANSWER));
     this.current = current;
     await current.begin();
   }
 
-  /** An attempt has failed before `welcome`. @param {number} run @param {unknown} error null for one that took too long */
-  async failed(run, error) {
-    if (error instanceof NoTables && !this.wasWelcome) return this.broken(run, ABNORMAL, NO_TABLES, error.message);
-    return this.unreachable(run);
+  /**
+   * Handles an attempt that failed before `welcome`.
+   * @param {number} attempt
+   * @param {unknown} error null after a time limit
+   */
+  async failed(attempt, error) {
+    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(attempt, ABNORMAL, NO_TABLES, error.message);
+    return this.unreachable(attempt);
   }
 
-  /** Ends an attempt without an answer, with the reason that the browser has. @param {number} run */
-  async unreachable(run) {
+  /** Ends an attempt without a response, with the browser's reason. @param {number} attempt */
+  async unreachable(attempt) {
     const why = await whyUnreachable(this.health).catch(() => null);
-    if (run !== this.run) return;
+    if (attempt !== this.attempt) return;
     if (why !== null && why !== this.why) console.warn(`tickwire: ${why}`);
     this.why = why;
-    this.broken(run, ABNORMAL, NO_ANSWER, why ?? undefined);
+    this.onLost(attempt, ABNORMAL, NO_ANSWER, why ?? undefined);
   }
 
-  /** The dialect by the tables in force: the server may be another one than before. @param {AbortSignal} [signal] @returns {Promise<Dialect>} */
+  /**
+   * Fetches the packet tables and returns the dialect. A restarted server may have other tables.
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Dialect>}
+   */
   async dialect(signal = undefined) {
-    const { path = 'play', codes, dialect, units } = this.where;
+    const { path = 'play', codes, dialect, units } = this.options;
     const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
-      return new Dialect(tables, named ?? firstDialect(tables), units);
+      return new Dialect(tables, named ?? defaultDialect(tables), units);
     } catch (error) {
-      throw new NoTables(/** @type {Error} */ (error).message);
+      throw new TablesUnavailable(/** @type {Error} */ (error).message);
     }
   }
 
-  /** @param {number} run @param {Dialect} dialect @param {string} key */
-  connect(run, dialect, key) {
-    const { path = 'play', WebSocket } = this.where;
-    // Named also where it is the path's own: both ends certainly speak the same.
+  /** @param {number} attempt @param {Dialect} dialect @param {string} key */
+  connect(attempt, dialect, key) {
+    const { path = 'play', WebSocket } = this.options;
+    // The dialect is also sent if it is the default of the path, so that both ends use the same
+    // one.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    const socket = this.around(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
+    const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => {
-      if (run !== this.run) return;
-      this.current?.opened();
-      this.listener.opened(dialect);
+      if (attempt !== this.attempt) return;
+      this.current?.onOpen();
+      this.listener.onOpen(dialect);
     };
-    socket.onmessage = ({ data }) => { if (run === this.run) this.listener.message(new Uint8Array(data)); };
+    socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
     socket.onclose = ({ code, reason }) => {
-      // A browser does not say why a WebSocket was not opened.
-      if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
-      else this.broken(run, code, String(reason));
+      // A browser does not report why a WebSocket failed to open.
+      if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(attempt);
+      else this.onLost(attempt, code, String(reason));
     };
   }
 
-  /** The server has said `welcome`: the try has succeeded. @param {number} now */
-  welcomed(now) {
+  /** Marks the attempt as successful after `welcome`. @param {number} now */
+  onWelcome(now) {
     this.current?.end();
     this.welcomedAt = now;
     this.wasWelcome = true;
@@ -173,52 +185,65 @@ export class Link {
     this.socket?.send(bytes);
   }
 
-  /** Gives up a connection that nobody closed: it is dead, or of no use. @param {string} [text] why */
-  giveUp(text) {
-    this.broken(this.run, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
+  /**
+   * Drops a dead or useless connection and reconnects.
+   * @param {string} [text] reason for the player
+   */
+  abandon(text) {
+    this.onLost(this.attempt, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
   }
 
-  /** Leaves for good. */
+  /** Leaves the game and does not reconnect. */
   close() {
-    this.broken(this.run, NORMAL, LEFT);
+    this.onLost(this.attempt, NORMAL, LEFT_PAGE);
     this.key.giveBack();
     this.stopReturns();
   }
 
-  /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */
-  broken(run, code, reason, text = textOf(code, reason)) {
-    if (run !== this.run) return;
+  /**
+   * Ends a connection or an attempt, and schedules the next attempt.
+   * @param {number} attempt
+   * @param {number} code
+   * @param {string} reason
+   * @param {string} [text]
+   */
+  onLost(attempt, code, reason, text = describeClose(code, reason)) {
+    if (attempt !== this.attempt) return;
     clearTimeout(this.timer);
     this.current?.end();
-    this.run += 1;
-    if (reason === TOKEN_WRONG && this.token === ownToken()) forgetToken();
+    this.attempt += 1;
+    if (reason === TOKEN_WRONG && this.token === playerToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
-    // The server takes 1000 for a leave; without a code the player stays for a while.
-    if (reason === LEFT) socket?.close(NORMAL);
+    // Code 1000 means that the player leaves; without a code the seat is suspended.
+    if (reason === LEFT_PAGE) socket?.close(NORMAL);
     else socket?.close();
-    if (this.welcomedAt !== null && performance.now() - this.welcomedAt > GOOD_MS) this.attempt = 0;
+    if (this.welcomedAt !== null && performance.now() - this.welcomedAt > STABLE_MS) this.retries = 0;
     this.welcomedAt = null;
-    const retryMs = isFinal(code, reason) ? null : waitMs(this.attempt, Math.random());
-    this.attempt += 1;
+    const retryMs = isFinal(code, reason) ? null : backoffMs(this.retries, Math.random());
+    this.retries += 1;
     this.isWaiting = retryMs !== null;
     if (retryMs !== null) this.timer = setTimeout(() => this.open(), retryMs);
-    this.listener.ended({ code, reason, text, retryMs });
+    this.listener.onClose({ code, reason, text, retryMs });
   }
 }
 
 /**
- * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isBeside @param {AbortSignal} [signal]
+ * Fetches the packet tables.
+ * @param {string} place address of the tables, or of an endpoint in the same folder
+ * @param {boolean} isRelative
+ * @param {AbortSignal} [signal]
  * @returns {Promise<import('./codec.js').Codes>}
- * @throws {Error} when the server cannot be reached @throws {NoTables} when it has none
+ * @throws {Error} if the server is unreachable
+ * @throws {TablesUnavailable} if the server has no tables
  */
-async function fetchTables(place, isBeside, signal) {
+async function fetchTables(place, isRelative, signal) {
   const url = new URL(place, ROOT);
   url.protocol = url.protocol.replace('ws', 'http');
-  const answer = await fetch(isBeside ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
-  if (answer.ok) return answer.json().catch(() => { throw new NoTables(`${answer.url} has no packet tables`); });
-  // Read to its end: what is left unread, the browser reports as a failed request.
+  const answer = await fetch(isRelative ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
+  if (answer.ok) return answer.json().catch(() => { throw new TablesUnavailable(`${answer.url} has no packet tables`); });
+  // Browsers report a response whose body is not read as a failed request.
   await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
-  throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new NoTables(text);
+  throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new TablesUnavailable(text);
 }

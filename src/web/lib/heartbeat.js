@@ -1,21 +1,22 @@
 /**
- * Pings the server every two seconds, and finds a connection that is dead although nothing has closed it.
+ * Pings the server every two seconds and detects dead connections.
  *
  * @module lib/heartbeat
  */
 
-const PING_MS = 2000;
-/** Silence after a ping that means the connection is dead, ms. */
-const SILENCE_MS = 8000;
-/** Limit of an answer to `ask`, ms. */
-const ASK_MS = 2500;
-/** A round trip that is longer than usual by this factor is not a dead connection. */
-const SLOW = 4;
+const PING_INTERVAL_MS = 2000;
+/** Silence after a ping that marks the connection as dead, ms. */
+const PONG_TIMEOUT_MS = 8000;
+/** Minimum time limit of `probe`, ms. */
+const PROBE_TIMEOUT_MS = 2500;
+/** Factor of the last round trip that `probe` allows for a response. */
+const SLOW_FACTOR = 4;
 
 /**
- * Calls a function when the page becomes visible, returns from the browser's history, or gets a network: its timers may have been late, and its
- * connection may have ended without notice.
- * @param {() => void} call @returns {() => void} ends the calls
+ * Calls a function when the page becomes visible or online, or returns from the browser's history.
+ * Its timers may have been late, and its connection may have ended unnoticed.
+ * @param {() => void} call
+ * @returns {() => void} stops the calls
  */
 export function onReturn(call) {
   const { document } = globalThis;
@@ -29,21 +30,25 @@ export function onReturn(call) {
   return () => over.abort();
 }
 
-/** See the module. */
+/** Pings a server and reports a dead connection. */
 export class Heartbeat {
   /**
-   * @param {(nonce: number) => boolean} ping sends a ping; false if it cannot be sent, as in a dialect without pings
+   * @param {(nonce: number) => boolean} ping sends a ping; returns false if the dialect has no
+   *   pings
    * @param {() => void} dead called when the connection is dead
    */
   constructor(ping, dead) {
     this.ping = ping;
-    this.dead = dead;
+    this.onDead = dead;
     this.nonce = 0;
-    /** Nonce and time of the pings without an answer. @type {Map<number, number>} */
+    /**
+     * Nonces of the pings without a pong, and the times at which they were sent, ms.
+     * @type {Map<number, number>}
+     */
     this.sent = new Map();
     this.receivedAt = 0;
     this.beatAt = 0;
-    /** The last round trip, ms. */
+    /** Last round trip, ms. */
     this.tripMs = 0;
     /** @type {any} */
     this.interval = 0;
@@ -51,16 +56,16 @@ export class Heartbeat {
     this.timer = 0;
   }
 
-  /** Begins with a connection. @param {number} now */
+  /** Starts with a new connection. @param {number} now */
   begin(now) {
     this.end();
     this.receivedAt = this.beatAt = now;
     this.tripMs = 0;
-    this.interval = setInterval(() => this.beat(performance.now()), PING_MS);
+    this.interval = setInterval(() => this.onInterval(performance.now()), PING_INTERVAL_MS);
     this.send(now);
   }
 
-  /** Ends with the connection. */
+  /** Stops with the connection. */
   end() {
     this.sent.clear();
     clearInterval(this.interval);
@@ -76,13 +81,18 @@ export class Heartbeat {
     return true;
   }
 
-  /** A message was received. @param {number} now */
-  received(now) {
+  /** Records that a message was received. @param {number} now */
+  onMessage(now) {
     this.receivedAt = now;
   }
 
-  /** A pong was received. @param {number} nonce @param {number} now @returns {number | null} round trip, ms; null for an unknown nonce */
-  answered(nonce, now) {
+  /**
+   * Records a pong.
+   * @param {number} nonce
+   * @param {number} now
+   * @returns {number | null} round trip, ms; null for an unknown nonce
+   */
+  onPong(nonce, now) {
     const sent = this.sent.get(nonce);
     if (sent === undefined) return null;
     this.sent.delete(nonce);
@@ -91,24 +101,25 @@ export class Heartbeat {
   }
 
   /** @param {number} now */
-  beat(now) {
-    // A browser runs the timers of a hidden page once a minute or not at all. Messages may then wait behind this call, and prove nothing yet.
-    const isLate = now - this.beatAt > 2 * PING_MS;
+  onInterval(now) {
+    // Browsers delay timers of hidden pages by a minute or more. Received messages may still be
+    // queued after this call, so silence proves nothing yet.
+    const isLate = now - this.beatAt > 2 * PING_INTERVAL_MS;
     this.beatAt = now;
-    if (isLate) return this.ask(now);
+    if (isLate) return this.probe(now);
     const oldest = this.sent.values().next().value ?? now;
-    if (now - oldest > SILENCE_MS && now - this.receivedAt > SILENCE_MS) return this.dead();
+    if (now - oldest > PONG_TIMEOUT_MS && now - this.receivedAt > PONG_TIMEOUT_MS) return this.onDead();
     return this.send(now);
   }
 
-  /** Pings at once; without any message in answer the connection is dead. @param {number} now */
-  ask(now) {
+  /** Pings at once. Without any message in response the connection is dead. @param {number} now */
+  probe(now) {
     this.beatAt = now;
     if (this.timer !== 0 || !this.send(now)) return;
     const judge = () => {
       this.timer = 0;
-      if (this.receivedAt <= now) this.dead();
+      if (this.receivedAt <= now) this.onDead();
     };
-    this.timer = setTimeout(judge, Math.max(ASK_MS, SLOW * this.tripMs));
+    this.timer = setTimeout(judge, Math.max(PROBE_TIMEOUT_MS, SLOW_FACTOR * this.tripMs));
   }
 }

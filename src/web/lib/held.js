@@ -1,7 +1,8 @@
 /**
- * Keys and pointers that a player holds down. A browser does not report every release: macOS drops the `keyup` of a key that is
- * released while Cmd is down, and a window without focus, a hidden page, a context menu and a drag receive no events at all.
- * Both classes release everything in these cases, so that a key that is up moves no player.
+ * Keys and pointers that a player holds down. A browser does not report every release: macOS drops
+ * the `keyup` of a key that is released while Cmd is down, and a window without focus, a hidden
+ * page, a context menu and a drag receive no events. Both classes release everything in these
+ * cases, so that a released key moves no player.
  *
  * ```js
  * import { HeldKeys, HeldPointers, connect } from './tickwire.js';
@@ -15,14 +16,17 @@
  */
 
 const MAC_COMMAND = ['Meta', 'OS'];
-/** Elements that take keys as text, or to change their value. A check box takes only the space bar. */
+/**
+ * Elements that use keys for text or to change their value. A check box uses only the space bar.
+ */
 const TYPING = 'input:not([type=checkbox]), textarea, select, [contenteditable]';
-/** Elements that the space bar and Enter press. */
+/** Elements that the space bar and Enter activate. */
 const PRESSABLE = 'button, a[href], summary, input[type=checkbox]';
 
 /**
- * The position of a key, as in `event.code`. Screen keyboards, remote desktops and input methods send keys without a code: then
- * the result is the position of that letter, digit or space on a US keyboard, or the name of the key.
+ * Returns the position of a key, as in `event.code`. Screen keyboards, remote desktops and input
+ * methods send keys without a code: then the result is the position of that letter, digit or space
+ * on a US keyboard, or the name of the key.
  * @param {{ code: string, key: string }} event
  */
 export function codeOf({ code, key }) {
@@ -32,21 +36,25 @@ export function codeOf({ code, key }) {
   return key === ' ' ? 'Space' : key;
 }
 
-/** Whether an element takes the keys, as text or to change its value. @param {EventTarget | null} target */
+/**
+ * Whether an element uses the keys, for text or to change its value.
+ * @param {EventTarget | null} target
+ */
 export function isTyping(target) {
   return matches(target, TYPING);
 }
 
 /**
- * Whether a key belongs to an input method that composes text: Escape ends the composition, Enter accepts it, arrows choose a
- * candidate. Safari reports the last key after the composition, by the key code 229.
+ * Whether an input method uses the key to compose text: Escape ends the composition, Enter accepts
+ * it, arrows choose a candidate. Safari reports the last key after the composition, with the key
+ * code 229.
  * @param {KeyboardEvent} event
  */
 export function isComposing({ isComposing, keyCode }) {
   return isComposing || keyCode === 229;
 }
 
-/** Whether a key presses an element that has the focus. @param {KeyboardEvent} event */
+/** Whether a key activates the focused element. @param {KeyboardEvent} event */
 export function isPressing(event) {
   return ['Space', 'Enter'].includes(codeOf(event)) && matches(event.target, PRESSABLE);
 }
@@ -57,25 +65,32 @@ function matches(target, selector) {
   return closest ? closest.call(target, selector) !== null : false;
 }
 
-/** Calls a function when the page may miss the release of keys and pointers. @param {() => void} away */
+/**
+ * Calls a function when the page may miss the release of keys and pointers.
+ * @param {() => void} away
+ */
 function onAway(away) {
   window.addEventListener('blur', away);
   window.addEventListener('pagehide', away);
   document.addEventListener('visibilitychange', () => { if (document.hidden) away(); });
-  // A menu and a drag take all events until they end; a handler that prevents them has nothing taken.
+  // A menu or a drag receives all events until it ends, unless a handler prevents it.
   for (const name of ['contextmenu', 'dragstart']) window.addEventListener(name, (event) => { if (!event.defaultPrevented) away(); });
 }
 
-/** The keys of a list that are down. Keys in a text field and shortcuts with Ctrl, Alt or Cmd do not count. */
+/**
+ * The keys of a list that are down. Keys in a text field and shortcuts with Ctrl, Alt or Cmd are
+ * ignored.
+ */
 export class HeldKeys {
-  /** In the order in which they were pressed. @type {Set<string>} */
+  /** Codes of the keys that are down, in the order of the presses. @type {Set<string>} */
   #down = new Set();
   #codes;
   #changed;
 
   /**
    * @param {Iterable<string>} codes of the keys, as in `event.code`: `KeyW`, `ArrowUp`, `Space`
-   * @param {(code: string | null, isDown: boolean) => void} [changed] called after each change; the code is null when all are released
+   * @param {(code: string | null, isDown: boolean) => void} [changed] called after each change; the
+   *   code is null when all are released
    */
   constructor(codes, changed = () => {}) {
     this.#codes = new Set(codes);
@@ -85,7 +100,10 @@ export class HeldKeys {
     onAway(() => this.releaseAll());
   }
 
-  /** The key that was pressed last, of all that are down; null without one. @returns {string | null} */
+  /**
+   * The most recently pressed key that is still down; null without one.
+   * @returns {string | null}
+   */
   get newest() {
     return [...this.#down].at(-1) ?? null;
   }
@@ -95,12 +113,12 @@ export class HeldKeys {
     return this.#down.has(code);
   }
 
-  /** The codes of the keys that are down. */
+  /** Iterates over the codes of the keys that are down. */
   [Symbol.iterator]() {
     return this.#down[Symbol.iterator]();
   }
 
-  /** Presses a key, as a button on the screen does. @param {string} code */
+  /** Presses a key, for a button on the screen. @param {string} code */
   press(code) {
     if (this.#down.has(code)) return;
     this.#down.add(code);
@@ -135,8 +153,9 @@ export class HeldKeys {
 }
 
 /**
- * The pointers that were pressed on an element: fingers, pens, and the mouse with its main button. The element receives their
- * events until they are released, wherever that happens, and shows no context menu.
+ * The pointers that were pressed on an element: fingers, pens, and the mouse with its main button.
+ * The element receives their events until the release, also outside of it, and shows no context
+ * menu.
  */
 export class HeldPointers {
   /** @type {Set<number>} */
@@ -146,15 +165,16 @@ export class HeldPointers {
 
   /**
    * @param {HTMLElement} element
-   * @param {{ pressed?: (event: PointerEvent) => void, moved?: (event: PointerEvent) => void, released?: (pointer: number) => void }} on
-   *   `released` is called once for each pointer, with its `pointerId`
+   * @param {{ pressed?: (event: PointerEvent) => void, moved?: (event: PointerEvent) => void,
+   *   released?: (pointer: number) => void }} on `released` is called once for each pointer, with
+   *   its `pointerId`
    */
   constructor(element, on) {
     this.#element = element;
     this.#on = on;
     element.addEventListener('pointerdown', (event) => { if (event.pointerType !== 'mouse' || event.button === 0) this.#press(event); });
     element.addEventListener('pointermove', (event) => this.#move(event));
-    // These also come to the window, from a pointer whose capture the browser has not granted.
+    // The window also receives the release of a pointer that the browser does not capture.
     for (const name of ['pointerup', 'pointercancel']) window.addEventListener(name, (event) => this.release(/** @type {PointerEvent} */ (event).pointerId));
     element.addEventListener('lostpointercapture', (event) => this.release(event.pointerId));
     element.addEventListener('contextmenu', (event) => event.preventDefault());
@@ -183,12 +203,15 @@ export class HeldPointers {
     try {
       this.#element.setPointerCapture(pointerId);
     } catch {
-      // The pointer is up already; its `pointerup` follows.
+      // The pointer is already up; its `pointerup` follows.
     }
     this.#on.pressed?.(event);
   }
 
-  /** While another button is down, a change of the main one is a move. @param {PointerEvent} event */
+  /**
+   * While another button is down, the browser reports a press of the main button as a move.
+   * @param {PointerEvent} event
+   */
   #move(event) {
     const { pointerId, pointerType, button, buttons } = event;
     if (pointerType === 'mouse' && button === 0 && buttons & 1) this.#press(event);

@@ -1,63 +1,67 @@
 /**
- * The room's world in this page: `tickwire.wasm` runs it from a snapshot and the commands of each tick. It takes every message of the server, and says what
- * a server would have said of the same world, so that whoever draws it need not know the difference. Where it cannot be had, `works` is false and
- * `why` says so in a sentence: the page then follows as a stream.
+ * Runs the room's world in this page: `tickwire.wasm` starts from a snapshot and executes the
+ * commands of each tick. It receives every message of the server and produces the packets that a
+ * stream would contain, so that the page draws both in the same way. If lockstep is unavailable,
+ * `isActive` is false and the page receives a stream; `fallbackReason` contains the reason.
  *
  * @module lib/lockstep
  */
 
-import { Wasm } from '../wasm/instance.js';
+import { WasmInstance } from '../wasm/instance.js';
 
-/** The bit of the mode in `hello` that asks for lockstep. */
+/** Bit of the mode in `hello` that requests lockstep. */
 export const LOCKSTEP = 2;
-/** The reasons of the server for which a page cannot follow in lockstep. */
+/** Close reasons after which a page falls back to a stream. */
 export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
-/** Ticks whose arrival is kept: at 30 a second, about four seconds. */
-const ARRIVALS = 128;
-/** Kinds of records that `follow_hear` puts out; the other one is to be sent. */
-const TOLD = 0;
-/** Bytes before the message of a record: its kind, and its length as u32, the least significant byte first. */
+/** Ticks over which jitter is measured: at 30 a second, about four seconds. */
+const ARRIVAL_SAMPLES = 128;
+/**
+ * Record kind of a received message in the output of `follow_hear`. The other kind is to be sent.
+ */
+const RECORD_MESSAGE = 0;
+/** Bytes before the message of a record: its kind, and its length as little-endian u32. */
 const HEAD_BYTES = 5;
 
-/**
- * @typedef {object} Field of an entity
- * @property {string} entity
- * @property {string} field
- */
+/** @typedef {object} Field field of an entity @property {string} entity @property {string} field */
 
 /**
- * What the world says of itself; `src/wasm/lockstep.rs` writes it.
+ * Status of the world; written by `src/wasm/lockstep.rs`.
  * @typedef {object} Status
- * @property {number | null} tick ticks that are completed; null before the first snapshot
+ * @property {number | null} tick completed ticks; null before the first snapshot
  * @property {number | null} player
- * @property {number} ticks that were run here
- * @property {number} syncs snapshots from which it began
- * @property {number} checksums that were sent
- * @property {number} differed of these, how many were not those of the server
- * @property {number} bytes of snapshots and command frames
- * @property {(Field & { tick: number, before: string | null, after: string | null }) | null} corrupted the field that this page changed last
- * @property {Report | null} report the last one
+ * @property {number} ticks ticks executed in this page
+ * @property {number} syncs snapshots loaded
+ * @property {number} checksums checksums sent
+ * @property {number} differed sent checksums that the server did not have
+ * @property {number} bytes bytes of snapshots and command frames
+ * @property {(Field & { tick: number, before: string | null, after: string | null }) | null}
+ *   corrupted field that this page changed last
+ * @property {Report | null} report last desync report
  * @property {string | null} error
  */
 
 /**
- * Worlds differed after this tick: the checksums, the server's first, with those who have them; and fields with the server's value and the
- * participant's own.
+ * Desync report of a tick: the checksums, the server's first, with their participants; and the
+ * differing fields, with the value of the server and of the participant.
  * @typedef {object} Report
  * @property {number} tick
  * @property {[checksum: string, participants: string[]][]} groups
- * @property {number} more participants that are not listed
+ * @property {number} more number of participants that are not listed
  * @property {(Field & { participant: string, server: string | null, own: string | null })[]} fields
  */
 
-/** Takes records apart. @param {Uint8Array} bytes @returns {{ told: Uint8Array[], say: Uint8Array[] }} parts of these bytes */
-export function records(bytes) {
+/**
+ * Splits the output of the world into records.
+ * @param {Uint8Array} bytes
+ * @returns {{ received: Uint8Array[], toSend: Uint8Array[] }} views of `bytes`
+ */
+export function parseRecords(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  /** @type {{ told: Uint8Array[], say: Uint8Array[] }} */
-  const all = { told: [], say: [] };
+  /** @type {{ received: Uint8Array[], toSend: Uint8Array[] }} */
+  const all = { received: [], toSend: [] };
   for (let at = 0; at < bytes.length;) {
     const end = at + HEAD_BYTES + view.getUint32(at + 1, true);
-    (bytes[at] === TOLD ? all.told : all.say).push(bytes.subarray(at + HEAD_BYTES, end));
+    (bytes[at] === RECORD_MESSAGE ? all.received : all.toSend).push(bytes.subarray(at + HEAD_BYTES, end));
     at = end;
   }
   return all;
@@ -66,116 +70,140 @@ export function records(bytes) {
 /** @param {Uint8Array} one @param {Uint8Array} other */
 const isSame = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
 
-/** See the module. */
+/** Client in lockstep with its room. */
 export class Lockstep {
-  /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` */
+  /** @param {() => Promise<WebAssembly.Module>} load loads `tickwire.wasm` */
   constructor(load) {
     this.load = load;
-    /** @type {Promise<Wasm> | null} */
+    /** @type {Promise<WasmInstance> | null} */
     this.loading = null;
-    /** @type {Wasm | null} */
+    /** @type {WasmInstance | null} */
     this.wasm = null;
-    this.works = false;
-    /** Why this page follows as a stream; '' while it does not. */
+    this.isActive = false;
+    /** Reason for the fallback to a stream; '' without one. */
     this.why = '';
-    /** Bytes of the messages that came for the world, and of those that a stream would have had in their place. */
+    /**
+     * Bytes of the received messages of the world, and of the packets that a stream would have sent
+     * instead.
+     */
     this.counts = { bytesIn: 0, bytesStream: 0 };
-    /** Ticks that are completed. */
+    /** Completed ticks. */
     this.tick = 0;
-    /** When the last ones were, in ticks and ms, oldest first. @type {{ tick: number, ms: number }[]} */
+    /** Arrival of the recent ticks, oldest first. @type {{ tick: number, ms: number }[]} */
     this.arrivals = [];
   }
 
-  /** Begins with a connection. @param {string} game @param {string} dialect @param {string} table @returns {Promise<boolean>} whether it works */
+  /**
+   * Starts with a new connection.
+   * @param {string} game
+   * @param {string} dialect
+   * @param {string} table
+   * @returns {Promise<boolean>} whether lockstep is active
+   */
   async begin(game, dialect, table) {
-    this.works = false;
+    this.isActive = false;
     this.tick = 0;
     this.arrivals = [];
     if (this.why !== '') return false;
     try {
-      this.loading ??= this.load().then(async (module) => new Wasm(await WebAssembly.instantiate(module, {})));
+      this.loading ??= this.load().then(async (module) => new WasmInstance(await WebAssembly.instantiate(module, {})));
       const wasm = await this.loading;
       if (this.wasm !== wasm) {
-        // A program with a game of its own registers it.
+        // A program with its own game registers it here.
         wasm.wasm.main?.(0, 0);
         this.wasm = wasm;
       }
-      wasm.giveText(`${game}\n${dialect}\n${table}`);
-      if (wasm.wasm.follow_begin() === 1) this.works = true;
-      else this.fail('this page does not have the rules of this game');
+      wasm.setInputText(`${game}\n${dialect}\n${table}`);
+      if (wasm.wasm.follow_begin() === 1) this.isActive = true;
+      else this.fallBackToStream('this page does not have the rules of this game');
     } catch (error) {
       this.loading = null;
-      this.fail(/** @type {Error} */ (error).message);
+      this.fallBackToStream(/** @type {Error} */ (error).message);
     }
-    return this.works;
+    return this.isActive;
   }
 
-  /** From now on the page follows as a stream. @param {string} why */
-  fail(why) {
-    this.works = false;
+  /** Falls back to a stream for the rest of the page's life. @param {string} why */
+  fallBackToStream(why) {
+    this.isActive = false;
     this.why = why.replace(/\.$/, '');
   }
 
-  /** Why it follows as a stream, as a sentence; '' while it does not. */
-  get sentence() {
+  /** Reason for the fallback as a sentence; '' without one. */
+  get fallbackReason() {
     return this.why && `This page follows as a stream: ${this.why[0].toLowerCase()}${this.why.slice(1)}.`;
   }
 
   /**
-   * Takes a message of the server.
-   * @param {Uint8Array} message @param {number} nowMs
-   * @returns {{ told: Uint8Array[], say: Uint8Array<ArrayBuffer>[] }} what goes on as if the server had said it, and what is to be sent
+   * Receives a message of the server.
+   * @param {Uint8Array} message
+   * @param {number} nowMs
+   * @returns {{ received: Uint8Array[], toSend: Uint8Array<ArrayBuffer>[] }} packets for the page,
+   *   and messages for the server
    */
-  hear(message, nowMs) {
+  receive(message, nowMs) {
     const { wasm } = this;
-    if (!this.works || !wasm) return { told: [message], say: [] };
+    if (!this.isActive || !wasm) return { received: [message], toSend: [] };
     try {
-      wasm.give(message);
-      const { told, say } = records(wasm.bytes(wasm.wasm.follow_hear()).slice());
-      // Nothing comes of it: perhaps it cannot be used.
-      const error = told.length + say.length === 0 ? this.status()?.error : null;
-      if (error) this.fail(error);
-      if (told.length !== 1 || !isSame(told[0], message)) {
+      wasm.setInput(message);
+      const { received, toSend } = parseRecords(wasm.outputBytes(wasm.wasm.follow_hear()).slice());
+      // A message without output may be an error.
+      const error = received.length + toSend.length === 0 ? this.status()?.error : null;
+      if (error) this.fallBackToStream(error);
+      if (received.length !== 1 || !isSame(received[0], message)) {
         this.counts.bytesIn += message.length;
-        for (const { length } of told) this.counts.bytesStream += length;
-        this.arrived(wasm.wasm.follow_tick(), nowMs);
+        for (const { length } of received) this.counts.bytesStream += length;
+        this.onTick(wasm.wasm.follow_tick(), nowMs);
       }
-      return { told, say: /** @type {Uint8Array<ArrayBuffer>[]} */ (say) };
+      return { received, toSend: /** @type {Uint8Array<ArrayBuffer>[]} */ (toSend) };
     } catch (error) {
       console.error('lockstep is off:', error);
       this.loading = this.wasm = null;
-      this.fail('its world has failed');
-      return { told: [], say: [] };
+      this.fallBackToStream('its world has failed');
+      return { received: [], toSend: [] };
     }
   }
 
-  /** @param {number} tick that is completed now @param {number} nowMs */
-  arrived(tick, nowMs) {
-    // A world that begins again runs many ticks at once.
+  /**
+   * Records that a tick was completed.
+   * @param {number} tick completed ticks
+   * @param {number} nowMs
+   */
+  onTick(tick, nowMs) {
+    // A resync runs many ticks at once.
     if (tick !== this.tick + 1) this.arrivals.length = 0;
-    else if (this.arrivals.push({ tick, ms: nowMs }) > ARRIVALS) this.arrivals.shift();
+    else if (this.arrivals.push({ tick, ms: nowMs }) > ARRIVAL_SAMPLES) this.arrivals.shift();
     this.tick = tick;
   }
 
-  /** How late the newest tick came against the most punctual of the last ones, ms. @param {number} tickHz */
-  lateMs(tickHz) {
+  /**
+   * Returns the lateness of the newest tick relative to the earliest of the recent ticks, ms.
+   * @param {number} tickHz
+   */
+  jitterMs(tickHz) {
     const due = this.arrivals.map(({ tick, ms }) => ms - (tick * 1000) / tickHz);
     return due.length === 0 ? 0 : due[due.length - 1] - Math.min(...due);
   }
 
-  /** Watches a player while it does not play itself. @param {number | null} player null for the leader */
-  watch(player) {
-    if (this.works) this.wasm?.wasm.follow_watch(player ?? 0);
+  /**
+   * Spectates a player while the page has none.
+   * @param {number | null} player null for the leader
+   */
+  spectate(player) {
+    if (this.isActive) this.wasm?.wasm.follow_watch(player ?? 0);
   }
 
-  /** Changes a field of the own world at the next checksum, to show what the server does about it. @param {number} seed 32 bits; chooses the field */
+  /**
+   * Changes a field of this page's world before the next checksum, to demonstrate a desync report.
+   * @param {number} seed u32 that selects the field
+   */
   corrupt(seed) {
-    if (this.works) this.wasm?.wasm.follow_corrupt(seed);
+    if (this.isActive) this.wasm?.wasm.follow_corrupt(seed);
   }
 
-  /** @returns {Status | null} null before it has begun */
+  /** Returns the status of the world. @returns {Status | null} null before the world is loaded */
   status() {
     const { wasm } = this;
-    return wasm && JSON.parse(new TextDecoder().decode(wasm.bytes(wasm.wasm.follow_status())));
+    return wasm && JSON.parse(new TextDecoder().decode(wasm.outputBytes(wasm.wasm.follow_status())));
   }
 }

@@ -1,22 +1,22 @@
 /**
- * MessagePack, as much of it as the native dialect can carry: nil, bool, integers, floats, strings, byte strings,
- * arrays and maps. Bytes come in, values go out, and back. Never touches a socket or the page.
+ * Decodes and encodes the MessagePack types that packets use: nil, bool, integers, floats, strings,
+ * byte strings, arrays and maps.
  *
  * @module lib/msgpack
  */
 
-/** Nesting that is followed before a message is refused: the deepest packet needs 3. */
+/** Maximum nesting of a message. The deepest packet needs 3. */
 const MAX_DEPTH = 8;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const toUtf8 = new TextEncoder();
 
 /**
- * Decodes one value that fills `bytes` to the end.
- *
+ * Decodes one value that fills `bytes`.
  * @param {Uint8Array} bytes
- * @returns {unknown} Maps become `Map`, byte strings `Uint8Array`; 64-bit integers become numbers.
- * @throws {RangeError} when a value is cut off, nested too deep, of an unknown type, or followed by more bytes.
+ * @returns {unknown} maps become `Map`, byte strings `Uint8Array`, 64-bit integers numbers
+ * @throws {RangeError} if a value is truncated, nested too deep, of an unknown type, or followed by
+ *   more bytes
  */
 export function decode(bytes) {
   const reader = new Reader(bytes);
@@ -25,7 +25,7 @@ export function decode(bytes) {
   return value;
 }
 
-/** Reads values one after the other. */
+/** Reads values from a byte array. */
 class Reader {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
@@ -34,10 +34,7 @@ class Reader {
     this.at = 0;
   }
 
-  /**
-   * Moves `length` bytes on and says where they began.
-   * @param {number} length
-   */
+  /** Advances by `length` bytes and returns the previous offset. @param {number} length */
   take(length) {
     const from = this.at;
     if (length > this.bytes.length - from) throw new RangeError(`value cut off at byte ${this.bytes.length}`);
@@ -56,7 +53,7 @@ class Reader {
     return this.tagged(lead, depth);
   }
 
-  /** @param {number} lead the first byte, 0xc0 to 0xdf @param {number} depth @returns {unknown} */
+  /** @param {number} lead first byte, 0xc0 to 0xdf @param {number} depth @returns {unknown} */
   tagged(lead, depth) {
     switch (lead) {
       case 0xc0: return null;
@@ -118,7 +115,11 @@ class Reader {
     return entries;
   }
 
-  /** Refuses what is too deep, or declares more values than bytes are left. @param {number} length @param {number} depth */
+  /**
+   * Rejects a container that is nested too deep or declares more values than bytes remain.
+   * @param {number} length
+   * @param {number} depth
+   */
   enter(length, depth) {
     if (depth >= MAX_DEPTH) throw new RangeError(`nested deeper than ${MAX_DEPTH}`);
     if (length > this.bytes.length - this.at) throw new RangeError(`container of ${length} values is cut off`);
@@ -127,7 +128,6 @@ class Reader {
 
 /**
  * Encodes a value in the shortest form of its type. Whole numbers become integers.
- *
  * @param {unknown} value nil, bool, number, string, bytes, or an array or a plain object of these
  * @returns {Uint8Array<ArrayBuffer>}
  * @throws {TypeError} for any other type

@@ -1,37 +1,40 @@
 /**
- * The graph of the connection panel: gaps between updates as bars, round trips and the lead as lines, corrections as bars from above, over the last
- * seconds.
+ * Draws the graph of the connection panel over the last seconds: gaps between updates as bars from
+ * below, corrections as bars from above, round trips and the prediction lead as lines.
  *
  * @module lib/net-graph
  */
 
-import { SPAN_MS } from './net-history.js';
+import { HISTORY_MS } from './net-history.js';
 import { ageMs } from './age.js';
 
 const TRIP = '#ffd35e';
 const GAP = '#69c2dd';
 const LEAD = '#9ad88b';
 const CORRECTION = '#ff7f6b';
-/** A correction this long is drawn as high as the graph, px. */
+/** Correction that fills the height of the graph, px of the world. */
 const CORRECTION_PX = 50;
 const LINE = 'rgb(255 255 255 / 0.28)';
-/** Room above the scale's top for its label, CSS px. */
+/** Space above the maximum of the scale for its label, CSS px. */
 const HEAD_PX = 4;
-/** Width of the scale of times, CSS px. */
+/** Width of the labels of the time scale, CSS px. */
 const SCALE_PX = 56;
 
 /**
- * @param {HTMLCanvasElement} canvas @param {import('./net-history.js').History} history @param {number} nowMs
+ * Draws the graph.
+ * @param {HTMLCanvasElement} canvas
+ * @param {import('./net-history.js').NetHistory} history
+ * @param {number} nowMs
  */
-export function drawGraph(canvas, history, nowMs) {
+export function drawNetGraph(canvas, history, nowMs) {
   const ratio = Math.min(2, devicePixelRatio || 1);
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (width === 0) return;
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
   if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-  const top = history.topMs;
-  const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / SPAN_MS);
+  const top = history.scaleMaxMs;
+  const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / HISTORY_MS);
   const y = (ms) => height - (height - HEAD_PX) * Math.min(1, ms / top);
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);
@@ -42,10 +45,16 @@ export function drawGraph(canvas, history, nowMs) {
   ctx.fillStyle = CORRECTION;
   for (const { atMs, ms } of history.corrections) ctx.fillRect(Math.floor(x(atMs)), 0, 2, Math.max(3, height * Math.min(1, ms / CORRECTION_PX)));
   drawLead(ctx, history.leads.map(({ atMs, ms }) => [x(atMs), y(ms)]));
-  drawTrips(ctx, history.trips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
+  drawRoundTrips(ctx, history.roundTrips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
 }
 
-/** The top and the half of the scale. @param {CanvasRenderingContext2D} ctx @param {number} width @param {(ms: number) => number} y @param {number} top */
+/**
+ * Draws the lines and labels of the time scale.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} width
+ * @param {(ms: number) => number} y
+ * @param {number} top
+ */
 function drawScale(ctx, width, y, top) {
   ctx.font = '10px "DejaVu Sans", Verdana, sans-serif';
   ctx.textBaseline = 'top';
@@ -57,7 +66,11 @@ function drawScale(ctx, width, y, top) {
   }
 }
 
-/** How long the bars from above are, beside the scale of times. @param {CanvasRenderingContext2D} ctx @param {number} height */
+/**
+ * Draws the labels of the correction scale next to the time scale.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} height
+ */
 function drawCorrectionScale(ctx, height) {
   ctx.fillStyle = CORRECTION;
   ctx.textBaseline = 'bottom';
@@ -74,7 +87,7 @@ function drawLead(ctx, points) {
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number[][]} points */
-function drawTrips(ctx, points) {
+function drawRoundTrips(ctx, points) {
   ctx.strokeStyle = ctx.fillStyle = TRIP;
   ctx.lineWidth = 1.5;
   ctx.beginPath();

@@ -1,57 +1,74 @@
 /**
- * The choice of network conditions: between the page and its server a line with delay, jitter, loss and a limited rate can be simulated. The server in
- * the tab has the model and the names, or else `lib/netem.js`; the address says what is chosen: `?net=wifi`, or `?net=delay=150ms,loss=2%`.
+ * Menu of network conditions: delay, jitter, loss and rate of a simulated network between the page
+ * and its server. The model runs in the server worker or in `lib/netem.js`. The address contains
+ * the choice: `?net=wifi`, or `?net=delay=150ms,loss=2%`.
  *
  * @module lib/netem-menu
  */
 
-import { netOf } from '../wasm/worker-host.js';
-
-/** What the server says of conditions: all their figures, or why there are none. @typedef {{ net?: string, error?: string }} Told */
+import { netemOf } from '../wasm/worker-host.js';
 
 /**
- * The query of an address with one part replaced, or left out; all others as they are.
- * @param {string} search @param {string} name @param {string | null} part with its name; `null` for none
+ * Network conditions in force with all their values, or an error.
+ * @typedef {{ net?: string, error?: string }} NetemResult
  */
-export function queryWith(search, name, part) {
+
+/**
+ * Replaces or removes one parameter of a query.
+ * @param {string} search
+ * @param {string} name
+ * @param {string | null} part parameter with its name; null removes it
+ */
+export function withQueryParam(search, name, part) {
   const others = search.slice(1).split('&').filter((other) => other !== '' && other.split('=')[0] !== name);
   const all = [...(part === null ? [] : [part]), ...others].join('&');
   return all === '' ? '' : `?${all}`;
 }
 
-/** Conditions in words, without those that change nothing. @param {string} net such as `delay=14ms,loss=0.1%,rate-up=125kB` */
-function words(net) {
+/**
+ * Describes network conditions without those that have no effect.
+ * @param {string} net conditions such as `delay=14ms,loss=0.1%,rate-up=125kB`
+ */
+function describeConditions(net) {
   const figures = net.split(',').filter((figure) => !/=(0ms|0%|none)$/.test(figure));
   return figures.map((figure) => figure.replace('=', ' ').replace('rate-', 'rate ').replace(/(\d)(ms|[kM]B)$/, '$1 $2').replace(/B$/, 'B/s')).join(', ');
 }
 
-/** A sentence about conditions. @param {string} chosen @param {Told} told @param {string} about what a preset is */
-export function sentence(chosen, { net = '', error }, about = '') {
+/**
+ * Describes the chosen conditions in a sentence.
+ * @param {string} chosen
+ * @param {NetemResult} result
+ * @param {string} about description of the preset
+ */
+export function describeChoice(chosen, { net = '', error }, about = '') {
   if (error !== undefined) return `No such network: ${error}.`;
-  if (chosen === '' || words(net) === '') return 'Choose a line to simulate between this page and its server.';
+  if (chosen === '' || describeConditions(net) === '') return 'Choose a line to simulate between this page and its server.';
   const what = about === '' ? 'Simulated' : about[0].toUpperCase() + about.slice(1);
-  return `${what}. Each way: ${words(net)}.`;
+  return `${what}. Each way: ${describeConditions(net)}.`;
 }
 
 /**
- * Fills a list with the conditions that there are, and applies what is chosen. The address says it, so that a reload and a link keep it.
- * @param {HTMLSelectElement} select @param {(text: string) => void} say shows a sentence about what is chosen
- * @param {{ presets: { name: string, about: string }[], net: Told, setNet: (text: string) => Promise<Told> }} host the server in the tab, or a line
+ * Fills the menu with the presets and applies a choice. The choice is stored in the address, so
+ * that a reload and a link keep it.
+ * @param {HTMLSelectElement} select
+ * @param {(text: string) => void} showText shows the description of the choice
+ * @param {{ presets: { name: string, about: string }[], net: NetemResult, setNetem: (text: string)
+ *   => Promise<NetemResult> }} host server worker or simulated network
  */
-export function offerNet(select, say, host) {
-  const asked = netOf(location.search);
+export function fillNetemMenu(select, showText, host) {
+  const asked = netemOf(location.search);
   const named = host.presets.some(({ name }) => name === asked);
   const others = named || asked === '' ? [] : [asked];
   const option = (/** @type {string} */ value, text = value) => Object.assign(document.createElement('option'), { value, textContent: text });
   select.replaceChildren(option('', 'as it is'), ...host.presets.map(({ name }) => option(name)), ...others.map((text) => option(text)));
   select.value = asked;
-  const show = (/** @type {Told} */ told) => say(sentence(select.value, told, host.presets.find(({ name }) => name === select.value)?.about));
+  const show = (/** @type {NetemResult} */ result) => showText(describeChoice(select.value, result, host.presets.find(({ name }) => name === select.value)?.about));
   show(host.net);
   select.addEventListener('change', async () => {
     const part = select.value === '' ? null : `net=${select.value.replaceAll('%', '%25')}`;
-    history.replaceState(null, '', queryWith(location.search, 'net', part) || location.pathname);
-    // The keyboard belongs to the game.
+    history.replaceState(null, '', withQueryParam(location.search, 'net', part) || location.pathname);
+    // Returns the keyboard focus to the game.
     select.blur();
-    show(await host.setNet(select.value));
+    show(await host.setNetem(select.value));
   });
 }

@@ -1,20 +1,21 @@
 /**
- * A simulated line between this page and its server, by the model that `tickwire net` has: messages wait here until they would have arrived.
+ * Simulates a network between this page and its server, with the model of `tickwire net`. Messages
+ * are delayed until they would arrive.
  *
  * @module lib/netem
  */
 
-/** A seed of the line's random numbers. */
+/** Seed of the random numbers. */
 const seed = () => Math.floor(Math.random() * 2 ** 32);
-/** Bytes of a frame's header, about. */
+/** Approximate bytes of a frame header. */
 const HEADER_BYTES = 6;
-/** `WebSocket.OPEN`. */
+/** Value of `WebSocket.OPEN`. */
 const OPEN = 1;
 
 const decoder = new TextDecoder();
 
-/** Messages of one direction that are under way; each is handed over when its time has come, in order. */
-class Waiting {
+/** Delays the messages of one direction and delivers them in order. */
+class DelayQueue {
   constructor() {
     /** @type {{ at: number, hand: () => void }[]} */
     this.queue = [];
@@ -22,7 +23,7 @@ class Waiting {
     this.timer = 0;
   }
 
-  /** @param {number} at ms @param {() => void} hand */
+  /** Delivers a message at a time. @param {number} at ms @param {() => void} hand */
   add(at, hand) {
     if (this.queue.length === 0 && at <= performance.now() + 0.5) return hand();
     this.queue.push({ at, hand });
@@ -46,23 +47,23 @@ class Waiting {
   }
 }
 
-/** A WebSocket at the end of a line. */
-export class LinedSocket {
-  /** @param {import('../wasm/open-socket.js').Socket} socket @param {Line} line */
+/** A WebSocket behind a simulated network. */
+export class NetemSocket {
+  /** @param {import('../wasm/open-socket.js').Socket} socket @param {NetemLink} line */
   constructor(socket, line) {
     this.socket = socket;
-    this.line = line;
-    this.up = new Waiting();
-    this.down = new Waiting();
+    this.netem = line;
+    this.up = new DelayQueue();
+    this.down = new DelayQueue();
     /** @type {((event: any) => void) | null} */
     this.onopen = null;
     /** @type {((event: any) => void) | null} */
     this.onmessage = null;
     /** @type {((event: any) => void) | null} */
     this.onclose = null;
-    socket.onopen = (/** @type {any} */ event) => this.down.add(line.arrives(true, 0), () => this.onopen?.(event));
-    socket.onmessage = (/** @type {any} */ event) => this.down.add(line.arrives(false, event.data.byteLength), () => this.onmessage?.(event));
-    socket.onclose = (/** @type {any} */ event) => this.down.add(line.arrives(false, 0), () => this.onclose?.(event));
+    socket.onopen = (/** @type {any} */ event) => this.down.add(line.arrivalTime(true, 0), () => this.onopen?.(event));
+    socket.onmessage = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, event.data.byteLength), () => this.onmessage?.(event));
+    socket.onclose = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, 0), () => this.onclose?.(event));
   }
 
   get readyState() { return this.socket.readyState; }
@@ -71,7 +72,7 @@ export class LinedSocket {
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   send(bytes) {
     const open = () => { if (this.socket.readyState === OPEN) this.socket.send(bytes); };
-    this.up.add(this.line.arrives(true, bytes.length), open);
+    this.up.add(this.netem.arrivalTime(true, bytes.length), open);
   }
 
   /** @param {number} [code] */
@@ -82,46 +83,57 @@ export class LinedSocket {
   }
 }
 
-export class Line {
+export class NetemLink {
   constructor() {
-    /** Of `prediction.wasm`; the line is perfect until it is here. @type {import('../wasm/instance.js').Wasm | null} */
+    /**
+     * Instance of `prediction.wasm`. Without it messages are not delayed.
+     * @type {import('../wasm/instance.js').WasmInstance | null}
+     */
     this.wasm = null;
-    /** Named conditions. @type {{ name: string, about: string }[]} */
+    /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** What holds now. @type {import('./netem-menu.js').Told} */
+    /** Network conditions in force. @type {import('./netem-menu.js').NetemResult} */
     this.net = {};
-    /** Whether messages wait at all. */
-    this.isBad = false;
+    /** Whether messages are delayed. */
+    this.isActive = false;
   }
 
-  /** The model is here. @param {import('../wasm/instance.js').Wasm} wasm */
+  /** Starts with the loaded model. @param {import('../wasm/instance.js').WasmInstance} wasm */
   begin(wasm) {
     this.wasm = wasm;
     wasm.wasm.line_open(seed());
-    const lines = decoder.decode(wasm.bytes(wasm.wasm.line_presets())).trimEnd().split('\n');
+    const lines = decoder.decode(wasm.outputBytes(wasm.wasm.line_presets())).trimEnd().split('\n');
     this.presets = lines.map((line) => line.split('\t')).map(([name, about]) => ({ name, about }));
   }
 
-  /** Changes the conditions of everything that is sent from now on. @param {string} text @returns {Promise<import('./netem-menu.js').Told>} */
-  async setNet(text) {
+  /**
+   * Sets the conditions for all messages that are sent from now on.
+   * @param {string} text such as `wifi`; '' for no delay
+   * @returns {Promise<import('./netem-menu.js').NetemResult>}
+   */
+  async setNetem(text) {
     const { wasm } = this;
     if (!wasm) return { error: 'prediction.wasm is not here' };
-    wasm.giveText(text);
-    const told = decoder.decode(wasm.bytes(wasm.wasm.line_set()));
-    this.net = told.startsWith('+') ? { net: told.slice(1) } : { error: told.slice(1) };
-    if (this.net.error === undefined) this.isBad = text !== '';
+    wasm.setInputText(text);
+    const result = decoder.decode(wasm.outputBytes(wasm.wasm.line_set()));
+    this.net = result.startsWith('+') ? { net: result.slice(1) } : { error: result.slice(1) };
+    if (this.net.error === undefined) this.isActive = text !== '';
     return this.net;
   }
 
-  /** Puts the line before a socket. @param {any} socket @returns {any} */
-  around(socket) {
+  /** Wraps a socket in the simulated network. @param {any} socket @returns {any} */
+  wrapSocket(socket) {
     this.wasm?.wasm.line_open(seed());
-    return new LinedSocket(socket, this);
+    return new NetemSocket(socket, this);
   }
 
-  /** When so many bytes arrive that leave now. @param {boolean} isUp @param {number} bytes */
-  arrives(isUp, bytes) {
+  /**
+   * Returns the arrival time of a message that is sent now, ms.
+   * @param {boolean} isUp
+   * @param {number} bytes
+   */
+  arrivalTime(isUp, bytes) {
     const now = performance.now();
-    return this.wasm && this.isBad ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
+    return this.wasm && this.isActive ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
   }
 }

@@ -1,38 +1,39 @@
 /**
- * The player's token, for servers where only its holders play. It comes with the page's link, as `#token=…` or `?token=…`; it is kept for the tab, and
- * taken out of the address bar, so that nobody copies it from there with the address of the game.
+ * The player's token, for servers that require one. It comes with the page's link, as `#token=…` or
+ * `?token=…`. The page stores it for the tab and removes it from the address bar, so that a copied
+ * address does not contain it.
  *
  * @module lib/player-token
  */
 
-const KEY = 'tickwire.token';
+const STORAGE_KEY = 'tickwire.token';
 const FIELD = /([#?&])token=([^&#]*)(&|$)/;
 
-/** Undefined until the page first asks. @type {string | null | undefined} */
-let own;
+/** Cached token; undefined before the first call. @type {string | null | undefined} */
+let cachedToken;
 
-/** @returns {string | null} the token of this tab */
-export function ownToken() {
-  if (own === undefined) {
-    own = take();
-    // A link with another token, opened in this tab, does not load the page again by itself.
+/** Returns the token of this tab. @returns {string | null} null without one */
+export function playerToken() {
+  if (cachedToken === undefined) {
+    cachedToken = readFromUrl();
+    // A link that changes only the fragment does not reload the page.
     globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
   }
-  return own;
+  return cachedToken;
 }
 
-/** Forgets a token that the server does not know, so that the page can look on. */
+/** Removes a token that the server rejected, so that the page can spectate. */
 export function forgetToken() {
-  own = null;
+  cachedToken = null;
   try {
-    sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(STORAGE_KEY);
   } catch {
-    // It was not kept.
+    // Storage is forbidden, so the token was not stored.
   }
 }
 
-/** The token in a fragment or a query. @param {string} text @returns {string | null} */
-export function tokenIn(text) {
+/** Finds the token in a fragment or a query. @param {string} text @returns {string | null} */
+export function findToken(text) {
   const value = FIELD.exec(text)?.[2];
   try {
     return value ? decodeURIComponent(value) : null;
@@ -41,19 +42,19 @@ export function tokenIn(text) {
   }
 }
 
-/** A fragment or a query without its token. @param {string} text */
+/** Removes the token from a fragment or a query. @param {string} text */
 export const withoutToken = (text) => text.replace(FIELD, (_, before, _token, behind) => (behind === '' ? '' : before));
 
 /** @returns {string | null} */
-function take() {
+function readFromUrl() {
   const { pathname = '', search = '', hash = '' } = globalThis.location ?? {};
-  const given = tokenIn(hash) ?? tokenIn(search);
+  const given = findToken(hash) ?? findToken(search);
   try {
-    if (given === null) return sessionStorage.getItem(KEY);
-    sessionStorage.setItem(KEY, given);
+    if (given === null) return sessionStorage.getItem(STORAGE_KEY);
+    sessionStorage.setItem(STORAGE_KEY, given);
     history.replaceState(history.state, '', pathname + withoutToken(search) + withoutToken(hash));
   } catch {
-    // Without storage it stays in the address, for a reload.
+    // Without storage the token stays in the address for a reload.
   }
   return given;
 }

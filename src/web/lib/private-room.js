@@ -1,24 +1,23 @@
 /**
- * Private rooms for a game's page: `tickwire.js` passes this on.
+ * Private rooms for the page of a game; re-exported by `tickwire.js`.
  *
  * @module lib/private-room
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { fromRoot, isPrivate, privateName, roomOf, watched } from './room.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomOf, captureFromQuery } from './room.js';
 
 /**
- * The address of a new private room of this page's game, for a link "Play with friends": the first who
- * opens it makes the room.
- *
- * @returns {Promise<string | null>} `null` if the server makes no rooms or makes them of another game, or
- *   if this page is that of a private room: then its own address is the invitation
+ * Returns the address of a new private room of this page's game, for a link "Play with friends".
+ * The first visitor creates the room.
+ * @returns {Promise<string | null>} null if the server creates no rooms of this game, or if this
+ *   page already is in a private room, whose own address is the invitation
  */
-export async function privateRoom() {
+export async function newPrivateRoomUrl() {
   const room = roomOf(location.pathname);
-  const answer = isPrivate(room) || EDITION !== 'server' || watched(location.search) !== null ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
+  const answer = isPrivate(room) || EDITION !== 'server' || captureFromQuery(location.search) !== null ? null : await fetch(urlFromRoot(location.href, 'rooms?format=json')).catch(() => null);
   const list = await answer?.json().catch(() => null);
   /** @param {string} name */
   const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;
-  return list?.on_demand === true && game(room) === game('') ? fromRoot(location.href, `r/${privateName()}/`) : null;
+  return list?.on_demand === true && game(room) === game('') ? urlFromRoot(location.href, `r/${newPrivateName()}/`) : null;
 }

@@ -1,97 +1,107 @@
 /**
- * The page's key. By it the server returns the player to a page that is loaded again, and identifies the page's client at `/wire`.
+ * The resume key of the page. With it the server returns the player to a reloaded page, and `/wire`
+ * identifies the page's client.
  *
- * The key is kept in `sessionStorage`, which the browser copies when a tab is duplicated or restored. Therefore a page claims its key before it sends
- * it, and replaces a key that another living page has claimed: the copy of a tab is a second player, and a page that is loaded again is the same player.
+ * The key is stored in `sessionStorage`, which the browser copies when a tab is duplicated or
+ * restored. Therefore a page claims its key before it sends it, and replaces a key that another
+ * living page has claimed. The copy of a tab is a second player; a reloaded page is the same
+ * player.
  *
  * @module lib/resume-key
  */
 
-const KEY = 'tickwire.key';
-/** Time in which the page before a reload releases its key, and another page answers, ms. */
+const STORAGE_KEY = 'tickwire.key';
+/** Time for the page before a reload to release its key, and for another page to reply, ms. */
 const CLAIM_MS = 400;
 
-/** Key without storage, as in Node. @type {string | undefined} */
-let runKey;
-/** Whether a connection has the page's key. */
-let isTaken = false;
-/** The page's key, while the page lives. @type {Promise<string> | null} */
-let own = null;
-/** Ends the claim. @type {() => void} */
+/** Key of a process without storage, such as Node. @type {string | undefined} */
+let processKey;
+/** Whether a connection uses the page's key. */
+let isInUse = false;
+/** The claimed key, while the page lives. @type {Promise<string> | null} */
+let claimedKey = null;
+/** Releases the claim. @type {() => void} */
 let release = () => {};
 
-/** A random key: 32 hex digits. */
-export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** Returns a random key: 32 hex digits. */
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
- * The key of a connection: the page's for the first one, a random one for each further connection at the same time, as of two players at one screen.
- *
- * @typedef {object} Taken
- * @property {() => Promise<string>} get called for each attempt: a page that returns from the browser's history claims its key again
- * @property {() => void} giveBack
+ * Resume key of a connection. The first connection of a page uses the page's key; each further one
+ * has a random key, for example for two players at one screen.
+ * @typedef {object} AcquiredKey
+ * @property {() => Promise<string>} get returns the key; called for each attempt, because a page
+ *   that returns from the browser's history must claim its key again
+ * @property {() => void} giveBack releases the key
  */
 
-/** @param {boolean} [isOther] whether the page is another player than the page around it @returns {Taken} */
-export function takeKey(isOther = isTaken) {
+/**
+ * Acquires the key of a new connection.
+ * @param {boolean} [isOther] whether the page is another player than its parent page
+ * @returns {AcquiredKey}
+ */
+export function acquireKey(isOther = isInUse) {
   if (isOther) {
-    const key = freshKey();
+    const key = newKey();
     return { get: async () => key, giveBack: () => {} };
   }
-  isTaken = true;
-  return { get: ownKey, giveBack: () => { isTaken = false; } };
+  isInUse = true;
+  return { get: resumeKey, giveBack: () => { isInUse = false; } };
 }
 
 /** Claims the page's key. @returns {Promise<string>} 32 hex digits */
-export function ownKey() {
-  own ??= claimOwn();
-  return own;
+export function resumeKey() {
+  claimedKey ??= claimPageKey();
+  return claimedKey;
 }
 
-async function claimOwn() {
+async function claimPageKey() {
   let key;
   try {
-    key = sessionStorage.getItem(KEY);
+    key = sessionStorage.getItem(STORAGE_KEY);
     const ending = key === null ? null : await claim(key);
     if (ending) {
       release = ending;
     } else {
-      key = freshKey();
-      sessionStorage.setItem(KEY, key);
+      key = newKey();
+      sessionStorage.setItem(STORAGE_KEY, key);
       release = await claim(key, true) ?? release;
     }
     return key;
   } catch {
     // Without storage no other page has this key.
-    runKey ??= freshKey();
-    return runKey;
+    processKey ??= newKey();
+    return processKey;
   }
 }
 
-// Before the next page of this tab begins; a page that is kept for the browser's history is no living one.
+// `pagehide` precedes the next page of this tab. A page in the browser's history is not a living
+// one.
 globalThis.addEventListener?.('pagehide', () => {
   release();
-  own = null;
+  claimedKey = null;
 });
 
 /**
  * Claims a key among the pages of this browser.
- *
- * @param {string} key @param {boolean} [isNew] whether no other page can have it
+ * @param {string} key
+ * @param {boolean} [isNew] whether no other page can have the key
  * @param {{ locks?: LockManager, Channel?: typeof BroadcastChannel }} [by]
- * @returns {Promise<(() => void) | null>} ends the claim; null if another page has claimed the key
+ * @returns {Promise<(() => void) | null>} releases the claim; null if another page has claimed the
+ *   key
  */
 export async function claim(key, isNew = false, { locks = globalThis.navigator?.locks, Channel = globalThis.BroadcastChannel } = {}) {
   const name = `tickwire.key.${key}`;
-  // Locks only exist on https and on this machine. They are also held by a page whose scripts the browser has suspended, and end with a crash.
+  // Web Locks need https or localhost. A suspended page keeps its lock; a crash releases it.
   try {
     if (locks) return await claimLock(locks, name);
   } catch {
-    // Locks are forbidden here.
+    // The browser forbids Web Locks.
   }
   try {
     if (Channel) return await claimChannel(new Channel(name), isNew);
   } catch {
-    // Channels as well: pages are not distinguished.
+    // The browser also forbids channels, so pages are not distinguished.
   }
   return () => {};
 }
@@ -114,11 +124,14 @@ function claimLock(locks, name) {
 }
 
 /**
- * Asks on a channel whether another page holds the key. Of pages that ask at once, the one with the smallest number gets the key.
- * @param {BroadcastChannel} channel @param {boolean} isNew @returns {Promise<(() => void) | null>}
+ * Asks on a channel whether another page holds the key. If several pages ask at once, the one with
+ * the smallest number gets it.
+ * @param {BroadcastChannel} channel
+ * @param {boolean} isNew
+ * @returns {Promise<(() => void) | null>}
  */
 function claimChannel(channel, isNew) {
-  const number = freshKey();
+  const number = newKey();
   return new Promise((resolve) => {
     let isHeld = isNew;
     let timer = /** @type {any} */ (0);

@@ -1,28 +1,30 @@
 /**
- * The last tick of which a page was told while it had a player. A page that comes back says it in `hello`: then the server tells what it has missed, and
- * nothing twice.
+ * Last tick whose events the page has received while it had a player. A resuming page sends it in
+ * `hello`; the server then sends the missed events once.
  *
  * @module lib/resume-tick
  */
 
-/** Packets that tell nothing of the game. */
-const OF_NOW = ['pong', 'error', 'command_accepted', 'command_rejected'];
-/** The rule by which the server says that the player of a page that comes back is gone. */
+/** Packets without game state. */
+const STATELESS_PACKETS = ['pong', 'error', 'command_accepted', 'command_rejected'];
+/** Rule with which the server reports that the player of a resuming page no longer exists. */
 const PLAYER_GONE = 'player_gone';
 
-export class Since {
-  /** Null without a player. @type {number | null} */
+export class ResumeTick {
+  /** Last received tick; null without a player. @type {number | null} */
   tick = null;
 
   /**
-   * A packet has come.
-   * @param {string} name @param {Record<string, any>} values @param {boolean} plays whether the page has a player
-   * @param {() => number} heard the tick of what is heard at this moment
+   * Records a received packet.
+   * @param {string} name
+   * @param {Record<string, any>} values
+   * @param {boolean} isPlaying whether the page has a player
+   * @param {() => number} receivedTick returns the tick of a packet without one that arrives now
    */
-  take(name, values, plays, heard) {
+  onPacket(name, values, isPlaying, receivedTick) {
     if (name === 'error' && values.rule === PLAYER_GONE) this.tick = null;
-    if (!plays || OF_NOW.includes(name)) return;
-    const told = typeof values.tick === 'number' ? values.tick : heard();
-    this.tick = Math.max(this.tick ?? 0, told);
+    if (!isPlaying || STATELESS_PACKETS.includes(name)) return;
+    const tick = typeof values.tick === 'number' ? values.tick : receivedTick();
+    this.tick = Math.max(this.tick ?? 0, tick);
   }
 }

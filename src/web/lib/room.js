@@ -1,30 +1,41 @@
 /**
- * The room of a page, by its address: a room's page is at `/r/NAME/`, that of the default room is not.
+ * The room of a page, by its address: `/r/NAME/` for a named room, otherwise the default room.
  *
  * @module lib/room
  */
 
 const PATH = /\/r\/([a-z0-9-]{1,32})\/[^/]*$/;
-/** How the names of private rooms begin, and how many random characters follow. */
+/** Prefix of the names of private rooms, and the number of random characters after it. */
 const PRIVATE = 'p-';
 const RANDOM_CHARS = 24;
-/** 32 characters, each of which stands for five random bits. */
+/** 32 characters, five random bits each. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** @param {string} pathname of the page @returns {string} the room's name, empty for the default room */
+/**
+ * Returns the room of a page.
+ * @param {string} pathname of the page
+ * @returns {string} name; '' for the default room
+ */
 export const roomOf = (pathname) => PATH.exec(pathname)?.[1] ?? '';
 
-/** Whether no list shows a room of this name. @param {string} room */
+/** Whether a room is private and therefore not listed. @param {string} room */
 export const isPrivate = (room) => room.startsWith(PRIVATE) && room.length >= PRIVATE.length + RANDOM_CHARS;
 
-/** A name that nobody guesses. */
-export function privateName() {
+/** Returns a random name for a private room. */
+export function newPrivateName() {
   const chars = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_CHARS)), (byte) => ALPHABET[byte % ALPHABET.length]);
   return PRIVATE + chars.join('');
 }
 
-/** An address below the server's root, as seen from a page of this room. @param {string} page its URL @param {string} path */
-export const fromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
+/**
+ * Returns an address below the server's root, from a page of this room.
+ * @param {string} page URL of the page
+ * @param {string} path
+ */
+export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
 
-/** The capture that the address asks for: '' for one that is to be chosen, null for none. @param {string} search */
-export const watched = (search) => new URLSearchParams(search).get('watch');
+/**
+ * Returns the capture in the address: '' to let the user choose one, null for none.
+ * @param {string} search
+ */
+export const captureFromQuery = (search) => new URLSearchParams(search).get('watch');

@@ -1,10 +1,11 @@
 /**
- * The browser's storage of this page. Where the browser forbids it, values last as long as the page: the name alone of `localStorage` throws there.
+ * Browser storage of the page. If the browser forbids it, values last as long as the page. Even
+ * reading `localStorage` may throw, so each access is guarded.
  *
  * @module lib/stored
  */
 
-/** See the module. */
+/** Storage that never throws. */
 export class Stored {
   /** @param {'localStorage' | 'sessionStorage'} kind */
   constructor(kind) {
@@ -35,7 +36,12 @@ export class Stored {
     this.use((storage) => storage.removeItem(key));
   }
 
-  /** @template T @param {(storage: Storage) => T} call @returns {T | undefined} undefined where storage is forbidden, missing or full */
+  /**
+   * Returns the result of a call on the storage.
+   * @template T
+   * @param {(storage: Storage) => T} call
+   * @returns {T | undefined} undefined if storage is forbidden, missing or full
+   */
   use(call) {
     try {
       const storage = /** @type {Record<string, any>} */ (globalThis)[this.kind];
@@ -46,7 +52,7 @@ export class Stored {
   }
 }
 
-/** For all pages of this origin, from one visit to the next. */
+/** Storage of all pages of this origin, across visits. */
 export const local = new Stored('localStorage');
-/** For this tab. */
+/** Storage of this tab. */
 export const session = new Stored('sessionStorage');

@@ -1,6 +1,7 @@
 /**
- * The panel of a connection, for the page of any game: a graph of round trips, lead, gaps and corrections, switches for what `docs/sync.md` explains, and
- * the conditions of a simulated line. `tickwire.js` gives it all that it shows.
+ * Connection panel for the page of any game: a graph of round trips, lead, gaps and corrections,
+ * switches for the features in `docs/sync.md`, and the network conditions. All values come from
+ * `tickwire.js`.
  *
  * ```js
  * import { SyncPanel } from './lib/sync-panel.js';
@@ -12,18 +13,21 @@
  */
 
 import { codeOf, isTyping } from './held.js';
-import { drawGraph } from './net-graph.js';
-import { offerNet } from './netem-menu.js';
+import { drawNetGraph } from './net-graph.js';
+import { fillNetemMenu } from './netem-menu.js';
 
-const EVERY_MS = 120;
-/** @type {[name: 'prediction' | 'reconciliation' | 'interpolation' | 'reckoning', title: string, about: string][]} */
+const REDRAW_INTERVAL_MS = 120;
+/**
+ * @type {[name: 'prediction' | 'reconciliation' | 'interpolation' | 'deadReckoning', title: string,
+ *   about: string][]}
+ */
 const SWITCHES = [
   ['prediction', 'Prediction', 'Your keys act before the server answers.'],
   ['reconciliation', 'Reconciliation', "The server's state replaces the prediction."],
   ['interpolation', 'Interpolation', 'Others move smoothly between updates.'],
-  ['reckoning', 'Dead reckoning', 'Others move on while updates are missing.'],
+  ['deadReckoning', 'Dead reckoning', 'Others move on while updates are missing.'],
 ];
-const FIGURES = [['ping', 'Round trip'], ['delay', 'Display delay'], ['lead', 'Lead'], ['corrections', 'Corrections']];
+const METRICS = [['ping', 'Round trip'], ['delay', 'Display delay'], ['lead', 'Lead'], ['corrections', 'Corrections']];
 
 const STYLE = `
   #panel { position: fixed; z-index: 2; top: 8px; left: 8px; display: flex; flex-direction: column; width: min(300px, calc(100% - 16px)); max-height: calc(100% - 16px);
@@ -51,66 +55,72 @@ const MARKUP = `
     <label id="p-net-row" hidden>Network<select id="p-net"></select><small id="p-net-told"></small></label>
     <canvas id="p-graph" role="img" aria-label="Round trip, lead, corrections and gaps between updates in the last 30 seconds"></canvas>
     <div class="key"><span style="--is:#ffd35e">Round trip</span><span style="--is:#9ad88b">Lead</span><span style="--is:#69c2dd">Gap</span><span style="--is:#ff7f6b">Correction</span></div>
-    ${FIGURES.map(([name, title]) => `<div class="row">${title}<output id="p-${name}"></output></div>`).join('')}
+    ${METRICS.map(([name, title]) => `<div class="row">${title}<output id="p-${name}"></output></div>`).join('')}
   </div>
 `;
 
-/** Lets the four switches of a panel act. @param {(switches: Record<string, boolean>) => void} predict */
+/**
+ * Binds the four switches of a panel.
+ * @param {(switches: Record<string, boolean>) => void} predict
+ */
 export function bindSwitches(predict) {
   for (const [name] of SWITCHES) {
     const field = /** @type {HTMLInputElement} */ (document.getElementById(`p-${name}`));
     field.addEventListener('change', () => {
       predict({ [name]: field.checked });
-      // The keyboard belongs to the game.
+      // Returns the keyboard focus to the game.
       field.blur();
     });
   }
 }
 
 export class SyncPanel {
-  /** @param {import('../tickwire.js').Game} game @param {{ key?: string }} [how] `key`: code of the key that opens and closes it */
+  /**
+   * @param {import('../tickwire.js').Game} game
+   * @param {{ key?: string }} [how] `key`: code of the key that toggles the panel
+   */
   constructor(game, { key } = {}) {
     this.game = game;
     this.drawnAt = -Infinity;
     document.head.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
-    // The markup has no text from anywhere else.
+    // The markup is constant, so `innerHTML` is safe.
     this.element = Object.assign(document.createElement('section'), { id: 'panel', hidden: true, innerHTML: MARKUP });
     this.element.setAttribute('aria-label', 'Connection');
     document.body.append(this.element);
-    this.part('close', 'panel-').addEventListener('click', () => this.toggle());
-    bindSwitches((switches) => game.predict(switches));
+    this.byPart('close', 'panel-').addEventListener('click', () => this.toggle());
+    bindSwitches((switches) => game.setFeatures(switches));
     addEventListener('keydown', (event) => {
       if (codeOf(event) === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping(event.target)) this.toggle();
     });
-    game.network().then((line) => {
-      offerNet(/** @type {HTMLSelectElement} */ (this.part('net')), (text) => { this.part('net-told').textContent = text; }, line);
-      this.part('net-row').hidden = false;
+    game.netem().then((line) => {
+      fillNetemMenu(/** @type {HTMLSelectElement} */ (this.byPart('net')), (text) => { this.byPart('net-told').textContent = text; }, line);
+      this.byPart('net-row').hidden = false;
     }, (error) => console.warn('no simulated line:', error));
   }
 
   /** @param {string} name @param {string} [prefix] */
-  part(name, prefix = 'p-') {
+  byPart(name, prefix = 'p-') {
     return /** @type {HTMLElement} */ (document.getElementById(prefix + name));
   }
 
-  /** Opens or closes it. */
+  /** Opens or closes the panel. */
   toggle() {
     this.element.hidden = !this.element.hidden;
     this.drawnAt = -Infinity;
     /** @type {HTMLElement} */ (document.activeElement)?.blur();
   }
 
-  /** Call once a frame. @param {number} [now] `performance.now()` */
+  /** Draws the panel. Called once per frame. @param {number} [now] `performance.now()` */
   draw(now = performance.now()) {
-    if (this.element.hidden || now - this.drawnAt < EVERY_MS) return;
+    if (this.element.hidden || now - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = now;
     const { game } = this;
     const ms = (/** @type {number | null | undefined} */ time) => (time === null || time === undefined ? '–' : `${Math.round(time)} ms`);
-    const { works, why, leadMs, corrected, compared, p99Px } = game.prediction ?? { works: false, why: '', leadMs: 0, corrected: 0, compared: 0, p99Px: 0 };
-    this.part('ping').textContent = ms(game.ping);
-    this.part('delay').textContent = ms(game.delay);
-    this.part('lead').textContent = why === '' ? ms(works ? leadMs : null) : why;
-    this.part('corrections').textContent = works ? `${corrected} of ${compared}, 99 % up to ${p99Px.toFixed(1)} px` : '–';
-    drawGraph(/** @type {HTMLCanvasElement} */ (this.part('graph')), game.history, now);
+    const { isActive, why, leadMs, corrected, compared, p99ErrorPx } = game.prediction ?? { isActive: false, why: '', leadMs: 0, corrected: 0, compared: 0, p99ErrorPx: 0 };
+    this.byPart('ping').textContent = ms(game.ping);
+    this.byPart('delay').textContent = ms(game.interpolationDelay);
+    this.byPart('lead').textContent = why === '' ? ms(isActive ? leadMs : null) : why;
+    this.byPart('corrections').textContent = isActive ? `${corrected} of ${compared}, 99 % up to ${p99ErrorPx.toFixed(1)} px` : '–';
+    drawNetGraph(/** @type {HTMLCanvasElement} */ (this.byPart('graph')), game.history, now);
   }
 }

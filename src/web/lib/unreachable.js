@@ -1,37 +1,39 @@
 /**
- * Why a browser does not let a page reach a server. The browser only says that a request has failed; the reasons that a page can find out are in
- * sentences here.
+ * Finds the reason why a browser does not let a page reach a server. The browser only reports that
+ * a request failed.
  *
  * @module lib/unreachable
  */
 
-/** Names of the permission for addresses of the own network: browsers have renamed it. */
+/** Names of the permission for local network addresses. Browsers have renamed it. */
 const PERMISSIONS = ['loopback-network', 'local-network', 'local-network-access'];
-/** Addresses and names that are not public: RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6762, RFC 6761. */
+/** Hosts that are not public: RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6762, RFC 6761. */
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 const LOCAL = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[f[cd]|\[fe[89ab]|[^.:[]+$)|\.local$/;
 
-/** Origins that the page's own policy has blocked. @type {Set<string>} */
+/** Origins that the page's Content-Security-Policy has blocked. @type {Set<string>} */
 const blocked = new Set();
 globalThis.document?.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
-  // A scheme alone, such as `inline`, is no address.
+  // A blocked scheme, such as `inline`, is no URL.
   if (URL.canParse?.(blockedURI)) blocked.add(originOf(new URL(blockedURI)));
 });
 
-/** The origin for requests of an address for requests or WebSockets. @param {URL} url */
+/** Returns the HTTP origin of a request or WebSocket address. @param {URL} url */
 const originOf = (url) => `${url.protocol.replace('ws', 'http')}//${url.host}`;
 
 /**
  * @typedef {object} Browser
- * @property {Pick<Location, 'origin' | 'protocol' | 'hostname'>} [page] undefined outside a browser
+ * @property {Pick<Location, 'origin' | 'protocol' | 'hostname'>} [page] location of the page;
+ *   undefined outside a browser
  * @property {typeof fetch} [get]
  * @property {Permissions} [permissions]
  */
 
 /**
- * @param {URL} url of the server, one that it answers to any page that may play
+ * Finds the reason why a page cannot reach a server.
+ * @param {URL} url address that the server serves to every page that may play
  * @param {Browser} [browser]
- * @returns {Promise<string | null>} a sentence; null if the browser is not the reason
+ * @returns {Promise<string | null>} sentence for the player; null if the browser is not the reason
  */
 export async function whyUnreachable(url, { page = globalThis.location, get = fetch, permissions = globalThis.navigator?.permissions } = {}) {
   const server = originOf(url);
@@ -39,7 +41,7 @@ export async function whyUnreachable(url, { page = globalThis.location, get = fe
   const isReached = (/** @type {RequestInit} */ how) => get(url, { cache: 'no-store', signal: AbortSignal.timeout?.(3000), ...how }).then(() => true, () => false);
   if (await isReached({})) return null;
   const isThere = await isReached({ mode: 'no-cors' });
-  // The event comes after the request has failed.
+  // The event follows the failed request.
   if (blocked.has(server)) return `The Content-Security-Policy of this page blocks ${server}: add it to connect-src.`;
   if (isThere) {
     return `The server ${server} answers, and does not allow pages of ${page.origin}: start it with --allow-origin ${page.origin}.`;
@@ -56,7 +58,10 @@ export async function whyUnreachable(url, { page = globalThis.location, get = fe
   return null;
 }
 
-/** The state of the permission for the own network, under one of its names. @param {Permissions | undefined} permissions */
+/**
+ * Returns the state of the local network permission, under one of its names.
+ * @param {Permissions | undefined} permissions
+ */
 async function permissionOf(permissions) {
   const states = PERMISSIONS.map(async (name) => (await permissions?.query({ name: /** @type {any} */ (name) }))?.state);
   const known = (await Promise.allSettled(states)).map((one) => (one.status === 'fulfilled' ? one.value : undefined));

@@ -1,26 +1,27 @@
 /**
- * The bar below a capture that is watched: play and pause, a time line with marks, speed, whom one follows, a link to the tick. It makes its own
- * elements, so that any page can have it; its look is in `playback/playback.css`.
+ * Control bar of a capture: play and pause, a time line with markers, speed, the spectated player,
+ * and a link to the tick. It creates its own elements, so that any page can use it;
+ * `playback/playback.css` is its style sheet.
  *
  * @module playback/bar
  */
 
 import { copyText } from '../lib/clipboard.js';
 import { HeldPointers } from '../lib/held.js';
-import { queryWith } from '../lib/netem-menu.js';
-import { SPEEDS } from './playback.js';
+import { withQueryParam } from '../lib/netem-menu.js';
+import { PLAYBACK_SPEEDS } from './playback.js';
 
-/** How often the bar is drawn. */
-const EVERY_MS = 100;
-/** Steps of the arrow keys, and of them with Shift, in seconds. */
+/** Redraw interval, ms. */
+const REDRAW_INTERVAL_MS = 100;
+/** Steps of the arrow keys without and with Shift, s. */
 const [STEP_S, LEAP_S] = [5, 30];
-/** A mark answers to the pointer from so far away, px. */
+/** Distance within which a marker is under the pointer, px. */
 const NEAR_PX = 5;
-/** How often the address follows while it plays, ms. */
+/** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;
 const COLOURS = Object.freeze({ joined: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
-/** Later ones are drawn over earlier ones. */
-const ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
+/** Later kinds are drawn over earlier ones. */
+const MARKER_ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
 
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z"/></svg>';
@@ -41,28 +42,35 @@ const HTML = `
   </div>
   <input type="file" accept=".pcapng,.pcap" hidden>`;
 
-/** Minutes and seconds. @param {number} seconds @param {number} [digits] behind the point */
-export function clockOf(seconds, digits = 0) {
+/**
+ * Formats a time as minutes and seconds.
+ * @param {number} seconds
+ * @param {number} [digits] digits after the decimal point
+ */
+export function formatTime(seconds, digits = 0) {
   const whole = Math.floor(Math.max(0, seconds) * 10 ** digits + 1e-6) / 10 ** digits;
   const minutes = Math.floor(whole / 60);
   return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
 }
 
-/** The tick in the address; null without one. @param {string} hash */
-export function tickOf(hash) {
+/** Returns the tick in a fragment; null without one. @param {string} hash */
+export function tickFromHash(hash) {
   const found = /(?:^#|&)tick=(\d{1,10})(?:&|$)/.exec(hash);
   return found ? Number(found[1]) : null;
 }
 
-/** What a mark says. @param {[number, string, string, string]} mark */
-export function wordsOf([, kind, name, killer]) {
+/** Describes a marker. @param {[number, string, string, string]} mark */
+export function describeMarker([, kind, name, killer]) {
   const who = name || 'a guest';
   if (kind === 'killed') return killer ? `${killer} killed ${who}` : `${who} died`;
   return { joined: `${who} joined`, left: `${who} left`, away: `${who} lost the connection` }[kind] ?? '';
 }
 
-/** What is to be said of a recording beside its picture: one sentence, or ''. @param {import('./playback.js').Watch} watch */
-export function noteOf({ why, file, status, wanted }) {
+/**
+ * Returns a status sentence for the recording, or ''.
+ * @param {import('./playback.js').Playback} watch
+ */
+export function statusText({ why, file, status, wanted }) {
   if (why !== '') return why;
   if (!status) return 'Reading the capture …';
   if (wanted !== null) return `Reading the capture up to tick ${wanted} …`;
@@ -77,21 +85,22 @@ export function noteOf({ why, file, status, wanted }) {
   return '';
 }
 
-export class WatchBar {
+export class PlaybackBar {
   /**
-   * @param {import('./playback.js').Watch} watch
-   * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire: () => boolean | null, hasLink: () => boolean }} on
-   *   `wire` shows or hides the inspector; `isWire` is null where there is none
+   * @param {import('./playback.js').Playback} playback
+   * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire:
+   *   () => boolean | null, hasLink: () => boolean }} on `wire` toggles the inspector; `isWire` is
+   *   null without one
    */
-  constructor(watch, on) {
-    this.watch = watch;
+  constructor(playback, on) {
+    this.playback = playback;
     this.on = on;
     this.drawnMs = 0;
     this.addressMs = 0;
-    /** @type {number | null} px */
+    /** Pointer position on the time line, px. @type {number | null} */
     this.pointed = null;
     this.playersSeen = '';
-    /** The note that was closed. */
+    /** The status text that the user has closed. */
     this.closed = '';
     this.bar = document.createElement('section');
     this.bar.id = 'watch';
@@ -105,16 +114,16 @@ export class WatchBar {
     document.body.classList.add('watching');
     /** @param {string} selector @returns {any} */
     const at = (selector) => this.bar.querySelector(selector);
-    this.at = at;
+    this.find = at;
     this.canvas = /** @type {HTMLCanvasElement} */ (at('canvas'));
-    at('.speed select').replaceChildren(...SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
+    at('.speed select').replaceChildren(...PLAYBACK_SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
     this.listen(at);
     addEventListener('hashchange', ({ newURL }) => {
-      // The address may have gone on with the picture meanwhile.
-      const tick = tickOf(new URL(newURL).hash);
-      if (tick !== null && tick !== watch.tick) {
-        watch.toggle(false);
-        watch.seek(tick);
+      // The address may already have changed with the playback.
+      const tick = tickFromHash(new URL(newURL).hash);
+      if (tick !== null && tick !== playback.tick) {
+        playback.toggle(false);
+        playback.seek(tick);
       }
     });
     this.files(at('input[type=file]'));
@@ -122,18 +131,18 @@ export class WatchBar {
 
   /** @param {(selector: string) => any} at */
   listen(at) {
-    const { watch, on } = this;
+    const { playback, on } = this;
     /** @param {string} selector @param {() => void} act */
     const press = (selector, act) => at(selector).addEventListener('click', (/** @type {MouseEvent} */ event) => {
-      // After a press with the mouse the keys are those of the recording.
+      // A mouse press returns the keyboard focus to the playback.
       if (event.detail > 0) /** @type {HTMLElement} */ (event.currentTarget).blur();
       act();
       this.drawNow();
     });
-    press('.play', () => watch.toggle());
+    press('.play', () => playback.toggle());
     press('.link', () => this.copy());
     press('.wire', () => on.wire());
-    press('.told .away', () => { this.closed = noteOf(watch); });
+    press('.told .away', () => { this.closed = statusText(playback); });
     for (const selector of ['.file', '.choose']) press(selector, () => at('input[type=file]').click());
     /** @param {string} selector @param {(value: string) => void} act */
     const choose = (selector, act) => at(`${selector} select`).addEventListener('change', (/** @type {Event} */ { target }) => {
@@ -141,8 +150,8 @@ export class WatchBar {
       act(select.value);
       select.blur();
     });
-    choose('.speed', (value) => watch.setSpeed(Number(value)));
-    choose('.follow', (value) => watch.follow(value === '' ? null : Number(value)));
+    choose('.speed', (value) => playback.setSpeed(Number(value)));
+    choose('.follow', (value) => playback.follow(value === '' ? null : Number(value)));
     choose('.room', (value) => on.room(value));
     const time = /** @type {HTMLElement} */ (at('.time'));
     const drag = (/** @type {PointerEvent} */ event) => this.drag(event);
@@ -155,7 +164,7 @@ export class WatchBar {
     addEventListener('keydown', (event) => this.key(event), { capture: true });
   }
 
-  /** A file that is chosen, or dropped anywhere. @param {HTMLInputElement} chosen */
+  /** Opens a file that is selected, or dropped on the page. @param {HTMLInputElement} chosen */
   files(chosen) {
     chosen.addEventListener('change', () => {
       if (chosen.files?.[0]) this.on.open(chosen.files[0]);
@@ -176,45 +185,45 @@ export class WatchBar {
     });
   }
 
-  /** Where on the time line a tick is, px. @param {number} tick */
+  /** Returns the position of a tick on the time line, px. @param {number} tick */
   xOf(tick) {
-    const { first, last } = this.watch.status ?? { first: 0, last: 1 };
+    const { first, last } = this.playback.status ?? { first: 0, last: 1 };
     return ((tick - first) / Math.max(1, last - first)) * this.canvas.clientWidth;
   }
 
-  /** The tick at a place of the time line. @param {number} x px */
+  /** Returns the tick at a position of the time line. @param {number} x px */
   tickAtX(x) {
-    const { first, last } = this.watch.status ?? { first: 0, last: 1 };
+    const { first, last } = this.playback.status ?? { first: 0, last: 1 };
     const part = Math.min(1, Math.max(0, x / Math.max(1, this.canvas.clientWidth)));
     return Math.round(first + part * (last - first));
   }
 
   /** @param {PointerEvent} event */
   drag(event) {
-    this.watch.seek(this.tickAtX(event.offsetX));
+    this.playback.seek(this.tickAtX(event.offsetX));
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const { watch } = this;
+    const { playback } = this;
     const { target, key, shiftKey } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || !watch.status) return;
-    // In a menu keys choose, and on a button space and enter press.
+    if (event.ctrlKey || event.metaKey || event.altKey || !playback.status) return;
+    // Keys in a menu and Space or Enter on a button have their usual effect.
     if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) return;
     if (target instanceof HTMLButtonElement && [' ', 'Enter'].includes(key)) return;
-    const by = (shiftKey ? LEAP_S : STEP_S) * watch.status.tick_hz;
-    const from = watch.wanted ?? watch.seeking ?? watch.tick;
+    const by = (shiftKey ? LEAP_S : STEP_S) * playback.status.tick_hz;
+    const from = playback.wanted ?? playback.seeking ?? playback.tick;
     /** @type {Record<string, () => void>} */
     const deeds = {
-      ' ': () => watch.toggle(),
-      ArrowLeft: () => watch.seek(from - by),
-      ArrowRight: () => watch.seek(from + by),
-      Home: () => watch.seek(0),
-      End: () => watch.seek(watch.status?.last ?? 0),
-      ',': () => watch.step(-1),
-      '.': () => watch.step(1),
-      ArrowUp: () => this.faster(1),
-      ArrowDown: () => this.faster(-1),
+      ' ': () => playback.toggle(),
+      ArrowLeft: () => playback.seek(from - by),
+      ArrowRight: () => playback.seek(from + by),
+      Home: () => playback.seek(0),
+      End: () => playback.seek(playback.status?.last ?? 0),
+      ',': () => playback.step(-1),
+      '.': () => playback.step(1),
+      ArrowUp: () => this.changeSpeed(1),
+      ArrowDown: () => this.changeSpeed(-1),
     };
     const deed = deeds[key];
     if (!deed) return;
@@ -224,109 +233,112 @@ export class WatchBar {
     this.drawNow();
   }
 
-  /** @param {number} by places in the list of speeds */
-  faster(by) {
-    const place = SPEEDS.indexOf(this.watch.speed) + by;
-    this.watch.setSpeed(SPEEDS[Math.min(Math.max(place, 0), SPEEDS.length - 1)]);
+  /** Changes the speed. @param {number} by steps in the list of speeds */
+  changeSpeed(by) {
+    const index = PLAYBACK_SPEEDS.indexOf(this.playback.speed) + by;
+    this.playback.setSpeed(PLAYBACK_SPEEDS[Math.min(Math.max(index, 0), PLAYBACK_SPEEDS.length - 1)]);
   }
 
-  /** The address of this tick. */
+  /** Address of this tick. */
   get address() {
     const link = new URL(location.href);
-    link.search = queryWith(location.search, 'wire', null);
-    link.hash = `tick=${this.watch.tick}`;
+    link.search = withQueryParam(location.search, 'wire', null);
+    link.hash = `tick=${this.playback.tick}`;
     return link.href;
   }
 
   async copy() {
     const isDone = await copyText(this.address);
-    const button = this.at('.link');
+    const button = this.find('.link');
     button.textContent = isDone ? 'Copied' : 'Not copied';
     setTimeout(() => { button.textContent = 'Copy link'; }, 1500);
   }
 
-  /** Puts the tick into the address: now and then while it plays, at once when it stands. @param {number} nowMs */
-  note(nowMs) {
-    const { watch } = this;
-    if (watch.tick === 0 || watch.seeking !== null || watch.wanted !== null || !this.on.hasLink()) return;
-    if (watch.playing && nowMs - this.addressMs < ADDRESS_MS) return;
-    const hash = `#tick=${watch.tick}`;
+  /**
+   * Writes the tick to the address: at an interval during playback, at once in a pause.
+   * @param {number} nowMs
+   */
+  updateAddress(nowMs) {
+    const { playback } = this;
+    if (playback.tick === 0 || playback.seeking !== null || playback.wanted !== null || !this.on.hasLink()) return;
+    if (playback.playing && nowMs - this.addressMs < ADDRESS_MS) return;
+    const hash = `#tick=${playback.tick}`;
     if (location.hash === hash) return;
     this.addressMs = nowMs;
     history.replaceState(null, '', hash);
   }
 
-  /** Brings the bar up to date; call once a frame. @param {number} nowMs real time */
+  /** Redraws the bar. Called once per frame. @param {number} nowMs real time, ms */
   draw(nowMs) {
-    if (nowMs - this.drawnMs < EVERY_MS) return;
+    if (nowMs - this.drawnMs < REDRAW_INTERVAL_MS) return;
     this.drawNow();
-    this.note(nowMs);
+    this.updateAddress(nowMs);
   }
 
   drawNow() {
-    const { watch, at } = this;
+    const { playback, find } = this;
     this.drawnMs = performance.now();
-    const { status } = watch;
-    const note = noteOf(watch);
-    // Where there is little room, the figures are left out.
-    const [words, ...figures] = status?.differs && watch.why === '' ? note.split(/(?=: the checksum)/) : [note];
-    setText(at('.told .words'), words);
-    setText(at('.told .figures'), figures.join(''));
-    at('.told').hidden = note === '' || note === this.closed;
-    at('.told').classList.toggle('bad', watch.why !== '' || Boolean(status?.differs));
-    at('.told .away').hidden = !status || watch.why !== '';
-    this.bar.classList.toggle('alone', !status && watch.why !== '');
-    at('.told .choose').hidden = watch.why === '';
+    const { status } = playback;
+    const note = statusText(playback);
+    // Narrow pages hide the checksums.
+    const [words, ...figures] = status?.differs && playback.why === '' ? note.split(/(?=: the checksum)/) : [note];
+    setText(find('.told .words'), words);
+    setText(find('.told .figures'), figures.join(''));
+    find('.told').hidden = note === '' || note === this.closed;
+    find('.told').classList.toggle('bad', playback.why !== '' || Boolean(status?.differs));
+    find('.told .away').hidden = !status || playback.why !== '';
+    this.bar.classList.toggle('alone', !status && playback.why !== '');
+    find('.told .choose').hidden = playback.why === '';
     for (const part of this.bar.querySelectorAll('.time, .deeds')) part.classList.toggle('off', !status);
-    const button = at('.play');
-    if (button.dataset.playing !== String(watch.playing)) {
-      button.dataset.playing = String(watch.playing);
-      button.innerHTML = watch.playing ? PAUSE : PLAY;
-      button.setAttribute('aria-label', watch.playing ? 'Pause' : 'Play');
+    const button = find('.play');
+    if (button.dataset.playing !== String(playback.playing)) {
+      button.dataset.playing = String(playback.playing);
+      button.innerHTML = playback.playing ? PAUSE : PLAY;
+      button.setAttribute('aria-label', playback.playing ? 'Pause' : 'Play');
     }
-    at('.link').hidden = !this.on.hasLink();
+    find('.link').hidden = !this.on.hasLink();
     const isWire = this.on.isWire();
-    at('.wire').hidden = isWire === null;
-    at('.wire').setAttribute('aria-expanded', String(isWire));
-    setText(at('.wire'), isWire ? 'Hide the wire' : 'See the wire');
+    find('.wire').hidden = isWire === null;
+    find('.wire').setAttribute('aria-expanded', String(isWire));
+    setText(find('.wire'), isWire ? 'Hide the wire' : 'See the wire');
     if (!status) return;
-    const tick = watch.seeking === null ? watch.tick : Math.min(Math.max(watch.seeking, status.first), status.last);
+    const tick = playback.seeking === null ? playback.tick : Math.min(Math.max(playback.seeking, status.first), status.last);
     const seconds = (count) => count / status.tick_hz;
-    setText(at('.clock b'), clockOf(seconds(tick - status.first), 1));
-    setText(at('.clock .of'), `/ ${clockOf(seconds(status.last - status.first))}`);
-    setText(at('.tick'), `tick ${tick}`);
-    const speed = at('.speed select');
-    if (document.activeElement !== speed) speed.value = String(watch.speed);
+    setText(find('.clock b'), formatTime(seconds(tick - status.first), 1));
+    setText(find('.clock .of'), `/ ${formatTime(seconds(status.last - status.first))}`);
+    setText(find('.tick'), `tick ${tick}`);
+    const speed = find('.speed select');
+    if (document.activeElement !== speed) speed.value = String(playback.speed);
     this.drawPlayers();
     this.drawRooms();
     this.drawTime(tick);
   }
 
-  /** The menu of players, unless somebody is choosing. */
+  /** Redraws the menu of players, unless it is open. */
   drawPlayers() {
-    const { watch } = this;
-    const select = /** @type {HTMLSelectElement} */ (this.at('.follow select'));
-    this.at('.follow').hidden = !watch.canFollow;
+    const { playback } = this;
+    const select = /** @type {HTMLSelectElement} */ (this.find('.follow select'));
+    this.find('.follow').hidden = !playback.canFollow;
     if (document.activeElement === select) return;
-    const players = [...watch.players()].sort(([, one], [, other]) => one.localeCompare(other));
-    const key = JSON.stringify([players, watch.followed]);
+    const players = [...playback.players()].sort(([, one], [, other]) => one.localeCompare(other));
+    const key = JSON.stringify([players, playback.followed]);
     if (key === this.playersSeen) return;
     this.playersSeen = key;
     const options = players.map(([id, name]) => new Option(name || `guest ${id}`, String(id)));
-    const isGone = watch.followed !== null && !players.some(([id]) => id === watch.followed);
-    if (isGone) options.unshift(new Option(`player ${watch.followed} (not there)`, String(watch.followed)));
+    const isGone = playback.followed !== null && !players.some(([id]) => id === playback.followed);
+    if (isGone) options.unshift(new Option(`player ${playback.followed} (not there)`, String(playback.followed)));
     select.replaceChildren(new Option('the leader', ''), ...options);
-    select.value = watch.followed === null ? '' : String(watch.followed);
+    select.value = playback.followed === null ? '' : String(playback.followed);
   }
 
-  /** The menu of rooms of the same game, if there are several. */
+  /** Redraws the menu of the rooms of the same game. */
   drawRooms() {
-    const { file, room } = this.watch;
+    const { file, room } = this.playback;
     const game = file?.rooms.find(({ name }) => name === room)?.game;
     const rooms = file?.rooms.filter((one) => one.game === game && one.game !== undefined) ?? [];
-    const label = this.at('.room');
+    const label = this.find('.room');
     label.hidden = rooms.length < 2;
-    const select = /** @type {HTMLSelectElement} */ (this.at('.room select'));
+    const select = /** @type {HTMLSelectElement} */ (this.find('.room select'));
     if (label.hidden || document.activeElement === select) return;
     if (select.options.length === rooms.length) {
       select.value = room ?? '';
@@ -337,8 +349,8 @@ export class WatchBar {
 
   /** @param {number} tick */
   drawTime(tick) {
-    const { canvas, watch } = this;
-    const { status } = watch;
+    const { canvas, playback } = this;
+    const { status } = playback;
     if (!status) return;
     const [width, height, dots] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio];
     if (canvas.width !== Math.round(width * dots)) canvas.width = Math.round(width * dots);
@@ -356,34 +368,37 @@ export class WatchBar {
     span(status.first, status.indexed, '#6b7592');
     if (status.differs) span(status.differs.tick, status.last, '#a3383a');
     span(status.first, tick, '#f2b632');
-    for (const kind of ORDER) {
+    for (const kind of MARKER_ORDER) {
       pen.fillStyle = COLOURS[kind];
-      for (const [at, own] of watch.marks) if (own === kind) pen.fillRect(Math.round(this.xOf(at)) - 1, 1, 2, line.top - 4);
+      for (const [at, own] of playback.marks) if (own === kind) pen.fillRect(Math.round(this.xOf(at)) - 1, 1, 2, line.top - 4);
     }
     pen.fillStyle = '#fff';
     pen.beginPath();
     pen.arc(this.xOf(tick), line.top + line.high / 2, 8, 0, 7);
     pen.fill();
     this.drawPointed(status);
-    const slider = this.at('.time');
-    const words = `${clockOf((tick - status.first) / status.tick_hz)}, tick ${tick}`;
+    const slider = this.find('.time');
+    const words = `${formatTime((tick - status.first) / status.tick_hz)}, tick ${tick}`;
     slider.setAttribute('aria-valuemin', String(status.first));
     slider.setAttribute('aria-valuemax', String(status.last));
     slider.setAttribute('aria-valuenow', String(tick));
     slider.setAttribute('aria-valuetext', words);
   }
 
-  /** What is below the pointer: its time, and the marks there. @param {import('./playback.js').Status} status */
+  /**
+   * Shows the time and the markers under the pointer.
+   * @param {import('./playback.js').Status} status
+   */
   drawPointed(status) {
-    const output = /** @type {HTMLElement} */ (this.at('output'));
+    const output = /** @type {HTMLElement} */ (this.find('output'));
     output.hidden = this.pointed === null;
     const x = this.pointed;
     if (x === null) return;
     const tick = this.tickAtX(x);
-    const near = this.watch.marks.filter(([at]) => Math.abs(this.xOf(at) - x) < NEAR_PX);
-    const words = near.slice(0, 3).map(wordsOf);
+    const near = this.playback.marks.filter(([at]) => Math.abs(this.xOf(at) - x) < NEAR_PX);
+    const words = near.slice(0, 3).map(describeMarker);
     if (near.length > 3) words.push(`${near.length - 3} more`);
-    setText(output, [clockOf((tick - status.first) / status.tick_hz), ...words].join(' · '));
+    setText(output, [formatTime((tick - status.first) / status.tick_hz), ...words].join(' · '));
     const half = output.offsetWidth / 2;
     output.style.left = `${Math.min(Math.max(x, half), this.canvas.clientWidth - half)}px`;
   }

@@ -1,57 +1,59 @@
 /**
- * In place of a connection, for a page made with `tickwire.js` whose address asks for a capture (`?watch=FILE`): what its world tells comes as if a server
- * had sent it, and what the page sends goes nowhere.
+ * Replaces the connection of a page made with `tickwire.js` whose address contains a capture
+ * (`?watch=FILE`). It delivers the recorded messages and drops everything that the page sends.
  *
  * @module playback/connection
  */
 
-import { tableText } from '../lib/codec.js';
-import { Link } from '../lib/connection.js';
-import { Pane } from '../lib/inspector-pane.js';
-import { watchPage } from './page.js';
+import { formatTable } from '../lib/codec.js';
+import { ReconnectingConnection } from '../lib/connection.js';
+import { InspectorPane } from '../lib/inspector-pane.js';
+import { startPlaybackPage } from './page.js';
 
-export class WatchLink extends Link {
+export class PlaybackConnection extends ReconnectingConnection {
   /**
-   * @param {string} asked the capture @param {string} game the name of the game
-   * @param {import('../lib/connection.js').Where} where
-   * @param {import('../lib/connection.js').Listener & { message: (bytes: Uint8Array, now?: number) => void }} listener
+   * @param {string} capture
+   * @param {string} game name of the game
+   * @param {import('../lib/connection.js').ConnectionOptions} options
+   * @param {import('../lib/connection.js').Listener & { onMessage: (bytes: Uint8Array, now?:
+   *   number) => void }} listener
    */
-  constructor(asked, game, where, listener) {
-    super(where, listener);
-    this.asked = asked;
+  constructor(capture, game, options, listener) {
+    super(options, listener);
+    this.capture = capture;
     this.game = game;
-    /** @type {ReturnType<typeof watchPage> | null} */
-    this.watch = null;
+    /** @type {ReturnType<typeof startPlaybackPage> | null} */
+    this.playback = null;
   }
 
-  /** The page's time: that of the recording. */
+  /** Time of the recording, ms. */
   now() {
-    return this.watch?.ms ?? performance.now();
+    return this.playback?.ms ?? performance.now();
   }
 
-  /** Reads the file. */
+  /** Reads the capture. */
   async open() {
-    this.run += 1;
+    this.attempt += 1;
     const dialect = await this.dialect();
-    this.listener.opened(dialect);
-    const watch = watchPage(this.asked, {
-      hear: (message, now) => /** @type {any} */ (this.listener).message(message, now),
-      shown: () => {},
-      pane: new Pane(() => {}),
-      tables: async () => [this.game, dialect.name, tableText(dialect.codes, dialect.name)],
+    this.listener.onOpen(dialect);
+    const playback = startPlaybackPage(this.capture, {
+      onMessage: (message, now) => /** @type {any} */ (this.listener).onMessage(message, now),
+      onSeekDone: () => {},
+      pane: new InspectorPane(() => {}),
+      tables: async () => [this.game, dialect.name, formatTable(dialect.codes, dialect.name)],
     });
-    this.watch = watch;
+    this.playback = playback;
     const frame = (/** @type {number} */ nowMs) => {
       requestAnimationFrame(frame);
-      watch.advance(nowMs);
-      watch.draw(nowMs);
+      playback.advance(nowMs);
+      playback.draw(nowMs);
     };
     requestAnimationFrame(frame);
   }
 
-  /** Nobody listens. */
+  /** Drops the message. */
   send() {}
 
-  /** There is nothing to give up. */
-  giveUp() {}
+  /** Does nothing, because there is no server. */
+  abandon() {}
 }

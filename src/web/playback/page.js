@@ -1,38 +1,55 @@
 /**
- * What a page does that watches a capture (`?watch=FILE`, or `?watch` for one that is chosen or dropped): it reads the file, offers the bar, and shares
- * the time line with the inspector beside it. What the messages mean is the page's business.
+ * Shows a capture in the page of a game (`?watch=FILE`, or `?watch` to let the user choose): reads
+ * the file, shows the control bar, and shares the time line with the inspector. The page itself
+ * handles the messages.
  *
  * @module playback/page
  */
 
 import { roomOf } from '../lib/room.js';
-import { tabModule } from '../wasm/module.js';
-import { queryWith } from '../lib/netem-menu.js';
-import { WatchBar, tickOf } from './bar.js';
-import { Watch } from './playback.js';
+import { wasmModule } from '../wasm/module.js';
+import { withQueryParam } from '../lib/netem-menu.js';
+import { PlaybackBar, tickFromHash } from './bar.js';
+import { Playback } from './playback.js';
 
-/** The room that the address asks for: by `room=`, or by its path. @param {{ search: string, pathname: string }} address */
-export const wishedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
+/**
+ * Returns the room that the address selects, by `room=` or by its path.
+ * @param {{ search: string, pathname: string }} address
+ */
+export const requestedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
 
-/** The query of an address that asks for this room. @param {{ search: string, pathname: string }} address @param {string} room */
+/**
+ * Returns the query of an address that selects this room.
+ * @param {{ search: string, pathname: string }} address
+ * @param {string} room
+ */
 export function withRoom({ search, pathname }, room) {
-  return queryWith(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
+  return withQueryParam(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
 }
 
 /**
  * @typedef {object} Page
- * @property {(message: Uint8Array, nowMs: number) => void} hear takes a message of the server
- * @property {() => void} shown something is to be drawn although the page's time may stand still
- * @property {() => Promise<[game: string, dialect: string, table: string]>} tables with which messages are read
- * @property {import('../lib/inspector-pane.js').Pane} [pane] the inspector beside the page
+ * @property {(message: Uint8Array, nowMs: number) => void} onMessage receives a recorded message
+ * @property {() => void} onSeekDone called after a seek, to redraw even in a pause
+ * @property {() => Promise<[game: string, dialect: string, table: string]>} tables returns the
+ *   packet table for decoding
+ * @property {import('../lib/inspector-pane.js').InspectorPane} [pane] the inspector of the page
  */
 
-/** Watches the capture of the address. @param {string} asked @param {Page} page @returns {Watch & { draw: (nowMs: number) => void }} */
-export function watchPage(asked, { hear, shown, tables, pane }) {
-  /** @type {{ name: string, file: () => Promise<File>, stream: () => Promise<ReadableStream<Uint8Array>> } | null} */
+/**
+ * Starts the playback of a capture.
+ * @param {string} asked address of the capture; '' to let the user choose
+ * @param {Page} page
+ * @returns {Playback & { draw: (nowMs: number) => void }}
+ */
+export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }) {
+  /**
+   * @type {{ name: string, file: () => Promise<File>, stream: () =>
+   *   Promise<ReadableStream<Uint8Array>> } | null}
+   */
   let source = null;
-  const watch = new Watch(tabModule, { hear, shown, changed: () => {} });
-  const wish = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
+  const playback = new Playback(wasmModule, { onMessage, onSeekDone, onChange: () => {} });
+  const request = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
     const [game, dialect, table] = await tables();
     return { game, dialect, table, room, tick };
   };
@@ -43,12 +60,12 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
     if (!from) return;
     document.title = `tickwire · ${from.name}`;
     try {
-      await watch.read(from.stream, await wish(wishedRoom(location), tick));
+      await playback.read(from.stream, await request(requestedRoom(location), tick));
     } catch (error) {
-      watch.fail(/** @type {Error} */ (error).message);
+      playback.fail(/** @type {Error} */ (error).message);
     }
   };
-  const bar = new WatchBar(watch, {
+  const bar = new PlaybackBar(playback, {
     open: (file) => {
       source = { name: file.name, file: async () => file, stream: async () => file.stream() };
       history.replaceState(null, '', `${location.pathname}?watch`);
@@ -57,26 +74,26 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
       read(null);
     },
     room: async (name) => {
-      // Another room is seen from its beginning; the link and a reload have it.
+      // Another room starts at its beginning; the link and a reload keep it.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
-      watch.choose(name, await wish(name, null));
+      playback.selectRoom(name, await request(name, null));
     },
     wire: () => pane?.show(!pane.isOpen),
     isWire: () => pane?.isOpen ?? null,
     hasLink,
   });
-  share(watch, () => source);
+  shareWithInspector(playback, () => source);
   if (asked === '') {
-    watch.fail('Choose a capture, or drop one here: a file that a server wrote with --capture');
+    playback.fail('Choose a capture, or drop one here: a file that a server wrote with --capture');
   } else {
-    source = ofAddress(asked);
-    read(tickOf(location.hash));
+    source = openUrl(asked);
+    read(tickFromHash(location.hash));
   }
-  return Object.assign(watch, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
+  return Object.assign(playback, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
 }
 
-/** A capture at an address of this site. @param {string} name */
-function ofAddress(name) {
+/** Returns a capture at an address of this site. @param {string} name */
+function openUrl(name) {
   const get = async () => {
     const url = new URL(name, location.href);
     if (url.origin !== location.origin) throw new Error(`${url.href} is at another site: only captures of this one are opened`);
@@ -91,21 +108,25 @@ function ofAddress(name) {
   };
 }
 
-/** What the inspector beside the page uses. @param {Watch} watch @param {() => { file: () => Promise<File> } | null} source */
-function share(watch, source) {
+/**
+ * Shares the playback with the inspector, as `window.tickwireWatch`.
+ * @param {Playback} playback
+ * @param {() => { file: () => Promise<File> } | null} source
+ */
+function shareWithInspector(playback, source) {
   const shared = {
-    /** The file; fails with a sentence if there is none. */
+    /** Returns the file; rejects with a sentence if there is none. */
     file: () => source()?.file() ?? Promise.reject(new Error('No capture is open.')),
-    /** The tick that is seen; 0 while it goes elsewhere. */
-    get tick() { return watch.seeking === null ? watch.tick : 0; },
-    /** When that tick was over, ms since the first packet of the file. */
-    get ms() { return watch.msOf(watch.tick); },
-    /** Goes to a time, and pauses. @param {number} ms @returns {number} the tick there */
+    /** The rendered tick; 0 during a seek. */
+    get tick() { return playback.seeking === null ? playback.tick : 0; },
+    /** End of that tick, ms since the first packet of the file. */
+    get ms() { return playback.msOfTick(playback.tick); },
+    /** Seeks to a time and pauses. @param {number} ms @returns {number} the tick at that time */
     seek: (ms) => {
-      const { first = 0, last = 0 } = watch.status ?? {};
-      const tick = Math.min(Math.max(watch.tickAt(ms), first + 1), last);
-      watch.toggle(false);
-      watch.seek(tick);
+      const { first = 0, last = 0 } = playback.status ?? {};
+      const tick = Math.min(Math.max(playback.tickAt(ms), first + 1), last);
+      playback.toggle(false);
+      playback.seek(tick);
       return tick;
     },
   };

@@ -1,99 +1,120 @@
 /**
- * A capture that is watched again: `tickwire.wasm` runs its world, and says what a server would have said of it. The page draws that as it draws a game, by
- * a time of its own, which stands still in a pause and runs faster or slower with the speed.
+ * Playback of a capture: `tickwire.wasm` runs the recorded world and produces the packets that a
+ * server would send. The page draws them as in a game, with a time of its own that stands still in
+ * a pause and runs at the playback speed.
  *
  * ```text
- *  file, as it comes ─► tickwire.wasm ─┬─ index: each tick once, checked, in slices
- *                                 └─ seek, play ─► messages ─► page
+ *  file ─► tickwire.wasm ─┬─ index: each tick once, verified, in slices
+ *                         └─ seek, play ─► messages ─► page
  * ```
  *
  * @module playback/playback
  */
 
-import { records } from '../lib/lockstep.js';
-import { Wasm } from '../wasm/instance.js';
+import { parseRecords } from '../lib/lockstep.js';
+import { WasmInstance } from '../wasm/instance.js';
 
-/** Speeds that are offered. */
-export const SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]);
-/** Up to this speed the page is told of each tick by itself. */
+/** Playback speeds in the menu. */
+export const PLAYBACK_SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]);
+/** Maximum speed at which the page receives each tick separately. */
 const EACH_TICK_SPEED = 4;
-/** How long a slice of work may take: while somebody waits for a picture, behind one, and of reading the file. */
+/** Time limits of a slice of work, ms: for a seek, for the index, for reading the file. */
 const [SEEK_MS, INDEX_MS, READ_MS] = [24, 7, 12];
-/** Longest time between two frames that counts: a page that was hidden goes on where it was. */
+/** Maximum time between two frames, ms. A hidden page continues where it stopped. */
 const FRAME_MS = 250;
-/** Bytes of the file that are given at once. */
+/** Bytes of the file for each call. */
 const PIECE_BYTES = 1 << 20;
-/** By so much the page's time jumps at a seek: whatever flew, flashed or was said is long over. */
-const JUMP_MS = 30_000;
-/** How often the page hears how far the file is. */
-const TELL_MS = 100;
+/** Jump of the page's time at a seek, ms. It ends all running effects and bubbles. */
+const SEEK_TIME_JUMP_MS = 30_000;
+/** Interval at which the page is notified of progress, ms. */
+const NOTIFY_INTERVAL_MS = 100;
 
 /**
  * @typedef {object} Status
- * @property {number | null} tick ticks completed of what is seen
- * @property {number} first ticks completed when the recording begins
- * @property {number} last after the last tick that has come
+ * @property {number | null} tick completed ticks at the playback position
+ * @property {number} first completed ticks at the start of the recording
+ * @property {number} last completed ticks at the end of the data read so far
  * @property {number} tick_hz
- * @property {string | null} ended why no more ticks can be watched
- * @property {number} indexed up to here every checksum was compared
- * @property {{ tick: number, recorded: string, replayed: string } | null} differs the first checksum that differs
- * @property {number} snapshots @property {number} snapshot_bytes
- * @property {number} begin_ms when the file begins, ms since 1970
- * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer: string][]} marks
+ * @property {string | null} ended reason why later ticks cannot be played
+ * @property {number} indexed ticks whose checksums were verified
+ * @property {{ tick: number, recorded: string, replayed: string } | null} differs first differing
+ *   checksum
+ * @property {number} snapshots
+ * @property {number} snapshot_bytes
+ * @property {number} begin_ms start of the file, ms since 1970
+ * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer:
+ *   string][]} marks
  */
 
-/** @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?: number }} Room */
-/** @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: Room[] }} File */
+/**
+ * @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?:
+ *   number }} CaptureRoom
+ */
+/**
+ * @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number,
+ *   why?: string }, why: string | null, rooms: CaptureRoom[] }} CaptureFile
+ */
 
-/** What the page does with it. @typedef {{ hear: (message: Uint8Array, nowMs: number) => void, changed: () => void, shown: () => void }} Page */
+/**
+ * Callbacks of the page.
+ * @typedef {{ onMessage: (message: Uint8Array, nowMs: number) => void, onChange: () => void,
+ *   onSeekDone: () => void }} PlaybackPage
+ */
 
-/** The room to play. `game` is '' on a page of a program with one game of its own. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} Wish */
+/**
+ * The room to play. `game` is '' on the page of a program with one game of its own.
+ * @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }}
+ *   PlaybackRequest
+ */
 
 const pause = () => new Promise((done) => { setTimeout(done); });
 
-/** See the module. */
-export class Watch {
-  /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` @param {Page} page */
+/** Playback of a capture. */
+export class Playback {
+  /**
+   * @param {() => Promise<WebAssembly.Module>} load loads `tickwire.wasm`
+   * @param {PlaybackPage} page
+   */
   constructor(load, page) {
     this.load = load;
     this.page = page;
-    /** @type {Wasm | null} */
+    /** @type {WasmInstance | null} */
     this.wasm = null;
-    /** Which file is shown: what an earlier one brings is void. */
+    /** Number of the shown file. Results of earlier files are dropped. */
     this.run = 0;
-    /** Why nothing can be watched, as a sentence; '' while something may be. */
+    /** Reason why nothing can be played, as a sentence; '' otherwise. */
     this.why = '';
-    /** @type {File | null} */
+    /** @type {CaptureFile | null} */
     this.file = null;
     /** @type {Status | null} */
     this.status = null;
-    /** All marks so far. @type {Status['marks']} */
+    /** All markers read so far. @type {Status['marks']} */
     this.marks = [];
-    /** The room that is watched; null before there is one. @type {string | null} */
+    /** The room that is played; null before it is opened. @type {string | null} */
     this.room = null;
     this.playing = false;
     this.speed = 1;
-    /** Ticks completed of what is seen; 0 before anything is. */
+    /** Completed ticks at the playback position; 0 before the first. */
     this.tick = 0;
-    /** Where a seek goes; null without one. @type {number | null} */
+    /** Target of a running seek; null without one. @type {number | null} */
     this.seeking = null;
-    /** A tick that has not come yet, to which it goes as soon as it has. @type {number | null} */
+    /** Target of a seek past the data read so far; null without one. @type {number | null} */
     this.wanted = null;
-    /** Whether clients of the game may follow a player. */
+    /** Whether the game has a packet to spectate a player. */
     this.canFollow = false;
-    /** Whom one follows; null for the leader. @type {number | null} */
+    /** Spectated player; null for the leader. @type {number | null} */
     this.followed = null;
-    /** The page's time, ms. */
+    /** Time of the page, ms. */
     this.ms = 0;
-    /** Real time of the last frame. */
+    /** Real time of the last frame, ms. */
     this.frameMs = 0;
-    /** Part of a tick that has passed since the last one. */
+    /** Fraction of a tick since the last one. */
     this.part = 0;
     this.isWorking = false;
-    /** Ticks of a slice of work; as many as fit. */
+    /** Ticks for each slice of work, adapted to its time limit. */
     this.slice = 8;
-    this.toldMs = 0;
-    /** How long it took from the beginning to the first picture, and how long the last seek took, ms. */
+    this.notifiedMs = 0;
+    /** Duration until the first picture and of the last seek, ms. */
     this.times = { first: 0, seek: 0 };
     this.askedMs = 0;
   }
@@ -102,22 +123,23 @@ export class Watch {
     return 1000 / (this.status?.tick_hz ?? 30);
   }
 
-  /** Whether all of the file has come. */
+  /** Whether the whole file has been read. */
   get isWhole() {
     return this.file?.end !== null && this.file !== null;
   }
 
   /**
-   * Reads a file, and shows it as soon as there is something to show.
-   * @param {() => Promise<ReadableStream<Uint8Array>>} open the file @param {Wish} wish
+   * Reads a file and opens its room as soon as possible.
+   * @param {() => Promise<ReadableStream<Uint8Array>>} open opens the file
+   * @param {PlaybackRequest} request
    */
-  async read(open, wish) {
+  async read(open, request) {
     const run = this.begin();
     try {
       const module = await this.load();
       const stream = await open();
-      // An instance of its own, so that its memory goes when the file does.
-      const wasm = new Wasm(await WebAssembly.instantiate(module, {}));
+      // Each file has its own instance, so that its memory is freed.
+      const wasm = new WasmInstance(await WebAssembly.instantiate(module, {}));
       wasm.wasm.main?.(0, 0);
       wasm.wasm.watch_begin();
       if (run !== this.run) return;
@@ -126,11 +148,11 @@ export class Watch {
       let sliceMs = performance.now();
       for (let more = await reader.read(); !more.done && run === this.run; more = await reader.read()) {
         for (let at = 0; at < more.value.length; at += PIECE_BYTES) {
-          wasm.give(more.value.subarray(at, at + PIECE_BYTES));
+          wasm.setInput(more.value.subarray(at, at + PIECE_BYTES));
           wasm.wasm.watch_feed();
-          if (this.room === null) this.look(wish);
+          if (this.room === null) this.openRoomWhenReady(request);
           if (performance.now() - sliceMs < READ_MS) continue;
-          this.tell();
+          this.refreshStatus();
           await pause();
           sliceMs = performance.now();
           if (run !== this.run) break;
@@ -138,7 +160,7 @@ export class Watch {
       }
       if (run !== this.run) return void reader.cancel();
       wasm.wasm.watch_finish();
-      this.look(wish);
+      this.openRoomWhenReady(request);
     } catch (error) {
       if (run === this.run) this.fail(/** @type {Error} */ (error).message);
     }
@@ -149,7 +171,7 @@ export class Watch {
     Object.assign(this, { wasm: null, why: '', file: null, status: null, marks: [], room: null, playing: false, tick: 0, seeking: null, wanted: null, followed: null });
     this.askedMs = performance.now();
     this.times.first = 0;
-    this.page.changed();
+    this.page.onChange();
     return this.run;
   }
 
@@ -158,28 +180,28 @@ export class Watch {
     this.why = /[.!?]$/.test(why) ? why : `${why}.`;
     this.why = this.why[0].toUpperCase() + this.why.slice(1);
     this.playing = false;
-    this.page.changed();
+    this.page.onChange();
   }
 
-  /** Opens the room, once its first tick has come. @param {Wish} wish */
-  look({ game, dialect, table, room, tick }) {
+  /** Opens the requested room once its first tick has been read. @param {PlaybackRequest} wish */
+  openRoomWhenReady({ game, dialect, table, room, tick }) {
     const { wasm } = this;
     if (!wasm) return;
-    this.file = /** @type {File} */ (wasm.json(wasm.wasm.watch_file()));
-    if (this.room !== null) return this.tell(true);
+    this.file = /** @type {CaptureFile} */ (wasm.json(wasm.wasm.watch_file()));
+    if (this.room !== null) return this.refreshStatus(true);
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
-    // The room of this page; another one only if the file does not have it.
+    // The requested room, or another one of the game if the file lacks it.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
-      wasm.giveText(`${one.name}\n${dialect}\n${table}`);
+      wasm.setInputText(`${one.name}\n${dialect}\n${table}`);
       wasm.json(wasm.wasm.watch_open());
       this.room = one.name;
       this.canFollow = table.includes('\twatching\t');
-      // One looks at a tick that was linked to, and goes on from it.
+      // A link to a tick opens paused.
       this.playing = tick === null;
-      this.tell(true);
+      this.refreshStatus(true);
       this.seek(0);
       if (tick !== null) this.seek(tick);
       return;
@@ -189,28 +211,31 @@ export class Watch {
     this.fail(this.file.why ?? (other ? `this capture is of the game ${other.game}, and this is the page of ${wanted}` : 'this capture has no room'));
   }
 
-  /** Watches another room of the file. @param {string} name @param {Wish} wish */
-  choose(name, wish) {
+  /** Plays another room of the file. @param {string} name @param {PlaybackRequest} request */
+  selectRoom(name, request) {
     this.room = null;
     this.marks = [];
     this.followed = null;
-    this.tried(() => this.look({ ...wish, room: name }));
+    this.tryCall(() => this.openRoomWhenReady({ ...request, room: name }));
   }
 
-  /** Brings what is known of the room up to date. @param {boolean} [now] whether it was told lately or not */
-  tell(now = false) {
+  /**
+   * Refreshes the status of the room.
+   * @param {boolean} [now] whether to ignore the notification interval
+   */
+  refreshStatus(now = false) {
     const { wasm } = this;
     const at = performance.now();
-    if (!wasm || this.room === null || (!now && at - this.toldMs < TELL_MS)) return;
-    this.toldMs = at;
+    if (!wasm || this.room === null || (!now && at - this.notifiedMs < NOTIFY_INTERVAL_MS)) return;
+    this.notifiedMs = at;
     this.status = /** @type {Status} */ (wasm.json(wasm.wasm.watch_status(this.marks.length)));
     this.marks.push(...this.status.marks);
-    this.page.changed();
+    this.page.onChange();
     if (this.wanted !== null && (this.isWhole || this.wanted <= this.status.last)) this.seek(this.wanted);
     if (this.status.indexed < this.status.last) this.work();
   }
 
-  /** Goes to the world after so many ticks. @param {number} tick */
+  /** Seeks to the world after `tick` completed ticks. @param {number} tick */
   seek(tick) {
     const { wasm } = this;
     if (!wasm || this.room === null) return;
@@ -226,10 +251,13 @@ export class Watch {
   }
 
   /**
-   * Runs the world. If that fails, its memory cannot be trusted any more: the recording ends with words instead of a picture that stands still.
-   * @template T @param {() => T} act @returns {T | undefined}
+   * Runs a call of the world. If it throws, the memory of the instance is not reliable any more, so
+   * the playback ends with an error.
+   * @template T
+   * @param {() => T} act
+   * @returns {T | undefined}
    */
-  tried(act) {
+  tryCall(act) {
     try {
       return act();
     } catch (error) {
@@ -240,52 +268,59 @@ export class Watch {
     }
   }
 
-  /** Works in slices until nothing is left. */
+  /** Works in slices until the world is idle. */
   work() {
     if (this.isWorking) return;
     this.isWorking = true;
     const { run } = this;
-    const slice = () => this.tried(work);
+    const slice = () => this.tryCall(work);
     const work = () => {
       this.isWorking = false;
       const { wasm } = this;
       if (run !== this.run || !wasm) return;
       const begin = performance.now();
       const wasSeeking = this.seeking !== null;
-      const out = wasm.bytes(wasm.wasm.watch_work(Math.round(this.slice))).slice();
+      const out = wasm.outputBytes(wasm.wasm.watch_work(Math.round(this.slice))).slice();
       const took = Math.max(performance.now() - begin, 0.25);
-      const most = wasSeeking ? SEEK_MS : INDEX_MS;
-      this.slice = Math.min(Math.max(this.slice * Math.min(Math.max(most / took, 0.25), 2), 4), 20_000);
-      if (out.length > 1) this.arrived(out.subarray(1));
+      const limitMs = wasSeeking ? SEEK_MS : INDEX_MS;
+      this.slice = Math.min(Math.max(this.slice * Math.min(Math.max(limitMs / took, 0.25), 2), 4), 20_000);
+      if (out.length > 1) this.onSeekDone(out.subarray(1));
       this.isWorking = out[0] === 1;
-      this.tell(!this.isWorking);
+      this.refreshStatus(!this.isWorking);
       if (this.isWorking) setTimeout(slice);
     };
     setTimeout(slice);
   }
 
-  /** A seek has come to its end: the page begins anew. @param {Uint8Array} out */
-  arrived(out) {
-    this.ms += JUMP_MS;
+  /**
+   * Handles the end of a seek: the page receives the world at that tick.
+   * @param {Uint8Array} out
+   */
+  onSeekDone(out) {
+    this.ms += SEEK_TIME_JUMP_MS;
     this.part = 0;
-    const { told } = records(out);
-    told.forEach((message, at) => this.page.hear(message, at === 0 ? this.ms - this.tickMs : this.ms));
+    const { received } = parseRecords(out);
+    received.forEach((message, at) => this.page.onMessage(message, at === 0 ? this.ms - this.tickMs : this.ms));
     this.seeking = null;
     this.tick = this.wasm?.wasm.watch_tick() ?? 0;
     const took = performance.now() - this.askedMs;
     if (this.times.first === 0) this.times.first = took;
     else this.times.seek = took;
-    this.tell(true);
-    this.page.shown();
+    this.refreshStatus(true);
+    this.page.onSeekDone();
   }
 
-  /** The page's time at a frame; plays as many ticks as are due. Call once a frame. @param {number} nowMs real time */
+  /**
+   * Advances the playback to this frame and plays the due ticks. Returns the page's time, ms.
+   * Called once per frame.
+   * @param {number} nowMs real time, ms
+   */
   advance(nowMs) {
     const elapsed = Math.min(FRAME_MS, Math.max(0, nowMs - this.frameMs));
     this.frameMs = nowMs;
     const { status } = this;
     if (!this.playing || !status || this.seeking !== null || this.tick === 0) return this.ms;
-    // What has come is over: if more comes, it goes on.
+    // At the end of the data read so far the playback waits for more.
     const left = status.last - this.tick;
     if (left <= 0) {
       if (this.isWhole) this.toggle(false);
@@ -303,26 +338,26 @@ export class Watch {
     return this.ms;
   }
 
-  /** @param {number} ticks @param {number} nowMs the page's time at the last of them */
+  /** Plays ticks. @param {number} ticks @param {number} nowMs page time at the last of them, ms */
   play(ticks, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
-    const told = this.tried(() => records(wasm.bytes(wasm.wasm.watch_play(ticks)).slice()).told) ?? [];
-    for (const message of told) this.page.hear(message, nowMs);
+    const received = this.tryCall(() => parseRecords(wasm.outputBytes(wasm.wasm.watch_play(ticks)).slice()).received) ?? [];
+    for (const message of received) this.page.onMessage(message, nowMs);
     this.tick = this.wasm?.wasm.watch_tick() ?? this.tick;
   }
 
-  /** Plays, or pauses. @param {boolean} [plays] */
+  /** Plays or pauses. @param {boolean} [plays] */
   toggle(plays = !this.playing) {
     const { status } = this;
     if (!status) return;
     this.playing = plays;
-    // From its end it begins again.
+    // At the end, playing restarts the recording.
     if (plays && this.isWhole && this.tick >= status.last) this.seek(status.first);
-    this.page.changed();
+    this.page.onChange();
   }
 
-  /** One tick on, or back. @param {number} by */
+  /** Steps by one tick. @param {number} by 1 or -1 */
   step(by) {
     const { status } = this;
     if (!status) return;
@@ -331,32 +366,35 @@ export class Watch {
     if (this.tick >= status.last) return;
     this.ms += this.tickMs;
     this.play(1, this.ms);
-    this.tell(true);
-    this.page.shown();
+    this.refreshStatus(true);
+    this.page.onSeekDone();
   }
 
   /** @param {number} speed */
   setSpeed(speed) {
     this.speed = speed;
-    this.page.changed();
+    this.page.onChange();
   }
 
-  /** Follows a player, null for the leader. @param {number | null} player */
+  /** Spectates a player, or the leader if null. @param {number | null} player */
   follow(player) {
     this.followed = player;
     this.wasm?.wasm.watch_follow(player ?? 0);
-    // In a pause one sees it at once.
+    // In a pause a seek shows the player at once.
     if (!this.playing && this.tick > 0) this.seek(this.tick);
-    this.page.changed();
+    this.page.onChange();
   }
 
-  /** Who is there in what is seen: numbers and names. @returns {[number, string][]} */
+  /** Returns the numbers and names of the players at this tick. @returns {[number, string][]} */
   players() {
     const { wasm } = this;
     return wasm && this.room !== null ? wasm.json(wasm.wasm.watch_players()).players : [];
   }
 
-  /** The checksum of what is seen, and the recorded one; null if it was not recorded. @returns {[string, string | null]} */
+  /**
+   * Returns the checksum of the world and the recorded one; null if none was recorded.
+   * @returns {[string, string | null]}
+   */
   checksums() {
     const { wasm } = this;
     const hex = (/** @type {bigint} */ number) => BigInt.asUintN(64, number).toString(16).padStart(16, '0');
@@ -365,12 +403,16 @@ export class Watch {
     return [hex(wasm.wasm.watch_checksum()), recorded === 0n ? null : hex(recorded)];
   }
 
-  /** Time from the first packet of the file to the end of a tick, ms. @param {number} tick @returns {number} */
-  msOf(tick) {
+  /**
+   * Returns the end of a tick, ms since the first packet of the file.
+   * @param {number} tick
+   * @returns {number}
+   */
+  msOfTick(tick) {
     return this.wasm?.wasm.watch_ms_of(tick) ?? 0;
   }
 
-  /** The tick at such a time. @param {number} ms @returns {number} */
+  /** Returns the tick at such a time. @param {number} ms @returns {number} */
   tickAt(ms) {
     return this.wasm?.wasm.watch_tick_at(ms) ?? 0;
   }

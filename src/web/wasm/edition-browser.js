@@ -1,5 +1,5 @@
 /**
- * In the tab edition this file is `wasm/edition.js`; see there.
+ * Replaces `wasm/edition.js` in the browser edition.
  *
  * @module wasm/edition-browser
  */
@@ -7,8 +7,8 @@
 /** @type {'server' | 'tab'} */
 export const EDITION = 'tab';
 
-/** The game of a server in this tab; '' for the default one. @type {string} */
+/** Game of the server in this tab; '' for the default one. @type {string} */
 export const GAME = '';
 
-/** Bots in the world of a tab. */
+/** Bots in the world of this tab. */
 export const BOTS = 20;

@@ -1,6 +1,8 @@
 /**
- * Which edition of the pages this is: `server`, whose pages talk to the server that sent them, or `tab`, whose server runs in a worker of the page.
- * The tab edition has `wasm/edition-browser.js` in place of this file; all other files are the same. That of another game has one made by scripts/browser-edition.sh.
+ * Edition of the pages. The pages of `server` connect to the server that sent them; in `tab`, the
+ * browser edition, the server runs in a worker of the page. The browser edition replaces this file
+ * by `wasm/edition-browser.js`; scripts/browser-edition.sh writes one for another game. All other
+ * files are the same.
  *
  * @module wasm/edition
  */
@@ -8,8 +10,8 @@
 /** @type {'server' | 'tab'} */
 export const EDITION = 'server';
 
-/** The game of a server in this tab; '' for the default one. @type {string} */
+/** Game of the server in this tab; '' for the default one. @type {string} */
 export const GAME = '';
 
-/** Bots in the world of a tab. */
+/** Bots in the world of this tab. */
 export const BOTS = 20;

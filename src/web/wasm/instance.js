@@ -1,5 +1,6 @@
 /**
- * An instance of `tickwire.wasm`, and how bytes get into it and out of it; `src/wasm/lib.rs` has its functions.
+ * Instance of `tickwire.wasm` with its input and output buffers. `src/wasm/lib.rs` lists its
+ * functions.
  *
  * @module wasm/instance
  */
@@ -8,41 +9,44 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 const SEED_BYTES = 32;
 
-/** See the module. */
-export class Wasm {
+/** Instance of a WebAssembly module of tickwire. */
+export class WasmInstance {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
     /** @type {any} */
     this.wasm = instance.exports;
   }
 
-  /** Begins with keys and masks of its own. */
+  /** Seeds the random numbers for keys and masks. */
   seed() {
-    this.give(crypto.getRandomValues(new Uint8Array(SEED_BYTES)));
+    this.setInput(crypto.getRandomValues(new Uint8Array(SEED_BYTES)));
     this.wasm.seed_random();
   }
 
-  /** @param {Uint8Array} bytes the input of the next call */
-  give(bytes) {
+  /** Sets the input of the next call. @param {Uint8Array} bytes */
+  setInput(bytes) {
     const address = this.wasm.input(bytes.length);
     if (address === 0) throw new Error(`${bytes.length} bytes are too many for tickwire.wasm`);
     new Uint8Array(this.wasm.memory.buffer, address, bytes.length).set(bytes);
   }
 
-  /** @param {string} text the input of the next call */
-  giveText(text) {
-    this.give(encoder.encode(text));
+  /** Sets the input of the next call. @param {string} text */
+  setInputText(text) {
+    this.setInput(encoder.encode(text));
   }
 
-  /** What a call put out; it holds until the next call. @param {number} length */
-  bytes(length) {
+  /**
+   * Returns the output of a call. The view is valid until the next call.
+   * @param {number} length result of the call, bytes
+   */
+  outputBytes(length) {
     return new Uint8Array(this.wasm.memory.buffer, this.wasm.output(), length);
   }
 
   /** @param {number} length @returns {any} */
   json(length) {
-    const told = JSON.parse(decoder.decode(this.bytes(length)));
-    if (told.error !== undefined) throw new Error(told.error);
-    return told;
+    const value = JSON.parse(decoder.decode(this.outputBytes(length)));
+    if (value.error !== undefined) throw new Error(value.error);
+    return value;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `tickwire.wasm`, compiled once: for this page, for the pages in it, and for its worker.
+ * Compiles `tickwire.wasm` once for this page, its iframes and its worker.
  *
  * @module wasm/module
  */
@@ -7,28 +7,31 @@
 /** @type {Promise<WebAssembly.Module> | null} */
 let compiled = null;
 
-/** @returns {Promise<WebAssembly.Module>} */
-export function tabModule() {
-  compiled ??= around()?.module ?? compile(new URL('tickwire.wasm', import.meta.url));
+/** Loads and compiles the module once. @returns {Promise<WebAssembly.Module>} */
+export function wasmModule() {
+  compiled ??= parentPage()?.module ?? compile(new URL('tickwire.wasm', import.meta.url));
   return compiled;
 }
 
-/** What the page around this one offers to those in it; `null` without one. @returns {import('./worker-host.js').TabHost | null} */
-export function around() {
+/**
+ * Returns the worker host of the parent page; null without one.
+ * @returns {import('./worker-host.js').WorkerHost | null}
+ */
+export function parentPage() {
   try {
     return window.parent === window ? null : /** @type {any} */ (window.parent).tickwireTab ?? null;
   } catch {
-    // A page of another site is around this one.
+    // The parent page belongs to another site.
     return null;
   }
 }
 
-/** @param {URL} url @param {typeof fetch} [get] */
+/** Fetches and compiles a WebAssembly module. @param {URL} url @param {typeof fetch} [get] */
 export async function compile(url, get = fetch) {
   if (typeof WebAssembly !== 'object') throw new Error('This needs WebAssembly, which this browser does not have or has switched off.');
   const response = await get(url);
   if (!response.ok) throw new Error(`The file ${url.pathname.split('/').pop()} could not be loaded: status ${response.status}.`);
-  // Some hosts do not know the type of such a file, and then it cannot be compiled while it comes.
+  // Streaming compilation needs the right content type, which some hosts do not send.
   if (response.headers.get('Content-Type') === 'application/wasm') return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
 }

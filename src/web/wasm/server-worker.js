@@ -1,108 +1,129 @@
 /**
- * The server of the tab edition, in a worker: it runs the server's ticks, and carries the bytes of each connection between the server and a port. No byte of
- * them is read here.
+ * The server of the browser edition, in a worker. It runs the ticks and moves the bytes of each
+ * connection between the server and a port, without reading them.
  *
  * ```text
- *  page ── TabSocket ──► port ──► Carrier ──► server (WebAssembly)
+ *  page ── WorkerSocket ──► port ──► ServerWorker ──► server (WebAssembly)
  * ```
  *
  * @module wasm/server-worker
  */
 
-import { Wasm } from './instance.js';
+import { WasmInstance } from './instance.js';
 
-/** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
+/** Bytes that a page may leave unread before the worker stops sending, like a full socket. */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} Line */
+/**
+ * A connection: its port, and the bytes sent to the page but not read yet.
+ * @typedef {{ port: MessagePort, unread: number }} WorkerConnection
+ */
 
-export class Carrier {
+export class ServerWorker {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
-    this.tab = new Wasm(instance);
-    /** @type {Map<number, Line>} by the server's number */
-    this.lines = new Map();
-    /** Time that all this has taken, ms. */
+    this.tab = new WasmInstance(instance);
+    /** Connections by the server's number. @type {Map<number, WorkerConnection>} */
+    this.connections = new Map();
+    /** CPU time of the server, ms. */
     this.busyMs = 0;
-    /** Network conditions, such as `wifi`; '' for a perfect line. */
-    this.chosen = '';
-    /** Called when something may be due earlier than `advance` said. */
+    /** Network conditions, such as `wifi`; '' for no delay. */
+    this.netem = '';
+    /** Called if work may be due earlier than `advance` returned. */
     this.wake = () => {};
   }
 
-  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is told of it */
+  /**
+   * Starts the server.
+   * @param {{ seed: number, bots: number, game?: string, net?: string }} options
+   * @returns presets and conditions of the network
+   */
   start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();
-    // That of a program with a game of its own, which registers it.
+    // A program with its own game registers it here.
     this.tab.wasm.main?.(0, 0);
-    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
+    this.tab.setInputText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
-    return { presets, net: this.change(net) };
+    return { presets, net: this.setNetem(net) };
   }
 
-  /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').Told} */
-  change(text) {
-    this.tab.giveText(text);
+  /**
+   * Sets the network conditions of all connections.
+   * @param {string} text
+   * @returns {import('../lib/netem-menu.js').NetemResult}
+   */
+  setNetem(text) {
+    this.tab.setInputText(text);
     try {
-      const told = this.tab.json(this.tab.wasm.server_net());
-      this.chosen = text;
-      return told;
+      const result = this.tab.json(this.tab.wasm.server_net());
+      this.netem = text;
+      return result;
     } catch (error) {
       return { error: /** @type {Error} */ (error).message };
     }
   }
 
-  /** Opens a connection whose other end is this port. @param {MessagePort} port */
+  /** Opens a connection with this port at the other end. @param {MessagePort} port */
   connect(port) {
     const number = this.tab.wasm.server_open();
     if (number === 0) return port.postMessage(null);
     const line = { port, unread: 0 };
-    this.lines.set(number, line);
-    port.onmessage = ({ data }) => this.timed(() => this.hear(number, line, data));
+    this.connections.set(number, line);
+    port.onmessage = ({ data }) => this.measure(() => this.receive(number, line, data));
   }
 
-  /** @param {number} number @param {Line} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
-  hear(number, line, data) {
-    if (!this.lines.has(number)) return;
+  /**
+   * Receives a message from the page.
+   * @param {number} number
+   * @param {WorkerConnection} line
+   * @param {ArrayBuffer | number | null} data bytes, or the number of bytes that the page has read,
+   *   or null at the end
+   */
+  receive(number, line, data) {
+    if (!this.connections.has(number)) return;
     if (typeof data === 'number') line.unread -= data;
     else if (data !== null) {
-      this.tab.give(new Uint8Array(data));
+      this.tab.setInput(new Uint8Array(data));
       this.tab.wasm.server_receive(number, performance.now());
     } else {
-      this.lines.delete(number);
+      this.connections.delete(number);
       this.tab.wasm.server_close(number, performance.now());
       return;
     }
     this.deliver(number, line);
-    // On a line with conditions, bytes arrive between two ticks.
-    if (this.chosen !== '') this.wake();
+    // With network conditions, bytes arrive between two ticks.
+    if (this.netem !== '') this.wake();
   }
 
-  /** Gives the page what the server has for it. @param {number} number @param {Line} line */
+  /**
+   * Sends the page the queued bytes of a connection.
+   * @param {number} number
+   * @param {WorkerConnection} line
+   */
   deliver(number, line) {
     if (line.unread >= WINDOW_BYTES) return;
     const length = this.tab.wasm.server_take(number);
     if (length > 0) {
-      const { buffer } = this.tab.bytes(length).slice();
+      const { buffer } = this.tab.outputBytes(length).slice();
       line.unread += length;
       line.port.postMessage(buffer, [buffer]);
     }
     if (this.tab.wasm.server_is_over(number) !== 1) return;
-    this.lines.delete(number);
+    this.connections.delete(number);
     line.port.postMessage(null);
   }
 
-  /** Runs what is due. @returns {number} ms until something is due again */
+  /** Runs all due work. @returns {number} time until work is due, ms */
   advance() {
-    return this.timed(() => {
+    return this.measure(() => {
       const wait = this.tab.wasm.server_advance(performance.now());
-      for (const [number, line] of this.lines) this.deliver(number, line);
+      for (const [number, line] of this.connections) this.deliver(number, line);
       return wait;
     });
   }
 
   /** @template T @param {() => T} work @returns {T} */
-  timed(work) {
+  measure(work) {
     const from = performance.now();
     const result = work();
     this.busyMs += performance.now() - from;
@@ -114,28 +135,31 @@ export class Carrier {
   }
 }
 
-/** Listens to the page, which says first what to start. @param {any} scope of the worker */
+/**
+ * Listens to the page. Its first message starts the server.
+ * @param {any} scope global scope of the worker
+ */
 function serve(scope) {
-  /** @type {Carrier | null} */
-  let carrier = null;
+  /** @type {ServerWorker | null} */
+  let server = null;
   let timer = 0;
   const tick = () => {
     clearTimeout(timer);
-    timer = setTimeout(tick, carrier?.advance());
+    timer = setTimeout(tick, server?.advance());
   };
   scope.onmessage = async ({ data }) => {
     if (data.start) {
-      const started = new Carrier(await WebAssembly.instantiate(data.start.module, {}));
-      const told = started.start(data.start);
-      carrier = started;
-      carrier.wake = tick;
+      const started = new ServerWorker(await WebAssembly.instantiate(data.start.module, {}));
+      const info = started.start(data.start);
+      server = started;
+      server.wake = tick;
       tick();
-      scope.postMessage({ started: told });
-    } else if (data.connect) carrier?.connect(data.connect);
-    else if (data.net !== undefined) scope.postMessage({ net: carrier?.change(data.net) });
-    else if (data.stats) scope.postMessage({ stats: carrier?.stats() });
+      scope.postMessage({ started: info });
+    } else if (data.connect) server?.connect(data.connect);
+    else if (data.net !== undefined) scope.postMessage({ net: server?.setNetem(data.net) });
+    else if (data.stats) scope.postMessage({ stats: server?.stats() });
   };
-  // A promise that fails is an error as any other: the page says so.
+  // A rejected promise becomes an error event, which the page reports.
   scope.onunhandledrejection = (event) => { throw event.reason; };
 }
 

@@ -1,57 +1,64 @@
 /**
- * The page's side of the server in a worker: starts it, and opens connections to it. A page that is in another one, as the inspector is beside the game, uses
- * the server of that one.
+ * Page side of the server in a worker: starts the worker and opens connections to it. An iframe,
+ * such as the inspector, uses the worker of its parent page.
  *
  * @module wasm/worker-host
  */
 
 import { BOTS, GAME } from './edition.js';
-import { around, tabModule } from './module.js';
+import { parentPage, wasmModule } from './module.js';
 
-/** The conditions that an address asks for; '' for none. @param {string} search */
-export function netOf(search) {
+/** Returns the network conditions in the address; '' for none. @param {string} search */
+export function netemOf(search) {
   return new URLSearchParams(search).get('net') ?? '';
 }
 
-/** Has an event `failed` when the server ends. */
-export class TabHost extends EventTarget {
-  /** @param {(url: URL) => Worker} [work] */
-  constructor(work = (url) => new Worker(url, { type: 'module' })) {
+/** Starts the server in a worker. Fires the event `failed` when the server stops. */
+export class WorkerHost extends EventTarget {
+  /** @param {(url: URL) => Worker} [createWorker] */
+  constructor(createWorker = (url) => new Worker(url, { type: 'module' })) {
     super();
     this.bots = BOTS;
-    /** Compiled once. */
-    this.module = tabModule();
-    /** Why the server has ended; empty while it runs. */
+    /** Module that is compiled once. */
+    this.module = wasmModule();
+    /** Reason why the server has stopped; '' while it runs. */
     this.failed = '';
     /** @type {Worker | null} */
     this.worker = null;
-    /** Fulfilled when the server runs; fails with a sentence for the reader. @type {Promise<void>} */
-    this.ready = this.module.then((module) => this.start(module, work));
+    /**
+     * Resolves when the server runs; rejects with a sentence for the player.
+     * @type {Promise<void>}
+     */
+    this.ready = this.module.then((module) => this.start(module, createWorker));
     this.ready.catch(({ message }) => { this.failed = message; });
     /** @type {((stats: any) => void)[]} */
-    this.asked = [];
-    /** Network conditions with a name. @type {{ name: string, about: string }[]} */
+    this.pendingStats = [];
+    /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** The conditions in force. @type {import('../lib/netem-menu.js').Told} */
+    /** Network conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
     this.net = {};
-    /** @type {((told: import('../lib/netem-menu.js').Told) => void)[]} */
-    this.changing = [];
+    /** @type {((result: import('../lib/netem-menu.js').NetemResult) => void)[]} */
+    this.pendingChanges = [];
   }
 
-  /** @param {WebAssembly.Module} module @param {(url: URL) => Worker} work @returns {Promise<void>} */
-  start(module, work) {
+  /**
+   * @param {WebAssembly.Module} module
+   * @param {(url: URL) => Worker} createWorker
+   * @returns {Promise<void>}
+   */
+  start(module, createWorker) {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
-    const worker = work(new URL('server-worker.js', import.meta.url));
+    const worker = createWorker(new URL('server-worker.js', import.meta.url));
     this.worker = worker;
-    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netOf(globalThis.location?.search ?? '') } });
+    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netemOf(globalThis.location?.search ?? '') } });
     return new Promise((started, fail) => {
       worker.onmessage = ({ data }) => {
         if (data.started) {
           ({ presets: this.presets, net: this.net } = data.started);
           started();
         }
-        if (data.net) this.changing.shift()?.(data.net);
-        if (data.stats) this.asked.shift()?.(data.stats);
+        if (data.net) this.pendingChanges.shift()?.(data.net);
+        if (data.stats) this.pendingStats.shift()?.(data.stats);
       };
       worker.onerror = ({ message }) => {
         this.failed = message ? `The server in this tab has stopped: ${message}. Reload the page.` : 'The server in this tab could not be loaded. Reload the page.';
@@ -62,7 +69,10 @@ export class TabHost extends EventTarget {
     });
   }
 
-  /** A port to a new connection: bytes to and from the server, the number of bytes that were read, and `null` at the end. */
+  /**
+   * Opens a connection. The port carries bytes in both directions, the number of bytes read, and
+   * null at the end.
+   */
   connect() {
     const { port1, port2 } = new MessageChannel();
     this.ready.then(() => this.worker?.postMessage({ connect: port2 }, [port2]), () => {});
@@ -70,30 +80,34 @@ export class TabHost extends EventTarget {
   }
 
   /**
-   * Changes the network conditions between the page and its server.
-   * @param {string} text such as `wifi`; '' for a perfect line @returns {Promise<import('../lib/netem-menu.js').Told>}
+   * Sets the network conditions between the page and its server.
+   * @param {string} text such as `wifi`; '' for no delay
+   * @returns {Promise<import('../lib/netem-menu.js').NetemResult>}
    */
-  setNet(text) {
+  setNetem(text) {
     return new Promise((resolve) => {
-      this.changing.push((told) => resolve(this.net = told));
+      this.pendingChanges.push((result) => resolve(this.net = result));
       this.worker?.postMessage({ net: text });
     });
   }
 
-  /** The server's counters, the time that it has taken, and its memory. @returns {Promise<any>} */
+  /** Returns the counters, the CPU time and the memory of the server. @returns {Promise<any>} */
   stats() {
     return new Promise((resolve) => {
-      this.asked.push(resolve);
+      this.pendingStats.push(resolve);
       this.worker?.postMessage({ stats: true });
     });
   }
 }
 
-/** @type {TabHost | null} */
+/** @type {WorkerHost | null} */
 let host = null;
 
-/** The server of this tab; the first call starts it, unless the page around this one has. @returns {TabHost} */
-export function tabHost() {
-  host ??= around() ?? new TabHost();
+/**
+ * Returns the server of this tab. The first call starts it, unless the parent page has one.
+ * @returns {WorkerHost}
+ */
+export function workerHost() {
+  host ??= parentPage() ?? new WorkerHost();
   return host;
 }

@@ -1,27 +1,28 @@
 /**
- * What a page of the tab edition has in place of a WebSocket: the same frames, by the Rust code that the bots use, over a port to the worker. It has that part
- * of a WebSocket's interface that the pages use; `binaryType` is always `arraybuffer`.
+ * Replaces a WebSocket in the browser edition: the client code of the bots creates the same frames
+ * and sends them through a port to the worker. It has the part of the WebSocket interface that the
+ * pages use; `binaryType` is always `arraybuffer`.
  *
  * @module wasm/worker-socket
  */
 
-import { tabHost } from './worker-host.js';
-import { Wasm } from './instance.js';
+import { workerHost } from './worker-host.js';
+import { WasmInstance } from './instance.js';
 
-/** Kinds of events of a link. */
+/** Event kinds in the output of `link_receive`. */
 const [OPEN, BINARY, TEXT, CLOSED, ENDED] = [1, 2, 3, 4, 5];
-/** Of a WebSocket whose connection ended without a close frame. */
+/** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 
 const decoder = new TextDecoder();
 
-/** One instance for all links of a page. @type {Promise<Wasm> | null} */
+/** Instance that all sockets of a page share. @type {Promise<WasmInstance> | null} */
 let links = null;
 
-/** @param {import('./worker-host.js').TabHost} host */
+/** @param {import('./worker-host.js').WorkerHost} host */
 function instance(host) {
   links ??= host.module.then(async (module) => {
-    const made = new Wasm(await WebAssembly.instantiate(module, {}));
+    const made = new WasmInstance(await WebAssembly.instantiate(module, {}));
     made.seed();
     return made;
   });
@@ -29,10 +30,11 @@ function instance(host) {
 }
 
 /**
- * Takes apart what `link_receive` puts out: for each event its kind, the length of its body as u32, and its body.
- * @param {Uint8Array} bytes @returns {[number, Uint8Array<ArrayBuffer>][]} the bodies are copies
+ * Splits the output of `link_receive` into events: kind, length as u32, body.
+ * @param {Uint8Array} bytes
+ * @returns {[number, Uint8Array<ArrayBuffer>][]} kind and body; the bodies are copies
  */
-export function events(bytes) {
+export function parseEvents(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const all = [];
   for (let at = 0; at < bytes.length;) {
@@ -43,9 +45,9 @@ export function events(bytes) {
   return all;
 }
 
-export class TabSocket {
-  /** @param {string} path with its query @param {string[]} protocols */
-  constructor(path, protocols, host = tabHost()) {
+export class WorkerSocket {
+  /** @param {string} path endpoint with its query @param {string[]} protocols */
+  constructor(path, protocols, host = workerHost()) {
     this.readyState = WebSocket.CONNECTING;
     this.binaryType = 'arraybuffer';
     /** @type {() => void} */
@@ -55,63 +57,66 @@ export class TabSocket {
     /** @type {(event: { code: number, reason: string }) => void} */
     this.onclose = () => {};
     this.link = 0;
-    /** How the server has closed it. */
+    /** Close code and reason of the server. */
     this.closed = { code: ABNORMAL, reason: '' };
     this.port = host.connect();
-    this.port.onmessage = ({ data }) => this.hear(data);
-    this.failed = () => this.over(host.failed);
+    this.port.onmessage = ({ data }) => this.receive(data);
+    this.failed = () => this.onEnd(host.failed);
     this.host = host;
     host.addEventListener('failed', this.failed);
-    host.ready.then(() => instance(host)).then((links) => this.begin(links, path, protocols)).catch(({ message }) => this.over(message));
-    // A page that goes away takes its connections along; the worker would not hear of it.
+    host.ready.then(() => instance(host)).then((links) => this.start(links, path, protocols)).catch(({ message }) => this.onEnd(message));
+    // An iframe that is removed does not close its ports, so the worker would not notice.
     if (window.parent !== window) addEventListener('pagehide', () => this.port.postMessage(null));
   }
 
-  /** @param {Wasm} links @param {string} path @param {string[]} protocols */
-  begin(links, path, protocols) {
+  /** @param {WasmInstance} links @param {string} path @param {string[]} protocols */
+  start(links, path, protocols) {
     if (this.host.failed !== '') throw new Error(this.host.failed);
     if (this.readyState !== WebSocket.CONNECTING) return;
     this.links = links;
-    links.giveText(JSON.stringify({ host: 'tab', target: `/${path}`, protocols }));
+    links.setInputText(JSON.stringify({ host: 'tab', target: `/${path}`, protocols }));
     this.link = links.wasm.link_open();
     this.flush();
   }
 
-  /** Sends what the link has to send. */
+  /** Sends the pending bytes. */
   flush() {
     if (!this.links || this.link === 0) return;
-    const { buffer, byteLength } = this.links.bytes(this.links.wasm.link_take(this.link)).slice();
+    const { buffer, byteLength } = this.links.outputBytes(this.links.wasm.link_take(this.link)).slice();
     if (byteLength > 0) this.port.postMessage(buffer, [buffer]);
   }
 
-  /** @param {ArrayBuffer | null} data of the server; `null` at its end */
-  hear(data) {
-    if (data === null || !this.links) return this.over('');
+  /**
+   * Receives bytes from the worker.
+   * @param {ArrayBuffer | null} data bytes of the server; null at the end
+   */
+  receive(data) {
+    if (data === null || !this.links) return this.onEnd('');
     this.port.postMessage(data.byteLength);
-    this.links.give(new Uint8Array(data));
-    for (const [kind, body] of events(this.links.bytes(this.links.wasm.link_receive(this.link)))) this.happened(kind, body);
+    this.links.setInput(new Uint8Array(data));
+    for (const [kind, body] of parseEvents(this.links.outputBytes(this.links.wasm.link_receive(this.link)))) this.onEvent(kind, body);
     this.flush();
   }
 
   /** @param {number} kind @param {Uint8Array<ArrayBuffer>} body */
-  happened(kind, body) {
+  onEvent(kind, body) {
     if (kind === OPEN) {
       this.readyState = WebSocket.OPEN;
       this.onopen();
     } else if (kind === BINARY) this.onmessage({ data: body.buffer });
     else if (kind === TEXT) this.onmessage({ data: decoder.decode(body) });
     else if (kind === CLOSED) this.closed = { code: body[0] * 256 + body[1] || ABNORMAL, reason: decoder.decode(body.subarray(2)) };
-    else if (kind === ENDED) this.over(decoder.decode(body));
+    else if (kind === ENDED) this.onEnd(decoder.decode(body));
   }
 
   /** @param {Uint8Array | string} message */
   send(message) {
     if (!this.links || this.readyState !== WebSocket.OPEN) return;
     if (typeof message === 'string') {
-      this.links.giveText(message);
+      this.links.setInputText(message);
       this.links.wasm.link_send_text(this.link);
     } else {
-      this.links.give(message);
+      this.links.setInput(message);
       this.links.wasm.link_send_binary(this.link);
     }
     this.flush();
@@ -120,13 +125,13 @@ export class TabSocket {
   close() {
     if (this.readyState >= WebSocket.CLOSING) return;
     this.readyState = WebSocket.CLOSING;
-    if (!this.links) return this.over('');
+    if (!this.links) return this.onEnd('');
     this.links.wasm.link_close(this.link);
     this.flush();
   }
 
-  /** The end of the stream. @param {string} why */
-  over(why) {
+  /** Ends the connection. @param {string} why reason without a close frame */
+  onEnd(why) {
     if (this.readyState === WebSocket.CLOSED) return;
     this.readyState = WebSocket.CLOSED;
     this.host.removeEventListener('failed', this.failed);

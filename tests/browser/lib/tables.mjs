@@ -1,7 +1,7 @@
 // The packet tables of packet_codes/ for tests without a server: importing this makes them the tables in force of the page's modules.
 import { readFileSync } from 'node:fs';
 import './rules.mjs';
-import { useCodes } from '../../../src/web/game/net/protocol.js';
+import { setTables } from '../../../src/web/game/net/protocol.js';
 
 /** Parts of a text between separators that are not within brackets. @param {string} text @param {string} separator */
 function split(text, separator) {
@@ -42,4 +42,4 @@ export const rows = parse(readFileSync(new URL('../../../packet_codes/moo/native
 /** The code of each packet to a client, by name. @type {Record<string, { code: number }>} */
 export const TO_CLIENT = Object.fromEntries(rows.filter((row) => row.direction === 'to_client').map((row) => [row.name, { code: row.codes.native }]));
 
-useCodes({ tables: [{ rows }] });
+setTables({ tables: [{ rows }] });

@@ -20,9 +20,9 @@ function meadow() {
   for (let tick = 0; tick <= 30; tick++) {
     take(tick * TICK_MS, 'update', tick, [tick, 0, 65536 * 1000, 65536 * 1000, 0, 0, 0, null], null, tick === 0 ? [9, 'Me', 2, 2000, 2000, 0] : null);
   }
-  world.happenings.length = 0;
-  const wolf = () => world.herd.all.get(FIRST_ANIMAL);
-  const kinds = () => world.happenings.map(({ kind }) => kind);
+  world.events.length = 0;
+  const wolf = () => world.animalTracker.all.get(FIRST_ANIMAL);
+  const kinds = () => world.events.map(({ kind }) => kind);
   return { world, take, wolf, kinds };
 }
 
@@ -60,7 +60,7 @@ test('animals that walk while no update is sent are placed by the moment they ar
   for (let tick = 31; tick <= 60; tick++) take(tick * TICK_MS + 0.5, 'animals', [0, WOLF, at(1200 + 6 * (tick - 31)), at(900), 0, 300]);
   assert.deepEqual(wolf().track.samples.slice(-3).map(({ tick }) => tick), [58, 59, 60]);
   for (const [tick, x] of [[50, 1314], [50.5, 1317]]) {
-    world.herd.advance(tick, 16, 2000);
+    world.animalTracker.advance(tick, 16, 2000);
     assert.ok(Math.abs(wolf().shown.x - x) < 1e-6, `${wolf().shown.x} at tick ${tick}`);
   }
 });
@@ -70,7 +70,7 @@ test('what it loses is told once, with its own number', () => {
   take(1001, 'animals', [0, WOLF, at(1200), at(900), 0, 300]);
   take(1034, 'animals', [0, WOLF, at(1200), at(900), 0, 265]);
   take(1067, 'animals', [0, WOLF, at(1200), at(900), 0, 265]);
-  assert.deepEqual(world.happenings.map(({ kind, id, amount }) => [kind, id, amount]), [['hurt', FIRST_ANIMAL, 35]]);
+  assert.deepEqual(world.events.map(({ kind, id, amount }) => [kind, id, amount]), [['hurt', FIRST_ANIMAL, 35]]);
   for (let ms = 1070; ms < 2000; ms += 16) world.advance(ms);
   assert.ok(Math.abs(wolf().shownHealth - 265) < 1, 'the bar has glided there');
 });
@@ -100,11 +100,11 @@ test('one that is gone fades, and takes its last health with it', () => {
   take(1001, 'animals', [0, WOLF, at(1200), at(900), 0, 20]);
   take(1034, 'animals_gone', [0, 5]);
   assert.equal(wolf(), undefined);
-  assert.deepEqual(world.happenings.map(({ kind, id, amount, x }) => [kind, id, amount, x]), [['vanished', FIRST_ANIMAL, 20, 1200]]);
+  assert.deepEqual(world.events.map(({ kind, id, amount, x }) => [kind, id, amount, x]), [['vanished', FIRST_ANIMAL, 20, 1200]]);
   world.advance(1034 + FADE_MS - 1);
-  assert.equal(world.herd.fading.length, 1);
+  assert.equal(world.animalTracker.fading.length, 1);
   world.advance(1034 + FADE_MS + 1);
-  assert.equal(world.herd.fading.length, 0);
+  assert.equal(world.animalTracker.fading.length, 0);
 });
 
 test('who has just got another body sees other animals; none of the old ones has died', () => {

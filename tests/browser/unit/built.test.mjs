@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawStructures, ghostOf } from '../../../src/web/game/draw/structures.js';
 import { Effects } from '../../../src/web/game/world/effects.js';
-import { swapOf, tip, whyNot } from '../../../src/web/game/hud/hotbar.js';
+import { swapTarget, tooltip, unusableReason } from '../../../src/web/game/hud/hotbar.js';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
-import { decode, useCodes } from '../../../src/web/game/net/protocol.js';
-import { itemOf, useRules } from '../../../src/web/game/rules/rules.js';
+import { decode, setTables } from '../../../src/web/game/net/protocol.js';
+import { itemOf, setRules } from '../../../src/web/game/rules/rules.js';
 import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT, parse, rows } from '../lib/tables.mjs';
-import { Stage } from '../../../src/web/game/effect-player.js';
+import { EffectPlayer } from '../../../src/web/game/effect-player.js';
 import { impactMs } from '../../../src/web/game/world/swing.js';
 import { World } from '../../../src/web/game/world/world.js';
 
@@ -24,7 +24,7 @@ function player() {
   take('spawned', ME);
   take('kit', [0], [0, 3, 6, 10], []);
   take('update', 101, [1, 0, 1000 * 65536, 4000 * 65536, 0, 0, 0, null], null, [ME, 'Me', 0, 2000, 8000, 0]);
-  const happened = (kind) => world.happenings.filter((event) => event.kind === kind);
+  const happened = (kind) => world.events.filter((event) => event.kind === kind);
   return { world, take, happened, me: world.players.get(ME), pass: (ms) => { now += ms; } };
 }
 
@@ -129,27 +129,27 @@ test('the ghost is before one, and tells whether it can be built', () => {
 
 test('what cannot be used has a reason', () => {
   const { take, world } = player();
-  assert.equal(whyNot(world, 0), '', 'a weapon can always be swung');
+  assert.equal(unusableReason(world, 0), '', 'a weapon can always be swung');
   take('hands', [ME, 0, 6]);
-  assert.equal(whyNot(world, 0), 'Not enough wood and stone');
+  assert.equal(unusableReason(world, 0), 'Not enough wood and stone');
   take('stats', 20, 10, 5, 0, 0, 0, 300, 1, 0);
-  assert.equal(whyNot(world, 0), '');
+  assert.equal(unusableReason(world, 0), '');
   take('structures', [70001, 6, 5, 1150, 4000, 0]);
-  assert.equal(whyNot(world, 0), 'There is no space for it here');
+  assert.equal(unusableReason(world, 0), 'There is no space for it here');
   take('kit', [0], [0, 3, 6, 10], [2, 15]);
-  assert.equal(whyNot(world, Math.PI), 'You have the maximum number of these');
+  assert.equal(unusableReason(world, Math.PI), 'You have the maximum number of these');
   take('hands', [ME, 0, 0]);
-  assert.equal(whyNot(world, 0), 'You are at full health');
+  assert.equal(unusableReason(world, 0), 'You are at full health');
   take('health', [ME, 90]);
-  assert.equal(whyNot(world, 0), '');
+  assert.equal(unusableReason(world, 0), '');
 });
 
 test('Q takes the food, and from an item the weapon again', () => {
   const { world, take } = player();
-  assert.deepEqual(swapOf(world), { id: 0, isWeapon: false });
+  assert.deepEqual(swapTarget(world), { id: 0, isWeapon: false });
   take('hands', [ME, 7, 3]);
-  assert.deepEqual(swapOf(world), { id: 7, isWeapon: true });
-  assert.equal(swapOf(new World()), null);
+  assert.deepEqual(swapTarget(world), { id: 7, isWeapon: true });
+  assert.equal(swapTarget(new World()), null);
 });
 
 test('gold that mills pay flies up nowhere; gold that is struck does', () => {
@@ -163,8 +163,8 @@ test('gold that mills pay flies up nowhere; gold that is struck does', () => {
 });
 
 test('a tip says what something is, does and costs', () => {
-  assert.equal(tip({ id: 6, isWeapon: false }), 'Spikes. Hurt others who touch them: 20. Costs 20 wood and 5 stone.');
-  assert.equal(tip({ id: 7, isWeapon: true }), 'Daggers. Quick stabs, and you run faster.');
+  assert.equal(tooltip({ id: 6, isWeapon: false }), 'Spikes. Hurt others who touch them: 20. Costs 20 wood and 5 stone.');
+  assert.equal(tooltip({ id: 7, isWeapon: true }), 'Daggers. Quick stabs, and you run faster.');
 });
 
 /** A stage for somebody who plays, and what is heard on it. */
@@ -172,7 +172,7 @@ function staged() {
   const made = player();
   const heard = [];
   const effects = new Effects(() => 0.5);
-  const stage = new Stage(made.world, { x: 1000, y: 4000, sees: () => true }, effects, { play: (name) => heard.push(name) });
+  const stage = new EffectPlayer(made.world, { x: 1000, y: 4000, sees: () => true }, effects, { play: (name) => heard.push(name) });
   return { ...made, stage, effects, heard };
 }
 
@@ -187,7 +187,7 @@ test('a blow shows when the arm of the weapon that struck has come round', () =>
 test('what oneself builds, what is struck and what breaks is heard and throws up dust', () => {
   const { world, take, stage, effects, heard } = staged();
   const show = () => {
-    const { atMs } = world.happenings.at(-1);
+    const { atMs } = world.events.at(-1);
     stage.draw(atMs);
     stage.draw(atMs + 200);
     return effects.count(atMs + 200).particles;
@@ -205,12 +205,12 @@ test('what oneself builds, what is struck and what breaks is heard and throws up
 
 test('a structure that ends by itself has a ring, which is half closed when half of its time is over', (t) => {
   t.after(() => {
-    useCodes({ tables: [{ rows }] });
-    useRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
+    setTables({ tables: [{ rows }] });
+    setRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
   });
   const heading = 'direction\tname\tlane\tnative:int\targuments\tmeaning';
-  useCodes({ tables: [{ rows: [...rows, ...parse(`${heading}\nto_client\tstructure_ends\tlatest\t99\tuntil:[id:u32,tick:u32.tick]\t-`)] }] });
-  useRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, lasts: 20000 }] });
+  setTables({ tables: [{ rows: [...rows, ...parse(`${heading}\nto_client\tstructure_ends\tlatest\t99\tuntil:[id:u32,tick:u32.tick]\t-`)] }] });
+  setRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, lasts: 20000 }] });
   const { world, take } = player();
   take('structures', [70001, 99, ME, 1080, 4000, 0, 70002, 3, ME, 1200, 4000, 0]);
   world.apply(decode(toMsgpack([99, [[70001, 701, 70009, 800]]])), 2000);

@@ -23,7 +23,7 @@ function village() {
   take('update', 101, null, null, [ME, 'Me', 2, 1800, 2000, 0, ADA, 'Ada', 3, 2000, 2000, 0, BO, 'Bo', 3, 2000, 2000, 0]);
   take('clans', [1, 'OAK', ADA, 2, 'ASH', 77]);
   take('tags', [ADA, 1]);
-  world.happenings.length = 0;
+  world.events.length = 0;
   return { world, clans: world.clans, take, now: () => now };
 }
 
@@ -34,7 +34,7 @@ test('without a clan one may found one, or ask; asked once one waits', () => {
   const before = clanPanel(clans, ME);
   assert.deepEqual([before.title, before.mayFound, before.leave], ['Clans', true, '']);
   assert.deepEqual(acts(before.list), [['[ASH]', '', 'ask'], ['[OAK]', '', 'ask']]);
-  clans.ask('OAK');
+  clans.requestToJoin('OAK');
   assert.deepEqual(acts(clanPanel(clans, ME).list), [['[ASH]', '', 'ask'], ['[OAK]', 'asked', '']]);
 });
 
@@ -47,12 +47,12 @@ test('who has no body can only read', () => {
 
 test('a member sees the others and may leave, nothing more', () => {
   const { clans, take } = village();
-  clans.ask('OAK');
+  clans.requestToJoin('OAK');
   take('clan', 1, 0, [ADA, 'Ada', ME, 'Me'], []);
   const panel = clanPanel(clans, ME);
   assert.deepEqual([panel.title, panel.leave, panel.mayFound, panel.list], ['[OAK]', 'Leave the clan', false, []]);
   assert.deepEqual(acts(panel.members), [['Ada', 'owner', ''], ['Me', 'you', '']]);
-  assert.equal(clans.asked, null);
+  assert.equal(clans.requested, null);
 });
 
 test('an owner puts others out and answers those who ask', () => {
@@ -105,7 +105,7 @@ test('places of mates come anew each time and grow old', () => {
 test('a place that is shown stays for 2.2 s; shown again it begins anew', () => {
   const { world, clans, take, now } = village();
   take('map_ping', ADA, 4000, 5000);
-  assert.deepEqual(world.happenings.map(({ kind, id, x }) => [kind, id, x]), [['pinged', ADA, 4000]]);
+  assert.deepEqual(world.events.map(({ kind, id, x }) => [kind, id, x]), [['pinged', ADA, 4000]]);
   take('map_ping', ADA, 4100, 5000);
   const [first] = clans.pingsAt(now() + PING_MS / 2);
   assert.deepEqual([first.x, first.part], [4100, 0.5]);
@@ -126,9 +126,9 @@ test('changes add to the clans that are known, and a name may come again at once
 
 test('an ended clan is asked no more; a new connection knows none', () => {
   const { clans, take } = village();
-  clans.ask('OAK');
+  clans.requestToJoin('OAK');
   take('clan_changes', [1]);
-  assert.equal(clans.asked, null);
+  assert.equal(clans.requested, null);
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e2', 1);
   assert.deepEqual([clans.all.size, clans.tags.size, clans.own], [0, 0, null]);
 });
@@ -144,8 +144,8 @@ test('each wish is one packet', () => {
   const { world } = village();
   const sent = [];
   const commands = new Commands({ send: (name, values) => { sent.push([name, [...encode(name, values)].at(-1), values.name ?? values.player]); return true; } }, world);
-  commands.found('  REDWOODS ');
-  commands.ask('OAK');
+  commands.createClan('  REDWOODS ');
+  commands.requestClan('OAK');
   commands.answer(ADA, true);
   commands.answer(ADA, false);
   commands.kick(BO);
@@ -156,5 +156,5 @@ test('each wish is one packet', () => {
   assert.deepEqual([sent[2][1], sent[3][1]], [1, 0]);
   assert.equal(CLAN_CHARS, 7);
   world.ownId = null;
-  assert.equal(commands.found('ELM'), false, 'without a body nothing is asked');
+  assert.equal(commands.createClan('ELM'), false, 'without a body nothing is asked');
 });

@@ -1,7 +1,7 @@
 // Packets by name, by the tables: what each shape of the type grammar becomes, both ways, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dialect, blend, firstDialect } from '../../../src/web/lib/codec.js';
+import { Dialect, blendStates, defaultDialect } from '../../../src/web/lib/codec.js';
 import { decode as fromMsgpack, encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { CODES } from '../lib/fake-socket.mjs';
 import { parse } from '../lib/tables.mjs';
@@ -116,28 +116,28 @@ test('with units, places are in pixels and angles in radians, both ways', () => 
 });
 
 test('the dialect is the first that greets, or an error names those that are there', () => {
-  assert.equal(firstDialect(CODES), 'native');
-  assert.throws(() => firstDialect({ tables: CODES.tables.slice(0, 1) }), /has both hello and welcome; there are: legacy, /);
+  assert.equal(defaultDialect(CODES), 'native');
+  assert.throws(() => defaultDialect({ tables: CODES.tables.slice(0, 1) }), /has both hello and welcome; there are: legacy, /);
   assert.throws(() => new Dialect(CODES, 'klingon'), /no dialect klingon/);
 });
 
 test('between two states places and angles are in proportion, and all else is of the earlier one', () => {
-  const { fields } = own('to_client s 1 x:u16.px way:u16.turn16 score:u8 y:u16 name:str left:u8.px|nil').heard.get('s');
+  const { fields } = own('to_client s 1 x:u16.px way:u16.turn16 score:u8 y:u16 name:str left:u8.px|nil').clientPackets.get('s');
   const from = { x: 10, way: 65000, score: 1, y: 0, name: 'a', left: null };
   const to = { x: 20, way: 464, score: 2, y: 8, name: 'b', left: 9 };
-  assert.deepEqual(blend(fields, from, to, 0.5, { units: false }), { x: 15, way: 65500, score: 1, y: 0, name: 'a', left: null });
-  assert.equal(blend(fields, to, from, 0.5, { units: false }).left, 9, 'nil has no place');
-  assert.equal(blend(fields, from, to, 0.5, { units: false, also: ['y'] }).y, 4);
-  assert.equal(blend(fields, to, from, 0.25, { units: false }).way, 464 - 250);
+  assert.deepEqual(blendStates(fields, from, to, 0.5, { units: false }), { x: 15, way: 65500, score: 1, y: 0, name: 'a', left: null });
+  assert.equal(blendStates(fields, to, from, 0.5, { units: false }).left, 9, 'nil has no place');
+  assert.equal(blendStates(fields, from, to, 0.5, { units: false, fields: ['y'] }).y, 4);
+  assert.equal(blendStates(fields, to, from, 0.25, { units: false }).way, 464 - 250);
   const [a, b] = [3, -3].map((way) => ({ ...from, way }));
-  const { way } = blend(fields, a, b, 0.5, { units: true });
+  const { way } = blendStates(fields, a, b, 0.5, { units: true });
   assert.ok(Math.abs(way - Math.PI) < 1e-9, `${way}: across half a turn, not across 0`);
 });
 
 test('entries of lists are blended with the entry of the same id', () => {
-  const { fields } = own('to_client s 1 all:[id:u8,x:u16.px]|nil').heard.get('s');
+  const { fields } = own('to_client s 1 all:[id:u8,x:u16.px]|nil').clientPackets.get('s');
   const from = { all: [{ id: 1, x: 0 }, { id: 2, x: 100 }] };
   const to = { all: [{ id: 2, x: 200 }, { id: 3, x: 7 }] };
-  assert.deepEqual(blend(fields, from, to, 0.5, { units: false }), { all: [{ id: 1, x: 0 }, { id: 2, x: 150 }] });
-  assert.deepEqual(blend(fields, from, { all: null }, 0.5, { units: false }), from);
+  assert.deepEqual(blendStates(fields, from, to, 0.5, { units: false }), { all: [{ id: 1, x: 0 }, { id: 2, x: 150 }] });
+  assert.deepEqual(blendStates(fields, from, { all: null }, 0.5, { units: false }), from);
 });

@@ -1,7 +1,7 @@
 // Effects: pools that stay bounded, and where everything is at which time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Effects, FLASH_MS, NUMBER_MS, SHAKE_MS, placeOf } from '../../../src/web/game/world/effects.js';
+import { Effects, FLASH_MS, NUMBER_MS, SHAKE_MS, positionOf } from '../../../src/web/game/world/effects.js';
 
 const half = () => 0.5;
 const near = (actual, expected, slack, what) => assert.ok(Math.abs(actual - expected) <= slack, `${what}: ${actual}, not ${expected}`);
@@ -35,7 +35,7 @@ test('a piece flies where it was sent, slows down and goes no farther than its d
   const effects = new Effects(half);
   effects.burst('chip', ['#112233'], 1, 100, 200, Math.PI / 2, 0, 0.6, 10, 1000, 0);
   const [piece] = effects.particles.all;
-  const at = (ms) => ({ ...placeOf(piece, ms, { x: 0, y: 0 }) });
+  const at = (ms) => ({ ...positionOf(piece, ms, { x: 0, y: 0 }) });
   assert.deepEqual(at(0), { x: 100, y: 200 });
   near(at(500).x, 100, 1e-9, 'x');
   const first = at(50).y - at(0).y;

@@ -7,7 +7,7 @@ import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { decode } from '../../../src/web/game/net/protocol.js';
 import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { Stage } from '../../../src/web/game/effect-player.js';
+import { EffectPlayer } from '../../../src/web/game/effect-player.js';
 import { World } from '../../../src/web/game/world/world.js';
 
 /** A world in which one plays as number 9, beside Ada, number 5. */
@@ -19,8 +19,8 @@ function fight() {
   take('spawned', 9);
   take('objects', [70000, 0, 1000, 1000, 150, 70001, 3, 3000, 1000, 80]);
   take('update', 101, [1, 0, 900 * 65536, 1000 * 65536, 0, 0, 0, null], null, [9, 'Me', 2, 1800, 2000, 0, 5, 'Ada', 3, 2000, 2000, 0]);
-  world.happenings.length = 0;
-  const kinds = () => world.happenings.map((event) => event.kind);
+  world.events.length = 0;
+  const kinds = () => world.events.map((event) => event.kind);
   return { world, take, kinds, now: () => now };
 }
 
@@ -37,7 +37,7 @@ test('health goes down and up, and each change says by how much', () => {
   take('health', [5, 75]);
   take('health', [5, 75]);
   take('health', [5, 80, 9, 60]);
-  const seen = world.happenings.map(({ kind, id, amount }) => [kind, id, amount]);
+  const seen = world.events.map(({ kind, id, amount }) => [kind, id, amount]);
   assert.deepEqual(seen, [['hurt', 5, 25], ['healed', 5, 5], ['hurt', 9, 40]]);
 });
 
@@ -55,22 +55,22 @@ test('health that comes before its player enters is theirs, and is no damage', (
 test('what one gathers is told by its difference, beside what was struck', () => {
   const { world, take } = fight();
   take('stats', 2, 0, 0, 0, 0, 8, 300, 1, 0);
-  const first = world.happenings.at(-1);
+  const first = world.events.at(-1);
   assert.deepEqual([first.kind, first.resource, first.amount, first.x], ['gained', 0, 2, 900]);
   take('shakes', [70000, 0]);
   take('stats', 3, 0, 0, 5, 0, 12, 300, 1, 5);
-  const gains = world.happenings.filter((event) => event.kind === 'gained').slice(1);
+  const gains = world.events.filter((event) => event.kind === 'gained').slice(1);
   assert.deepEqual(gains.map(({ resource, amount, x }) => [resource, amount, Math.round(x)]), [[0, 1, 960], [3, 5, 960]]);
   take('stats', 0, 0, 0, 5, 0, 12, 300, 1, 5);
-  assert.equal(world.happenings.filter((event) => event.kind === 'gained').length, 3, 'spending is no gain');
+  assert.equal(world.events.filter((event) => event.kind === 'gained').length, 3, 'spending is no gain');
 });
 
 test('what a kill pays is told as points, and not as gold that was gathered', () => {
   const { world, take } = fight();
   take('stats', 0, 0, 0, 5, 0, 4, 300, 1, 5);
   take('stats', 0, 0, 0, 205, 1, 8, 300, 1, 205);
-  assert.deepEqual(world.happenings.filter(({ kind }) => kind === 'scored').map(({ amount }) => amount), [200]);
-  assert.equal(world.happenings.filter(({ kind, amount }) => kind === 'gained' && amount === 200).length, 0);
+  assert.deepEqual(world.events.filter(({ kind }) => kind === 'scored').map(({ amount }) => amount), [200]);
+  assert.equal(world.events.filter(({ kind, amount }) => kind === 'gained' && amount === 200).length, 0);
 });
 
 test('dying keeps the figures of the life that ended, though they are reset before it is told', () => {
@@ -79,8 +79,8 @@ test('dying keeps the figures of the life that ended, though they are reset befo
   take('stats', 10, 0, 0, 0, 2, 0, 300, 1, 300);
   take('died', 5, 'Ada');
   assert.deepEqual(world.death, { by: 5, name: 'Ada', beast: '', age: 3, kills: 2, score: 300, x: 900, y: 1000, atMs: now() });
-  assert.deepEqual([world.ownId, world.own, world.players.has(9), world.watched], [null, null, false, 5]);
-  assert.equal(world.focus.name, 'Ada', 'the dead look at who did it');
+  assert.deepEqual([world.ownId, world.own, world.players.has(9), world.spectated], [null, null, false, 5]);
+  assert.equal(world.cameraTarget.name, 'Ada', 'the dead look at who did it');
   take('spawned', 9);
   assert.deepEqual([world.death, world.lifeAge], [null, 1]);
 });
@@ -93,7 +93,7 @@ test('a kill is told once, and the victim falls where it stood', () => {
   assert.deepEqual(world.kills.map(({ killer, killerName, victim, victimName }) => [killer, killerName, victim, victimName]),
     [[9, 'Me', 5, 'Ada'], [null, '', 88, 'Far']]);
   assert.deepEqual(kinds(), ['hurt', 'fell'], 'the last blow took what was left');
-  assert.equal(world.happenings[0].amount, rules.player_health);
+  assert.equal(world.events[0].amount, rules.player_health);
   for (let i = 0; i < 100; i++) take('kill', 1, 'A', 2, 'B');
   assert.ok(world.kills.length <= 20);
 });
@@ -106,7 +106,7 @@ test('one\'s own death falls once and where one stood, whichever of its packets 
     const { world, take, kinds } = fight();
     for (const name of order) take(name, ...packets[name]);
     assert.deepEqual(kinds(), ['hurt', 'fell'], order.join());
-    assert.deepEqual([world.death.x, world.death.y, world.ownId, world.focus.id], [900, 1000, null, 5], order.join());
+    assert.deepEqual([world.death.x, world.death.y, world.ownId, world.cameraTarget.id], [900, 1000, null, 5], order.join());
   }
 });
 
@@ -114,14 +114,14 @@ test('another one\'s death falls where it stood, before and after it left the vi
   for (const order of [['kill', 'update'], ['update', 'kill']]) {
     const { take, world } = fight();
     for (const name of order) take(name, ...(name === 'kill' ? [9, 'Me', 5, 'Ada'] : [102, null, [5]]));
-    assert.deepEqual(world.happenings.map(({ kind, x }) => [kind, x]), [['hurt', 1000], ['fell', 1000]], order.join());
+    assert.deepEqual(world.events.map(({ kind, x }) => [kind, x]), [['hurt', 1000], ['fell', 1000]], order.join());
   }
 });
 
 test('a page that draws no frames forgets what it would have shown', () => {
   const { world, take } = fight();
   for (let i = 0; i < 1000; i++) take('swings', [5, 0, 0]);
-  assert.ok(world.happenings.length <= 256);
+  assert.ok(world.events.length <= 256);
 });
 
 /** A stage over such a world, which notes what it plays. */
@@ -130,7 +130,7 @@ function staged() {
   const effects = new Effects(() => 0.5);
   const heard = [];
   const camera = { x: 900, y: 1000, sees: () => true };
-  const stage = new Stage(made.world, camera, effects, { play: (name) => heard.push(name) });
+  const stage = new EffectPlayer(made.world, camera, effects, { play: (name) => heard.push(name) });
   return { ...made, stage, effects, heard };
 }
 

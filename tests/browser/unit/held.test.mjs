@@ -174,7 +174,7 @@ test('the left thumb alone turns as well, and a key of a tablet after it', () =>
 
 test('Cmd, the focus and a lost pointer end walk and strike in the game\'s page', () => {
   const { input, canvas, touch } = play();
-  const holds = () => [input.direction, input.striking];
+  const holds = () => [input.direction, input.isAttacking];
   key('keydown', 'KeyD');
   key('keydown', 'Space');
   assert.deepEqual([...holds(), input.presses], [0, true, 1]);
@@ -182,9 +182,9 @@ test('Cmd, the focus and a lost pointer end walk and strike in the game\'s page'
   key('keyup', 'MetaLeft', { key: 'Meta' });
   assert.deepEqual(holds(), [null, false]);
   fire(canvas, 'pointerdown', { pointerId: 1, pointerType: 'mouse', button: 0, buttons: 1, clientX: 10, clientY: 10 });
-  assert.equal(input.striking, true);
+  assert.equal(input.isAttacking, true);
   fire(canvas, 'lostpointercapture', { pointerId: 1 });
-  assert.equal(input.striking, false);
+  assert.equal(input.isAttacking, false);
   touch('pointerdown', 5, 100, 300);
   touch('pointerdown', 6, 700, 300);
   touch('pointermove', 5, 160, 300);

@@ -1,7 +1,7 @@
 // The simulated line before a page's socket: order, delay, and what is left after a close.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { LinedSocket } from '../../../src/web/lib/netem.js';
+import { NetemSocket } from '../../../src/web/lib/netem.js';
 
 let now = 0;
 beforeEach(() => {
@@ -19,8 +19,8 @@ const pass = (ms) => { now += ms; mock.timers.tick(ms); };
 function lined(delays) {
   const [sent, got] = [[], []];
   const socket = { readyState: 1, send: (bytes) => sent.push(...bytes), close(code) { this.readyState = 2; this.code = code; } };
-  const line = { arrives: () => now + (delays.shift() ?? 0) };
-  const one = new LinedSocket(socket, line);
+  const line = { arrivalTime: () => now + (delays.shift() ?? 0) };
+  const one = new NetemSocket(socket, line);
   one.onopen = () => got.push('open');
   one.onmessage = ({ data }) => got.push(new Uint8Array(data)[0]);
   one.onclose = ({ code }) => got.push(`closed ${code}`);

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { tableText } from '../../../src/web/lib/codec.js';
-import { listed, story } from '../../../src/web/game/hud/lockstep-panel.js';
-import { Lockstep, records } from '../../../src/web/lib/lockstep.js';
+import { formatTable } from '../../../src/web/lib/codec.js';
+import { joinNames, describeEvents } from '../../../src/web/game/hud/lockstep-panel.js';
+import { Lockstep, parseRecords } from '../../../src/web/lib/lockstep.js';
 import { connect } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, packet, sockets, WELCOME } from '../lib/fake-socket.mjs';
 
 const module = await WebAssembly.compile(readFileSync(new URL('../../../src/web/wasm/tickwire.wasm', import.meta.url)));
-const NATIVE = tableText(CODES, 'native');
+const NATIVE = formatTable(CODES, 'native');
 const begun = async () => {
   const lockstep = new Lockstep(async () => module);
   assert.equal(await lockstep.begin('moo', 'native', NATIVE), true);
@@ -22,17 +22,17 @@ afterEach(() => mock.restoreAll());
 
 test('records are taken apart by their kind', () => {
   const bytes = Uint8Array.of(0, 2, 0, 0, 0, 7, 8, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0);
-  const { told, say } = records(bytes);
-  assert.deepEqual(told.map((one) => [...one]), [[7, 8], []]);
-  assert.deepEqual(say.map((one) => [...one]), [[9]]);
+  const { received, toSend } = parseRecords(bytes);
+  assert.deepEqual(received.map((one) => [...one]), [[7, 8], []]);
+  assert.deepEqual(toSend.map((one) => [...one]), [[9]]);
 });
 
 test('what is not for the world goes on as it is, and is not counted', async () => {
   const lockstep = await begun();
   for (const message of [packet('welcome', WELCOME), packet('pong', { nonce: 1, tick: 8 }), Uint8Array.of(0xc1)]) {
-    const { told, say } = lockstep.hear(message, 0);
-    assert.deepEqual(told.map((one) => [...one]), [[...message]]);
-    assert.equal(say.length, 0);
+    const { received, toSend } = lockstep.receive(message, 0);
+    assert.deepEqual(received.map((one) => [...one]), [[...message]]);
+    assert.equal(toSend.length, 0);
   }
   assert.deepEqual(lockstep.counts, { bytesIn: 0, bytesStream: 0 });
 });
@@ -40,8 +40,8 @@ test('what is not for the world goes on as it is, and is not counted', async () 
 test('a frame without a world asks for a snapshot, once', async () => {
   const lockstep = await begun();
   const frame = packet('command_frame', { frame: new Uint8Array(6) });
-  assert.deepEqual(lockstep.hear(frame, 0).say.map((one) => [...one]), [[0x92, 17, 0x90]]);
-  assert.equal(lockstep.hear(frame, 0).say.length, 0);
+  assert.deepEqual(lockstep.receive(frame, 0).toSend.map((one) => [...one]), [[0x92, 17, 0x90]]);
+  assert.equal(lockstep.receive(frame, 0).toSend.length, 0);
   assert.equal(lockstep.counts.bytesIn, 2 * frame.length);
   assert.equal(lockstep.status().tick, null);
 });
@@ -65,11 +65,11 @@ test('a snapshot in parts waits for its last part, and a missing part is named',
   for (const [message, sentence] of rows) {
     const lockstep = await begun();
     for (const before of [sync, part(9, 524_288), part(9, 524_288)]) {
-      assert.deepEqual(lockstep.hear(before, 0), { told: [], say: [] });
-      assert.equal(lockstep.works, true, lockstep.why);
+      assert.deepEqual(lockstep.receive(before, 0), { received: [], toSend: [] });
+      assert.equal(lockstep.isActive, true, lockstep.why);
     }
-    lockstep.hear(message, 0);
-    assert.equal(lockstep.works, false);
+    lockstep.receive(message, 0);
+    assert.equal(lockstep.isActive, false);
     assert.match(lockstep.why, sentence);
   }
 });
@@ -77,26 +77,26 @@ test('a snapshot in parts waits for its last part, and a missing part is named',
 test('without the rules, the file or a snapshot of these rules a page follows as a stream, and says why', async () => {
   const other = new Lockstep(async () => module);
   assert.equal(await other.begin('no such game', 'native', NATIVE), false);
-  assert.equal(other.sentence, 'This page follows as a stream: this page does not have the rules of this game.');
+  assert.equal(other.fallbackReason, 'This page follows as a stream: this page does not have the rules of this game.');
   const message = packet('pong', { nonce: 1, tick: 8 });
-  assert.deepEqual(other.hear(message, 0).told, [message]);
+  assert.deepEqual(other.receive(message, 0).received, [message]);
   const none = new Lockstep(async () => { throw new Error('The file tickwire.wasm could not be loaded: 404.'); });
   assert.equal(await none.begin('moo', 'native', NATIVE), false);
-  assert.match(none.sentence, /stream: the file tickwire\.wasm could not be loaded: 404\.$/);
+  assert.match(none.fallbackReason, /stream: the file tickwire\.wasm could not be loaded: 404\.$/);
   const lockstep = await begun();
-  lockstep.hear(packet('snapshot', { tick: 1, state: Uint8Array.of(1, 2, 3) }), 0);
-  assert.equal(lockstep.works, false);
-  assert.match(lockstep.sentence, /stream: these bytes are not a snapshot/);
+  lockstep.receive(packet('snapshot', { tick: 1, state: Uint8Array.of(1, 2, 3) }), 0);
+  assert.equal(lockstep.isActive, false);
+  assert.match(lockstep.fallbackReason, /stream: these bytes are not a snapshot/);
   assert.equal(await lockstep.begin('moo', 'native', NATIVE), false, 'and does not try again');
 });
 
 test('the lateness of a tick is measured against the most punctual one', async () => {
   const lockstep = new Lockstep(async () => module);
-  assert.equal(lockstep.lateMs(10), 0);
-  for (const [tick, ms] of [[1, 0], [2, 5], [3, 105], [4, 225]]) lockstep.arrived(tick, ms);
-  assert.equal(lockstep.lateMs(10), 20 + 0);
-  lockstep.arrived(90, 500);
-  assert.equal(lockstep.lateMs(10), 0, 'a world that begins again begins a new measure');
+  assert.equal(lockstep.jitterMs(10), 0);
+  for (const [tick, ms] of [[1, 0], [2, 5], [3, 105], [4, 225]]) lockstep.onTick(tick, ms);
+  assert.equal(lockstep.jitterMs(10), 20 + 0);
+  lockstep.onTick(90, 500);
+  assert.equal(lockstep.jitterMs(10), 0, 'a world that begins again begins a new measure');
 });
 
 const CORRUPTED = { tick: 100, entity: 'player 3', field: 'health', before: '100', after: '37' };
@@ -107,23 +107,23 @@ const REPORT = {
 
 test('the panel tells what differs, and then what happened, in order', () => {
   const since = { asked: false, checksums: null };
-  assert.deepEqual(story({ corrupted: null, report: null }, since), []);
-  assert.equal(story({ corrupted: CORRUPTED, report: REPORT }, { ...since, asked: true }).length, 1);
-  assert.deepEqual(story({ corrupted: CORRUPTED, report: null }, since), ['Tick 100: this page has changed health of player 3 from 100 to 37.']);
-  assert.deepEqual(story({ corrupted: CORRUPTED, report: REPORT }, { asked: false, checksums: 1 }), [
+  assert.deepEqual(describeEvents({ corrupted: null, report: null }, since), []);
+  assert.equal(describeEvents({ corrupted: CORRUPTED, report: REPORT }, { ...since, asked: true }).length, 1);
+  assert.deepEqual(describeEvents({ corrupted: CORRUPTED, report: null }, since), ['Tick 100: this page has changed health of player 3 from 100 to 37.']);
+  assert.deepEqual(describeEvents({ corrupted: CORRUPTED, report: REPORT }, { asked: false, checksums: 1 }), [
     'player 3, health: 100 on the server, 37 with player 3.',
     'Tick 100: this page has changed health of player 3 from 100 to 37.',
     'The server reports tick 100: player 3 has the checksum bb; the server and player 2 have aa.',
     'The world has begun again from a snapshot, and the server has objected to none of 1 checksum since.',
   ]);
-  assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 50 } }, since).length, 1, 'an older report is another story');
-  assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 200 } }, since).length, 2, 'a newer one as well');
+  assert.equal(describeEvents({ corrupted: CORRUPTED, report: { ...REPORT, tick: 50 } }, since).length, 1, 'an older report is another story');
+  assert.equal(describeEvents({ corrupted: CORRUPTED, report: { ...REPORT, tick: 200 } }, since).length, 2, 'a newer one as well');
 });
 
 test('long lists are counted', () => {
-  assert.equal(listed(['a']), 'a');
-  assert.equal(listed(['a', 'b', 'c', 'd']), 'a, b, c and d');
-  assert.equal(listed(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 others');
+  assert.equal(joinNames(['a']), 'a');
+  assert.equal(joinNames(['a', 'b', 'c', 'd']), 'a, b, c and d');
+  assert.equal(joinNames(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 others');
 });
 
 test('a table of a dialect has a mark for no arguments: without it no program reads the table', () => {
@@ -148,11 +148,11 @@ test('tickwire.js asks for lockstep, and for a stream where the server does not 
     assert.equal(sockets[0].last('hello').mode, 3);
     sockets[0].say('welcome', WELCOME);
     const game = await pending;
-    assert.equal(game.lockstep?.works, true);
+    assert.equal(game.lockstep?.isActive, true);
     sockets[0].say('command_frame', { frame: new Uint8Array(6) });
     assert.deepEqual(sockets[0].last('state_sync_request'), {});
     sockets[0].end(1008, 'lockstep_off');
-    assert.match(game.lockstep?.why ?? '', /stream: this server does not offer lockstep/);
+    assert.match(game.lockstep?.fallbackReason ?? '', /stream: this server does not offer lockstep/);
     await until(() => sockets.length > 1);
     sockets[1].onopen();
     await until(() => sockets[1].sent.length > 0);

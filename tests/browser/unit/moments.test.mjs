@@ -64,7 +64,7 @@ function scene() {
   for (const shape of ['leaf', 'chip', 'spark', 'dust']) effects.burst(shape, ['#112233'], 3, 500, 500, 0, 1, 0.4, 10, 700, HEARD_MS);
   effects.number(500, 500, '+1', 'wood', HEARD_MS);
   effects.ring(500, 500, 26, '#ffffff', HEARD_MS);
-  effects.print(500, 500, 0, HEARD_MS);
+  effects.addFootprint(500, 500, 0, HEARD_MS);
   for (const id of [1, 2, 5, 9, 70000, 70001]) {
     effects.shake(id, 0, HEARD_MS);
     effects.flash(id, HEARD_MS);
@@ -78,10 +78,10 @@ function draw({ world, effects }, nowMs) {
   drawPrints(ctx, camera, effects, nowMs);
   for (const layer of ['ground', 'solid']) drawStructures(ctx, camera, world, layer, effects, 1, nowMs);
   drawPieces(ctx, camera, effects, nowMs, true);
-  drawAnimals(ctx, camera, world.herd, effects, nowMs);
+  drawAnimals(ctx, camera, world.animalTracker, effects, nowMs);
   const players = drawPlayers(ctx, camera, world, { heading: null, pressedMs: HEARD_MS }, effects, 1, nowMs);
   drawStructures(ctx, camera, world, 'turning', effects, 1, nowMs);
-  drawShots(ctx, camera, world.shots.flying.values());
+  drawShots(ctx, camera, world.projectiles.flying.values());
   drawPieces(ctx, camera, effects, nowMs, false);
   drawLabels(ctx, camera, players, world, true, nowMs);
   drawPings(ctx, camera, world.clans.pingsAt(nowMs));

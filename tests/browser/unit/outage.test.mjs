@@ -2,7 +2,7 @@
 // Each row is a page's connection: the game's and that of `tickwire.js`.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { Connection } from '../../../src/web/game/net/connection.js';
+import { GameConnection } from '../../../src/web/game/net/connection.js';
 import { connect } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, rowOf, sockets } from '../lib/fake-socket.mjs';
 
@@ -99,7 +99,7 @@ afterEach(() => {
 /** Connections of pages: how each begins, and whether it is connected. */
 const PAGES = [
   ['the game', () => {
-    const connection = new Connection('play', () => {}, () => {});
+    const connection = new GameConnection('play', () => {}, () => {});
     connection.open();
     return () => connection.state === 'live';
   }],

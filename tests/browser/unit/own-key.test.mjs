@@ -79,14 +79,14 @@ function load(stored, { locks, Channel } = {}) {
     addEventListener: (name, call) => { if (name === 'pagehide') listeners.push(call); },
     BroadcastChannel: Channel,
   };
-  const module = new Function('globalThis', 'sessionStorage', `${SOURCE}\nreturn { ownKey, takeKey };`)(page, storage);
+  const module = new Function('globalThis', 'sessionStorage', `${SOURCE}\nreturn { resumeKey, acquireKey };`)(page, storage);
   return { ...module, hide: () => { for (const call of listeners) call(); } };
 }
 
 /** A page that has its key. @param {Map<string, string>} stored */
 async function open(stored, browser) {
-  const { ownKey, hide } = load(stored, browser);
-  return { key: await after(ownKey()), stored, hide, again: () => after(ownKey()) };
+  const { resumeKey, hide } = load(stored, browser);
+  return { key: await after(resumeKey()), stored, hide, again: () => after(resumeKey()) };
 }
 
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
@@ -139,13 +139,13 @@ test('a page that returns from the history of the browser claims its key again, 
 });
 
 test('of several connections of one page one has the key of the page', async () => {
-  const { takeKey } = load(null);
-  const [first, second] = [takeKey(), takeKey()];
+  const { acquireKey } = load(null);
+  const [first, second] = [acquireKey(), acquireKey()];
   const key = await first.get();
   assert.match(key, /^[0-9a-f]{32}$/);
   assert.notEqual(await second.get(), key);
   second.giveBack();
-  assert.notEqual(await takeKey().get(), key);
+  assert.notEqual(await acquireKey().get(), key);
   first.giveBack();
-  assert.equal(await takeKey().get(), key);
+  assert.equal(await acquireKey().get(), key);
 });

@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dialect, blend, firstDialect } from '../../../src/web/lib/codec.js';
+import { Dialect, blendStates, defaultDialect } from '../../../src/web/lib/codec.js';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { parse } from '../lib/tables.mjs';
 
 const read = (name) => readFileSync(new URL(`../../../examples/${name}`, import.meta.url), 'utf8');
 const page = read('pong.html');
 const codes = { tables: [{ rows: parse(read('pong.tsv')) }] };
-const pong = new Dialect(codes, firstDialect(codes));
+const pong = new Dialect(codes, defaultDialect(codes));
 const names = (fields) => fields.map(({ name }) => name);
 
 test('the page has at most 150 lines, and reads what the table has', () => {
   assert.ok(page.trimEnd().split('\n').length <= 150);
-  const state = names(pong.heard.get('state').fields);
+  const state = names(pong.clientPackets.get('state').fields);
   const read = [...page.matchAll(/\bstate\.(\w+)/g)].map(([, name]) => name);
   const sides = [...page.matchAll(/state\[`\$\{one\}(_\w+)`\]/g)].flatMap(([, name]) => [`left${name}`, `right${name}`]);
   assert.ok(read.length > 8 && sides.length > 3);
@@ -31,7 +31,7 @@ test('what the page sends is in the table', () => {
 test('ball and paddles move evenly, and score and players do not', () => {
   const before = pong.decode(toMsgpack([5, [90, 400, 300, 48, 552, 1, 2, 'Ann', 'Bo', 3, 4, 0]])).values;
   const after = { ...before, tick: 91, ball_x: 410, left_y: 58, left: 3, left_score: 4 };
-  const shown = blend(pong.heard.get('state').fields, before, after, 0.5, { units: false });
+  const shown = blendStates(pong.clientPackets.get('state').fields, before, after, 0.5, { units: false });
   assert.deepEqual(shown, { ...before, ball_x: 405, left_y: 53 });
   assert.equal(shown.winner, null);
 });

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import {
-  CHAT_CHARS, CLAN_CHARS, NAME_CHARS, UNIT, cut, decode, eachGroup, encode, loadCodes, toAngle16, useCodes,
+  CHAT_CHARS, CLAN_CHARS, NAME_CHARS, UNIT, cut, decode, forEachGroup, encode, loadTables, toAngle16, setTables,
 } from '../../../src/web/game/net/protocol.js';
 import { parse, rows } from '../lib/tables.mjs';
 
 const HEADING = 'direction\tname\tlane\tnative:int\targuments\tmeaning';
-afterEach(() => useCodes({ tables: [{ rows }] }));
+afterEach(() => setTables({ tables: [{ rows }] }));
 
 /** Makes a table of these lines the one in force. @param {string[]} lines */
-const use = (...lines) => useCodes({ tables: [{ rows: parse([HEADING, ...lines].join('\n')) }] });
+const use = (...lines) => setTables({ tables: [{ rows: parse([HEADING, ...lines].join('\n')) }] });
 
 test('codes, the order of arguments and the stride of lists are those of the tables in force', () => {
   use(
@@ -22,7 +22,7 @@ test('codes, the order of arguments and the stride of lists are those of the tab
   assert.equal(Buffer.from(move).toString('hex'), '924d93' + 'cd4000' + 'c0' + '07');
   assert.deepEqual(decode(toMsgpack([9, [90, [1, 2, 3, 4]]])), { name: 'moved', values: { tick: 90, list: [1, 2, 3, 4] } });
   const seen = [];
-  eachGroup('list', [1, 2, 3, 4, 5], (...fields) => seen.push(fields));
+  forEachGroup('list', [1, 2, 3, 4, 5], (...fields) => seen.push(fields));
   assert.deepEqual(seen, [[1, 2, 3, 4]]);
 });
 
@@ -35,7 +35,7 @@ test('a packet that the tables in force do not have is not sent, and its code is
 
 test('a dialect with text for its codes is read as well', () => {
   const text = HEADING.replace(':int', ':str');
-  useCodes({ tables: [{ rows: parse(`${text}\nto_server\tping\treliable\tpp\tnonce:u32\t\nto_client\tpong\treliable\tpp\tnonce:u32\t`) }] });
+  setTables({ tables: [{ rows: parse(`${text}\nto_server\tping\treliable\tpp\tnonce:u32\t\nto_client\tpong\treliable\tpp\tnonce:u32\t`) }] });
   assert.deepEqual(decode(encode('ping', { nonce: 5 })), { name: 'pong', values: { nonce: 5 } });
 });
 
@@ -47,10 +47,10 @@ test('the tables come from the server, and a refusal is an error', async () => {
     return answer;
   };
   try {
-    await loadCodes();
+    await loadTables();
     assert.equal(Buffer.from(encode('ping', { nonce: 5 })).toString('hex'), '92639105');
     answer = new Response('no', { status: 503 });
-    await assert.rejects(loadCodes(), /status 503/);
+    await assert.rejects(loadTables(), /status 503/);
   } finally {
     globalThis.fetch = own;
   }
@@ -101,8 +101,8 @@ test('a packet of the server comes by names; missing arguments are null, unknown
 
 test('groups are walked whole; a torn last one is left out', () => {
   const seen = [];
-  eachGroup('moved', [1, 2, 3, 4, 5, 6, 7], (...fields) => seen.push(fields));
-  eachGroup('moved', null, (...fields) => seen.push(fields));
+  forEachGroup('moved', [1, 2, 3, 4, 5, 6, 7], (...fields) => seen.push(fields));
+  forEachGroup('moved', null, (...fields) => seen.push(fields));
   assert.deepEqual(seen, [[1, 2, 3], [4, 5, 6]]);
 });
 

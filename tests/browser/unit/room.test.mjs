@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fromRoot, isPrivate, privateName, roomOf } from '../../../src/web/lib/room.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../../src/web/lib/room.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
 
 test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', () => {
@@ -18,7 +18,7 @@ test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', 
 });
 
 test('a private name is new each time, fits the rules of names, and is known as private', () => {
-  const names = Array.from({ length: 100 }, privateName);
+  const names = Array.from({ length: 100 }, newPrivateName);
   for (const name of names) {
     assert.match(name, /^p-[a-z2-7]{24}$/);
     assert.equal(roomOf(`/r/${name}/`), name);
@@ -30,7 +30,7 @@ test('a private name is new each time, fits the rules of names, and is known as 
 
 test('a page of any room finds what is at the server\'s root', () => {
   for (const [page, found] of [['http://h/', 'http://h/rooms'], ['http://h/?wire#x', 'http://h/rooms'], ['http://h/r/two/', 'http://h/rooms'],
-    ['https://h/games/r/two/?wire', 'https://h/games/rooms']]) assert.equal(fromRoot(page, 'rooms'), found, page);
+    ['https://h/games/r/two/?wire', 'https://h/games/rooms']]) assert.equal(urlFromRoot(page, 'rooms'), found, page);
 });
 
 test('a client is named with its room, unless that is the default one', () => {

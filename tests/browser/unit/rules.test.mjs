@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawItem, pictureOf } from '../../../src/web/game/draw/items.js';
 import {
-  before, canPay, choiceOf, groupOf, hasRoom, itemOf, mayBuild, projectileOf, speciesOf, useRules, weaponOf,
+  positionInFront, canAfford, choiceOf, groupOf, hasRoom, itemOf, mayBuild, projectileOf, speciesOf, setRules, weaponOf,
 } from '../../../src/web/game/rules/rules.js';
 import { rules } from '../lib/rules.mjs';
 
@@ -37,19 +37,19 @@ test('a choice is a weapon below 16 and an item from there; what is unknown is n
 
 test('an item can be paid with all that it costs, and built up to its limit', () => {
   const spikes = itemOf(6);
-  assert.equal(canPay(spikes, [20, 0, 5, 0]), true);
-  assert.equal(canPay(spikes, [19, 9, 9, 9]), false);
-  assert.equal(canPay(spikes, [99, 9, 4, 9]), false);
+  assert.equal(canAfford(spikes, [20, 0, 5, 0]), true);
+  assert.equal(canAfford(spikes, [19, 9, 9, 9]), false);
+  assert.equal(canAfford(spikes, [99, 9, 4, 9]), false);
   assert.equal(mayBuild(spikes, new Map([[2, 14]])), true);
   assert.equal(mayBuild(spikes, new Map([[2, 15]])), false);
   assert.equal(mayBuild(itemOf(0), new Map()), true, 'food has no limit');
   assert.equal(mayBuild(itemOf(17), new Map([[7, 2]])), false, 'two turrets are all');
-  assert.equal(canPay(weaponOf(12), [4, 9, 9, 9]), false, 'a shot has its price as well');
+  assert.equal(canAfford(weaponOf(12), [4, 9, 9, 9]), false, 'a shot has its price as well');
 });
 
 test('a place is before somebody, rim to rim, at whole px', () => {
-  assert.deepEqual(before({ x: 1000.4, y: 2000 }, 0, itemOf(3)), { x: 1085, y: 2000 });
-  assert.deepEqual(before({ x: 1000, y: 2000 }, Math.PI / 2, itemOf(10)), { x: 1000, y: 2080 });
+  assert.deepEqual(positionInFront({ x: 1000.4, y: 2000 }, 0, itemOf(3)), { x: 1085, y: 2000 });
+  assert.deepEqual(positionInFront({ x: 1000, y: 2000 }, Math.PI / 2, itemOf(10)), { x: 1000, y: 2080 });
 });
 
 test('there is room where nothing is touched, on dry land and on the map', () => {
@@ -85,10 +85,10 @@ test('every item has a picture that stays within its reach', () => {
 });
 
 test('an item without a picture of its own is drawn with its name; one that the rules do not have is not drawn', () => {
-  useRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, name: 'magic pad' }] });
+  setRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, name: 'magic pad' }] });
   const texts = drawn(99).filter(([call]) => call === 'fillText').map(([, [text]]) => text);
   assert.deepEqual(texts, ['magic', 'pad']);
   assert.ok(pictureOf(99).reach >= itemOf(99).scale);
-  useRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
+  setRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
   assert.deepEqual(drawn(98).filter(([call]) => ['fill', 'stroke', 'fillText'].includes(call)), []);
 });

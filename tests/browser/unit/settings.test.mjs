@@ -6,7 +6,7 @@ import { Commands } from '../../../src/web/game/net/commands.js';
 import { ARMS, shotPicture } from '../../../src/web/game/draw/arms.js';
 import { rules } from '../lib/rules.mjs';
 import { DEFAULTS, Settings } from '../../../src/web/game/settings.js';
-import { kickPart } from '../../../src/web/game/world/swing.js';
+import { recoilProgress } from '../../../src/web/game/world/swing.js';
 
 function fakeStore(entries = {}) {
   return { entries, getItem: (key) => entries[key] ?? null, setItem: (key, value) => { entries[key] = value; } };
@@ -66,7 +66,7 @@ test('whatever does not strike is held with both hands, and all that flies has a
 });
 
 test('a shot throws back at once and is over soon', () => {
-  assert.equal(kickPart(0), 1);
-  assert.ok(kickPart(100) < 0.5);
-  for (const since of [-1, 210, 9999, Infinity, NaN]) assert.equal(kickPart(since), 0, `${since} ms`);
+  assert.equal(recoilProgress(0), 1);
+  assert.ok(recoilProgress(100) < 0.5);
+  for (const since of [-1, 210, 9999, Infinity, NaN]) assert.equal(recoilProgress(since), 0, `${since} ms`);
 });

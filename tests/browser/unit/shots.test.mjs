@@ -5,7 +5,7 @@ import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { decode, toAngle16 } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
 import { projectileOf } from '../../../src/web/game/rules/rules.js';
-import { Shots } from '../../../src/web/game/world/projectiles.js';
+import { Projectiles } from '../../../src/web/game/world/projectiles.js';
 import { World } from '../../../src/web/game/world/world.js';
 
 const EAST = 0;
@@ -14,7 +14,7 @@ const at = (px) => px * 2;
 
 /** An arrow of player 5 that is seen from 1000 ms on. */
 function arrow(more = {}) {
-  const shots = new Shots();
+  const shots = new Projectiles();
   const { id = 1, kind = 0, x = 1000, y = 2000, heading = EAST, range = 1000 } = more;
   const added = shots.add([id, kind, 5, at(x), at(y), heading, range], 1000, () => 0);
   return { shots, added };
@@ -77,7 +77,7 @@ test('an end at the end of the range is no hit; the end of what is not known is 
 });
 
 test('it is seen as late as whoever shot it', () => {
-  const shots = new Shots();
+  const shots = new Projectiles();
   const [shot] = shots.add([1, 0, 5, 0, 0, EAST, 1000], 1000, (by) => by * 10);
   shots.advance(1049);
   assert.ok(shot.way < 0);
@@ -102,29 +102,29 @@ function fight() {
   take('spawned', 9);
   take('update', 101, null, null, [9, 'Me', 2, 1800, 2000, 0, 5, 'Ada', 3, 2000, 2000, 0]);
   take('structures', [70500, 17, 9, 1100, 1000, 0]);
-  world.happenings.length = 0;
+  world.events.length = 0;
   return { world, take, now: () => now };
 }
 
 test('the world notes who shot, lets a turret turn there, and notes where it landed', () => {
   const { world, take, now } = fight();
   take('shots', [3, 0, 5, at(1000), at(1000), SOUTH, 500, 4, 1, 70500, at(1100), at(1000), SOUTH, 700]);
-  assert.deepEqual(world.happenings.map(({ kind, id, resource }) => [kind, id, resource]), [['shot', 5, 0], ['shot', 70500, 1]]);
+  assert.deepEqual(world.events.map(({ kind, id, resource }) => [kind, id, resource]), [['shot', 5, 0], ['shot', 70500, 1]]);
   assert.ok(world.players.get(5).shotMs >= now() && world.players.get(9).shotMs === -Infinity);
   const turret = world.built.structures.get(70500);
   assert.ok(Math.abs(turret.aim - Math.PI / 2) < 1e-3 && turret.aimed === 0);
-  world.happenings.length = 0;
+  world.events.length = 0;
   take('shot_ends', [3, at(1000), at(1200)]);
   world.advance(now() + 2000);
-  const landed = world.happenings.filter(({ kind }) => kind === 'landed');
+  const landed = world.events.filter(({ kind }) => kind === 'landed');
   assert.deepEqual(landed.map(({ id, amount, x, y }) => [id, amount, Math.round(x), Math.round(y)]), [[5, 1, 1000, 1200], [70500, 0, 1100, 1700]]);
 });
 
 test('one\'s own shot is seen sooner than those of others; a new connection knows of none', () => {
   const { world, take } = fight();
   take('shots', [3, 0, 5, 0, 0, 0, 500, 4, 0, 9, 0, 0, 0, 500]);
-  const [theirs, own] = [...world.shots.flying.values()];
+  const [theirs, own] = [...world.projectiles.flying.values()];
   assert.ok(own.bornMs < theirs.bornMs);
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e2', 1);
-  assert.equal(world.shots.flying.size, 0);
+  assert.equal(world.projectiles.flying.size, 0);
 });

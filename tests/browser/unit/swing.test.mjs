@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import '../lib/rules.mjs';
-import { impactMs, ownSwing, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/game/world/swing.js';
+import { impactMs, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/game/world/swing.js';
 
 test('the arm rests before and after, and when nothing was ever swung', () => {
   for (const part of [-1, 0, 1, 3, Infinity, NaN]) assert.equal(swingAngle(part), 0, `at ${part}`);
@@ -44,9 +44,9 @@ test('the streak is there only behind the stroke', () => {
 });
 
 test('a press shows at once; the answer to it does not begin the swing anew; the next one does', () => {
-  assert.equal(ownSwing(-Infinity, -Infinity, 300), -Infinity);
-  assert.equal(ownSwing(-Infinity, 1000, 300), 1000, 'pressed, no answer yet');
-  assert.equal(ownSwing(1080, 1000, 300), 1000, 'answered');
-  assert.equal(ownSwing(1380, 1000, 300), 1380, 'the second swing');
-  assert.equal(ownSwing(900, 1400, 300), 1400, 'pressed again');
+  assert.equal(ownSwingStart(-Infinity, -Infinity, 300), -Infinity);
+  assert.equal(ownSwingStart(-Infinity, 1000, 300), 1000, 'pressed, no answer yet');
+  assert.equal(ownSwingStart(1080, 1000, 300), 1000, 'answered');
+  assert.equal(ownSwingStart(1380, 1000, 300), 1380, 'the second swing');
+  assert.equal(ownSwingStart(900, 1400, 300), 1400, 'pressed again');
 });

@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { MODE, VERSION, decode, encode } from '../../../src/web/game/net/protocol.js';
 import '../lib/tables.mjs';
 import { compile } from '../../../src/web/wasm/module.js';
-import { queryWith, sentence } from '../../../src/web/lib/netem-menu.js';
-import { TabSocket, events } from '../../../src/web/wasm/worker-socket.js';
-import { Carrier, WINDOW_BYTES } from '../../../src/web/wasm/server-worker.js';
-import { netOf } from '../../../src/web/wasm/worker-host.js';
+import { withQueryParam, describeChoice } from '../../../src/web/lib/netem-menu.js';
+import { WorkerSocket, parseEvents } from '../../../src/web/wasm/worker-socket.js';
+import { ServerWorker, WINDOW_BYTES } from '../../../src/web/wasm/server-worker.js';
+import { netemOf } from '../../../src/web/wasm/worker-host.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../scripts/browser-edition.sh', import.meta.url));
 const module = await WebAssembly.compile(await readFile(new URL('../../../src/web/wasm/tickwire.wasm', import.meta.url)));
@@ -29,7 +29,7 @@ afterEach(() => ports.splice(0).forEach((port) => port.close()));
 
 /** A host whose server runs only when it is told to. */
 async function hosted(bots = 2) {
-  const carrier = new Carrier(await WebAssembly.instantiate(module, {}));
+  const carrier = new ServerWorker(await WebAssembly.instantiate(module, {}));
   carrier.start({ seed: 7, bots });
   return Object.assign(new EventTarget(), {
     carrier, module: Promise.resolve(module), ready: Promise.resolve(), failed: '',
@@ -53,7 +53,7 @@ async function runUntil(carrier, test) {
 
 /** A socket to the game, and what comes by it. */
 function player(host) {
-  const socket = new TabSocket('play?inspect_key=00112233445566778899aabbccddeeff', ['tickwire.v1'], /** @type {any} */ (host));
+  const socket = new WorkerSocket('play?inspect_key=00112233445566778899aabbccddeeff', ['tickwire.v1'], /** @type {any} */ (host));
   const seen = { packets: /** @type {string[]} */ ([]), closed: /** @type {any} */ (null) };
   socket.onopen = () => socket.send(encode('hello', { version: VERSION, mode: MODE.watch }));
   socket.onmessage = ({ data }) => seen.packets.push(decode(new Uint8Array(/** @type {ArrayBuffer} */ (data)))?.name ?? '');
@@ -71,7 +71,7 @@ test('a page and the server in the tab talk in frames: hello, welcome, updates, 
   socket.close();
   assert.equal(socket.readyState, 2);
   await runUntil(host.carrier, () => seen.closed !== null && host.carrier.stats().clients === 2);
-  assert.deepEqual([socket.readyState, host.carrier.lines.size], [3, 0]);
+  assert.deepEqual([socket.readyState, host.carrier.connections.size], [3, 0]);
 });
 
 test('what breaks the protocol is closed with its code and reason', async () => {
@@ -87,7 +87,7 @@ test('an inspector in the tab is told which client is its own', async () => {
   const host = await hosted(1);
   player(host);
   const told = [];
-  const wire = new TabSocket('wire', ['tickwire.wire'], /** @type {any} */ (host));
+  const wire = new WorkerSocket('wire', ['tickwire.wire'], /** @type {any} */ (host));
   wire.onmessage = ({ data }) => { if (typeof data === 'string') told.push(JSON.parse(data)); };
   wire.onopen = () => {};
   await runUntil(host.carrier, () => told.some((one) => one.clients?.length === 2));
@@ -100,14 +100,14 @@ test('a page that reads nothing is given no more than its window', async () => {
   const host = await hosted(0);
   const { socket, seen } = player(host);
   await runUntil(host.carrier, () => seen.packets.includes('welcome'));
-  const [[number, line]] = host.carrier.lines;
+  const [[number, line]] = host.carrier.connections;
   const pongs = () => seen.packets.filter((name) => name === 'pong').length;
   line.unread = WINDOW_BYTES * 2;
   socket.send(encode('ping', { nonce: 1 }));
   let turns = 0;
   await runUntil(host.carrier, () => (turns += 1) > 50);
   assert.equal(pongs(), 0, 'the server keeps it');
-  host.carrier.hear(number, line, WINDOW_BYTES * 2);
+  host.carrier.receive(number, line, WINDOW_BYTES * 2);
   await runUntil(host.carrier, () => pongs() === 1);
 });
 
@@ -124,8 +124,8 @@ test('a server that has ended, or never began, ends its sockets with its sentenc
 });
 
 test('events of a link are taken apart', () => {
-  assert.deepEqual(events(new Uint8Array([1, 0, 0, 0, 0, 3, 0, 0, 0, 2, 104, 105])).map(([kind, body]) => [kind, [...body]]), [[1, []], [3, [104, 105]]]);
-  assert.deepEqual(events(new Uint8Array()), []);
+  assert.deepEqual(parseEvents(new Uint8Array([1, 0, 0, 0, 0, 3, 0, 0, 0, 2, 104, 105])).map(([kind, body]) => [kind, [...body]]), [[1, []], [3, [104, 105]]]);
+  assert.deepEqual(parseEvents(new Uint8Array()), []);
 });
 
 test('tickwire.wasm is compiled whatever type a host gives it; a host without it is told of', async () => {
@@ -140,9 +140,9 @@ test('network conditions delay what a page is told, and can change at any time',
   const host = await hosted(1);
   const { carrier } = host;
   const perfect = { net: 'delay=0ms,jitter=0ms,loss=0%' };
-  assert.deepEqual(carrier.change(''), perfect);
-  assert.deepEqual(carrier.change('delay=60ms'), { net: 'delay=60ms,jitter=0ms,loss=0%' });
-  assert.match(carrier.change('dsl').error, /^"dsl": expected lan, wifi, 4g, transatlantic, train, or conditions such as/);
+  assert.deepEqual(carrier.setNetem(''), perfect);
+  assert.deepEqual(carrier.setNetem('delay=60ms'), { net: 'delay=60ms,jitter=0ms,loss=0%' });
+  assert.match(carrier.setNetem('dsl').error, /^"dsl": expected lan, wifi, 4g, transatlantic, train, or conditions such as/);
   let woken = 0;
   carrier.wake = () => { woken += 1; };
   const from = performance.now();
@@ -151,7 +151,7 @@ test('network conditions delay what a page is told, and can change at any time',
   // The request and its response, then `hello` and `welcome`.
   assert.ok(performance.now() - from >= 4 * 60, `${performance.now() - from} ms`);
   assert.ok(woken > 0, 'bytes arrive between ticks');
-  assert.deepEqual(carrier.change(''), perfect);
+  assert.deepEqual(carrier.setNetem(''), perfect);
   socket.send(encode('ping', { nonce: 1 }));
   await runUntil(carrier, () => seen.packets.includes('pong'));
   socket.close();
@@ -159,7 +159,7 @@ test('network conditions delay what a page is told, and can change at any time',
 });
 
 test('a server in the tab says which named conditions there are, and takes some at its start', async () => {
-  const carrier = new Carrier(await WebAssembly.instantiate(module, {}));
+  const carrier = new ServerWorker(await WebAssembly.instantiate(module, {}));
   const { presets, net } = carrier.start({ seed: 7, bots: 0, net: 'transatlantic,loss=0%' });
   assert.deepEqual(presets.map(({ name }) => name), ['lan', 'wifi', '4g', 'transatlantic', 'train']);
   assert.deepEqual(net, { net: 'delay=45ms,jitter=3ms,loss=0%' });
@@ -167,19 +167,19 @@ test('a server in the tab says which named conditions there are, and takes some 
 });
 
 test('the address says which conditions are chosen, and keeps its other parts', () => {
-  assert.deepEqual(['?net=wifi', '?wire&net=delay=150ms,loss=2%25', '?wire', ''].map(netOf), ['wifi', 'delay=150ms,loss=2%', '', '']);
-  assert.equal(queryWith('', 'net', 'net=4g'), '?net=4g');
-  assert.equal(queryWith('?wire&net=wifi', 'net', 'net=4g'), '?net=4g&wire');
-  assert.equal(queryWith('?wire&net=wifi', 'net', null), '?wire');
-  assert.equal(queryWith('?net=wifi', 'wire', 'wire'), '?wire&net=wifi');
-  assert.equal(queryWith('?wire', 'wire', null), '');
+  assert.deepEqual(['?net=wifi', '?wire&net=delay=150ms,loss=2%25', '?wire', ''].map(netemOf), ['wifi', 'delay=150ms,loss=2%', '', '']);
+  assert.equal(withQueryParam('', 'net', 'net=4g'), '?net=4g');
+  assert.equal(withQueryParam('?wire&net=wifi', 'net', 'net=4g'), '?net=4g&wire');
+  assert.equal(withQueryParam('?wire&net=wifi', 'net', null), '?wire');
+  assert.equal(withQueryParam('?net=wifi', 'wire', 'wire'), '?wire&net=wifi');
+  assert.equal(withQueryParam('?wire', 'wire', null), '');
 });
 
 test('conditions are told in words', () => {
   const net = 'delay=14ms,jitter=6ms,loss=0%,rate-up=125kB,rate-down=none';
-  assert.equal(sentence('wifi', { net }, 'a phone'), 'A phone. Each way: delay 14 ms, jitter 6 ms, rate up 125 kB/s.');
-  assert.equal(sentence('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'Choose a line to simulate between this page and its server.');
-  assert.equal(sentence('dsl', { error: '"dsl": expected lan' }), 'No such network: "dsl": expected lan.');
+  assert.equal(describeChoice('wifi', { net }, 'a phone'), 'A phone. Each way: delay 14 ms, jitter 6 ms, rate up 125 kB/s.');
+  assert.equal(describeChoice('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'Choose a line to simulate between this page and its server.');
+  assert.equal(describeChoice('dsl', { error: '"dsl": expected lan' }), 'No such network: "dsl": expected lan.');
 });
 
 test('a build of the tab edition that fails leaves nothing that stops the next one', () => {

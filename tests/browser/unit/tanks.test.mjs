@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dialect, blend } from '../../../src/web/lib/codec.js';
+import { Dialect, blendStates } from '../../../src/web/lib/codec.js';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { parse } from '../lib/tables.mjs';
 
@@ -10,7 +10,7 @@ const read = (name) => readFileSync(new URL(`../../../${name}`, import.meta.url)
 const page = read('src/games/tanks/page.html');
 const tanks = new Dialect({ tables: [{ rows: parse(read('packet_codes/tanks/tanks.tsv')) }] }, 'tanks');
 const names = (fields) => fields.map(({ name }) => name);
-const members = (packet, list) => names(tanks.heard.get(packet).fields.find(({ name }) => name === list).members);
+const members = (packet, list) => names(tanks.clientPackets.get(packet).fields.find(({ name }) => name === list).members);
 
 test('the page makes the map of the server', () => {
   const consts = /const TILES = [^;]*;\n\s*const DEPOTS = [^;]*;/.exec(page)[0];
@@ -24,11 +24,11 @@ test('the page makes the map of the server', () => {
 test('the page reads what the table has', () => {
   const read = (what) => [...page.matchAll(new RegExp(`\\b${what}\\.(\\w+)`, 'g'))].map(([, name]) => name);
   for (const [what, known, least] of [
-    ['state', names(tanks.heard.get('state').fields), 6],
+    ['state', names(tanks.clientPackets.get('state').fields), 6],
     ['tank', members('state', 'tanks'), 6],
     ['own', members('state', 'tanks'), 6],
     ['shell', members('state', 'shells'), 4],
-    ['hit', [...names(tanks.heard.get('hit').fields), 'at'], 3],
+    ['hit', [...names(tanks.clientPackets.get('hit').fields), 'at'], 3],
   ]) {
     const found = new Set(read(what));
     assert.ok(found.size >= least, `${what}: ${[...found]}`);
@@ -49,7 +49,7 @@ test('tanks and shells move evenly, turrets the short way round, and health does
   const state = (tick, tank, shell) => tanks.decode(toMsgpack([5, [tick, 1, false, 90, null, tank, shell]])).values;
   const before = state(90, [7, 1000, 2000, 10, 65000, 100, 40, 5, 0], [3, 100, 100, 0, 1, 7]);
   const after = state(91, [7, 1010, 2000, 12, 464, 90, 39, 5, 119], [3, 150, 100, 0, 1, 7]);
-  const shown = blend(tanks.heard.get('state').fields, before, after, 0.5, { units: false });
+  const shown = blendStates(tanks.clientPackets.get('state').fields, before, after, 0.5, { units: false });
   assert.deepEqual(shown.tanks, [{ ...before.tanks[0], x: 1005, hull: 11, turret: 65500 }]);
   assert.deepEqual(shown.shells, [{ ...before.shells[0], x: 125 }]);
 });

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Edit, difference, examples, find, hexByte, put } from '../../../src/web/inspector/frame/edit.js';
+import { Edit, difference, suggestedFlips, findNode, hexByte, setBits } from '../../../src/web/inspector/frame/edit.js';
 import { Explainer } from '../../../src/web/inspector/explainer.js';
-import { Follow } from '../../../src/web/inspector/follow-button.js';
+import { FollowButton } from '../../../src/web/inspector/follow-button.js';
 import { columnsFor, hasText } from '../../../src/web/inspector/frame/byte-lanes.js';
-import { Own } from '../../../src/web/inspector/own-client.js';
-import { Presses, isCommand, isRelease } from '../../../src/web/inspector/frame/key-presses.js';
-import { Story, linkOf, verdict } from '../../../src/web/inspector/frame/injection-log.js';
-import { hex, layOut, partsOf, unhex } from '../../../src/web/inspector/frame/tree.js';
-import { Stepper, bitsOf, keyByte } from '../../../src/web/inspector/frame/xor-stepper.js';
+import { OwnClient } from '../../../src/web/inspector/own-client.js';
+import { KeyPresses, isCommand, isRelease } from '../../../src/web/inspector/frame/key-presses.js';
+import { InjectionLog, linkOf, verdict } from '../../../src/web/inspector/frame/injection-log.js';
+import { hex, flattenTree, partsOf, parseHex } from '../../../src/web/inspector/frame/tree.js';
+import { XorStepper, bitsOf, keyByte } from '../../../src/web/inspector/frame/xor-stepper.js';
 import { TABLES } from '../lib/table-files.mjs';
 
 const file = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url));
@@ -34,7 +34,7 @@ function message(records) {
 async function watching(...frames) {
   const explainer = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes: TABLES } }));
-  explainer.watch(CLIENT);
+  explainer.selectClient(CLIENT);
   const request = 'GET /play HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
     + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
   const response = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
@@ -47,7 +47,7 @@ async function watching(...frames) {
 const digits = (bytes) => [...bytes].map(hex).join('');
 
 test('unmasking steps through the payload and ends at rest, by hand and by itself', () => {
-  const stepper = new Stepper();
+  const stepper = new XorStepper();
   stepper.step(1);
   assert.equal(stepper.at, null, 'an empty payload has no byte at hand');
   stepper.reset(3);
@@ -64,24 +64,24 @@ test('unmasking steps through the payload and ends at rest, by hand and by itsel
   stepper.toggle();
   stepper.tick();
   assert.deepEqual([stepper.isPlaying, stepper.at], [false, null], 'after the last byte it rests');
-  stepper.take(1);
+  stepper.selectByte(1);
   assert.equal(stepper.at, 1);
-  stepper.take(9);
+  stepper.selectByte(9);
   assert.equal(stepper.at, 1);
 });
 
 test('byte i is XORed with byte i mod 4 of the key', () => {
-  const [key, sent] = [unhex('37fa213d'), unhex('a5f9b22cfafe91f077fa')];
+  const [key, sent] = [parseHex('37fa213d'), parseHex('a5f9b22cfafe91f077fa')];
   assert.equal(digits(sent.map((byte, at) => byte ^ keyByte(key, at))), '92039311cd04b0cd4000');
   assert.deepEqual(bitsOf(0xa5), [1, 0, 1, 0, 0, 1, 0, 1]);
 });
 
 test('an edit turns bits over, sets bytes, and knows what differs', () => {
-  const edit = new Edit(unhex(MOVE));
+  const edit = new Edit(parseHex(MOVE));
   assert.equal(edit.isChanged, false);
   edit.flip(8);
   assert.deepEqual([edit.bytes[1], edit.differing(), edit.isChanged], [0x0a, [8], true]);
-  const { leaves } = layOut({ name: 'frame', bits: [0, 128], value: '', encoding: '', children: [{ name: 'mask', bits: [8, 9], value: '', encoding: '', children: [] }] });
+  const { leaves } = flattenTree({ name: 'frame', bits: [0, 128], value: '', encoding: '', children: [{ name: 'mask', bits: [8, 9], value: '', encoding: '', children: [] }] });
   assert.match(difference(edit, leaves), /1 bit differs: bit 0 of byte 1, 1 → 0 \(mask\)/);
   edit.flip(8);
   assert.equal(edit.isChanged, false);
@@ -97,14 +97,14 @@ test('an edit turns bits over, sets bytes, and knows what differs', () => {
   edit.undo();
   assert.equal(digits(edit.bytes), MOVE);
   assert.deepEqual(['9', 'fF', '', 'g1', '123', '0x'].map(hexByte), [9, 255, null, null, null, null]);
-  assert.equal(digits(put(unhex('82ff'), [4, 8], 3)), '83ff');
-  assert.equal(digits(put(unhex('0000'), [4, 12], 0xff)), '0ff0');
+  assert.equal(digits(setBits(parseHex('82ff'), [4, 8], 3)), '83ff');
+  assert.equal(digits(setBits(parseHex('0000'), [4, 12], 0xff)), '0ff0');
 });
 
 test('each suggested flip gets the verdict that it promises', async () => {
   const { explainer, entries: [entry] } = await watching(MOVE);
   const explained = explainer.explain(entry.n);
-  const all = examples(unhex(MOVE), explained.frames[0].tree);
+  const all = suggestedFlips(parseHex(MOVE), explained.frames[0].tree);
   const rules = all.map(({ id, bytes, values }) => {
     const sent = bytes ? digits(bytes) : explainer.rewrite({ n: entry.n, set: values, next: true });
     const told = explainer.explainBytes({ from: 'client', bytes: sent });
@@ -114,7 +114,7 @@ test('each suggested flip gets the verdict that it promises', async () => {
   assert.deepEqual(rules, [['mask', 'mask_missing', 'broken'], ['rsv1', 'reserved_bit', 'broken'], ['opcode', 'reserved_opcode', 'broken'],
     ['long', 'message_too_long', 'broken'], ['short', 'packet_truncated', 'broken'], ['direction', null, 'fine']]);
   const turned = explainer.explainBytes({ from: 'client', bytes: explainer.rewrite({ n: entry.n, set: all.at(-1).values, next: true }) });
-  assert.deepEqual(['sequence', 'direction'].map((name) => find(turned.frames[0].tree, name).raw), [18, 49152], 'the opposite way, as the next command');
+  assert.deepEqual(['sequence', 'direction'].map((name) => findNode(turned.frames[0].tree, name).raw), [18, 49152], 'the opposite way, as the next command');
   assert.deepEqual(explainer.explain(entry.n), explained, 'the kept frame is as it was');
   const waits = verdict(explainer.explainBytes({ from: 'client', bytes: MOVE.slice(0, 20) }));
   assert.deepEqual([waits.kind, /waits/.test(waits.text)], ['wait', true]);
@@ -136,7 +136,7 @@ test('sentences about a frame name its own receiver and sender', async () => {
       }
       assert.match(text, new RegExp(receiver, 'i'), `${from} ${bytes}`);
     }
-    const maskOf = (bytes) => find(explainer.explainBytes({ from, bytes }).frames[0].tree, 'mask').value;
+    const maskOf = (bytes) => findNode(explainer.explainBytes({ from, bytes }).frames[0].tree, 'mask').value;
     assert.deepEqual([maskOf('8900'), maskOf(ping)].map((value) => / must( not)? mask$/.test(value)), masked ? [true, false] : [false, true], from);
   }
 });
@@ -156,7 +156,7 @@ test('the bytes behind the header: key and masked payload, or what is not read, 
 
 test('rows are as wide as the payload and the room', () => {
   assert.deepEqual([columnsFor(10, 700), columnsFor(40, 700), columnsFor(10, 360), columnsFor(6, 360), columnsFor(0, 700)], [10, 16, 8, 6, 16]);
-  assert.deepEqual([hasText(Buffer.from('\x92\x05Ada')), hasText(unhex('92039311cd04b0cd4000'))], [true, false]);
+  assert.deepEqual([hasText(Buffer.from('\x92\x05Ada')), hasText(parseHex('92039311cd04b0cd4000'))], [true, false]);
 });
 
 test('a press is a command of one\'s own that begins something', async () => {
@@ -169,7 +169,7 @@ test('a press is a command of one\'s own that begins something', async () => {
   const released = explainer.explainBytes({ from: 'client', bytes: explainer.rewrite({ n: move.n, set: { direction: null } }) });
   assert.equal(isRelease(released), true);
   const told = { 1: explainer.explain(move.n), 2: explainer.explain(move.n), 3: released, 4: explainer.explain(move.n) };
-  const presses = new Presses((n) => told[n]);
+  const presses = new KeyPresses((n) => told[n]);
   presses.add([entry(1, 'move'), entry(2, 'ping')]);
   assert.equal(presses.newest.n, 1);
   presses.add([entry(3, 'move'), entry(5, 'update', 'server')]);
@@ -180,34 +180,34 @@ test('a press is a command of one\'s own that begins something', async () => {
   assert.equal(presses.newest, null);
 });
 
-test('only with the proof of the game around the page is a connection one\'s own', () => {
+test('only with the resumeKey of the game around the page is a connection one\'s own', () => {
   const said = [];
-  const own = (game) => new Own((wish) => said.push(wish), () => game);
-  for (const game of [null, {}, { proof: 7 }, { proof: 'ab' }]) {
-    own(game).ask();
+  const own = (game) => new OwnClient((wish) => said.push(wish), () => game);
+  for (const game of [null, {}, { resumeKey: 7 }, { resumeKey: 'ab' }]) {
+    own(game).requestOwnClient();
     assert.equal(own(game).inject('00'), false);
   }
   assert.deepEqual(said, []);
-  const proof = '0123456789abcdef0123456789abcdef';
-  own({ proof }).ask();
-  assert.equal(own({ proof }).inject('8200'), true);
-  assert.deepEqual(said, [{ own: proof }, { inject: proof, bytes: '8200' }]);
+  const resumeKey = '0123456789abcdef0123456789abcdef';
+  own({ resumeKey }).requestOwnClient();
+  assert.equal(own({ resumeKey }).inject('8200'), true);
+  assert.deepEqual(said, [{ own: resumeKey }, { inject: resumeKey, bytes: '8200' }]);
 });
 
 test('the story of a broken rule: what was sent, the rule, the close frame, the end, and the game that is back', async () => {
   const close = `<880e03ea${Buffer.from('mask_missing').toString('hex')}`;
   const { explainer, entries } = await watching(`820a${MOVE.slice(4)}`, close);
   const explain = (n) => explainer.explain(n);
-  const story = new Story();
+  const story = new InjectionLog();
   assert.equal(story.observed({ ...entries[0], injected: true }, explain), false, 'nothing was sent from here');
   story.begin(MOVE, '1 bit differs.');
   story.answered({ injected: CLIENT });
   assert.equal(story.observed(entries[1], explain), false, 'before the bytes are read nothing is an answer to them');
   for (const entry of [{ ...entries[0], injected: true }, entries[1]]) assert.equal(story.observed(entry, explain), true);
   story.ended('mask_missing');
-  story.back(CLIENT);
-  story.back(8);
-  story.back(8);
+  story.onReconnected(CLIENT);
+  story.onReconnected(8);
+  story.onReconnected(8);
   assert.deepEqual(story.lines.map((line) => line.kind), ['sent', 'broken', 'close', 'over', 'back']);
   assert.deepEqual([story.lines[1].rule, story.lines[1].address], ['mask_missing', 'RFC 6455 section 5.1']);
   assert.match(story.lines[2].text, /1002 protocol error, reason "mask_missing"/);
@@ -225,7 +225,7 @@ test('the story says which bytes are shown overwritten', async () => {
   const sent = `020a${MOVE.slice(4)}`;
   for (const [shown, expected] of [[`020a${'2a'.repeat(14)}`, /shows 14 of them as 2a: .* token/], [sent, null]]) {
     const { explainer, entries: [entry] } = await watching(shown);
-    const story = new Story();
+    const story = new InjectionLog();
     story.begin(sent, '');
     story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
     const line = story.lines.find(({ kind }) => kind === 'covered');
@@ -236,7 +236,7 @@ test('the story says which bytes are shown overwritten', async () => {
 
 test('the story of a frame that breaks nothing, and of one that the server did not take', async () => {
   const { explainer, entries: [entry] } = await watching(MOVE);
-  const story = new Story();
+  const story = new InjectionLog();
   story.begin(MOVE, '1 bit differs.');
   story.answered({ injected: CLIENT });
   story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
@@ -258,12 +258,12 @@ test('the story of a frame that breaks nothing, and of one that the server did n
 
 test('Follow is lit only while nothing holds the view, and a press closes what does', () => {
   const [button, list] = [{ title: '', pressed: '', setAttribute(_, value) { this.pressed = value; } }, { follow: true }];
-  const flip = { isOpen: false, story: { isActive: false }, close() { this.isOpen = false; }, closeStory() { this.story.isActive = false; } };
-  const follow = new Follow(button, list, flip);
+  const flip = { isOpen: false, log: { isActive: false }, close() { this.isOpen = false; }, closeLog() { this.log.isActive = false; } };
+  const follow = new FollowButton(button, list, flip);
   const press = () => { list.follow = follow.toggles(); follow.show(); };
   follow.show();
   assert.deepEqual([button.pressed, button.title], ['true', '']);
-  for (const hold of [() => { flip.isOpen = true; }, () => { flip.story.isActive = true; }]) {
+  for (const hold of [() => { flip.isOpen = true; }, () => { flip.log.isActive = true; }]) {
     hold();
     follow.show();
     assert.equal(button.pressed, 'false');

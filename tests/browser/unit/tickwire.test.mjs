@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
-import { connect, privateRoom } from '../../../src/web/tickwire.js';
+import { connect, newPrivateRoomUrl } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, WELCOME, packet, sockets } from '../lib/fake-socket.mjs';
 
 let now = 0;
@@ -60,7 +60,7 @@ test('a token is offered as a subprotocol, and is in no address and no message',
 });
 
 test('a watcher looks on until it enters, also after an outage', async () => {
-  const { game, socket } = await begin({ watch: true });
+  const { game, socket } = await begin({ spectate: true });
   assert.equal(socket.last('hello').mode, 0);
   assert.equal(game.player, null);
   assert.equal(game.enter({ name: 'Bo' }), true);
@@ -191,7 +191,7 @@ test('after an outage it tries again with growing waits, and tells each', async 
   told.length = 0;
   socket.end(1001, 'going_away');
   assert.deepEqual(game.closed, { code: 1001, reason: 'going_away', text: 'The server is shutting down.', retryMs: 150 });
-  assert.equal(game.state, 'waiting');
+  assert.equal(game.state, 'reconnecting');
   const waits = [];
   for (let attempt = 0; attempt < 8; attempt += 1) {
     const { retryMs } = game.closed;
@@ -206,7 +206,7 @@ test('after an outage it tries again with growing waits, and tells each', async 
   assert.equal(told.length, 9);
   await pass(10000);
   sockets.at(-1).welcome();
-  assert.deepEqual(told.at(-1), ['open', { welcome: game.welcome, again: true, fresh: false }]);
+  assert.deepEqual(told.at(-1), ['open', { welcome: game.welcome, isReconnect: true, isNewWorld: false }]);
   assert.deepEqual([game.closed, game.state], [null, 'open']);
   // It did not hold: the next outage goes on where this one was.
   await pass(100);
@@ -244,7 +244,7 @@ test('it does not come back where it is not wanted, or wrong', async () => {
     sockets.length = 0;
     const { game, socket } = await begin();
     socket.end(code, reason);
-    assert.equal(game.state, 'waiting', reason);
+    assert.equal(game.state, 'reconnecting', reason);
     game.close();
   }
 });
@@ -255,7 +255,7 @@ test('once it has played, it waits for tables that are gone for a while', async 
   const { game, socket } = await begin({ codes: undefined });
   socket.end(1006);
   await pass(150);
-  assert.deepEqual([sockets.length, game.state], [1, 'waiting']);
+  assert.deepEqual([sockets.length, game.state], [1, 'reconnecting']);
   await pass(400);
   assert.equal(sockets.length, 2);
   game.close();
@@ -325,9 +325,9 @@ test('a new epoch drops what was known; the same one keeps it', async () => {
   await pass(400);
   sockets[2].welcome({ epoch: 'b', tick: 0 });
   assert.equal(game.newest('update'), null);
-  assert.equal(game.between('update'), null);
+  assert.equal(game.interpolated('update'), null);
   assert.equal(game.tick, 0);
-  assert.deepEqual(told.filter(([name]) => name === 'open').map(([, { again, fresh }]) => [again, fresh]), [[false, true], [true, false], [true, true]]);
+  assert.deepEqual(told.filter(([name]) => name === 'open').map(([, { isReconnect, isNewWorld }]) => [isReconnect, isNewWorld]), [[false, true], [true, false], [true, true]]);
   game.close();
 });
 
@@ -378,13 +378,13 @@ test('between two updates players move evenly, two updates late, and angles turn
     await pass(1000 / 30);
   }
   // Tick 104 has just begun; 2.25 updates before it is 101.75.
-  const [shown] = game.between('update').full;
+  const [shown] = game.interpolated('update').full;
   assert.ok(Math.abs(shown.x - 105) < 0.01, String(shown.x));
   assert.ok(Math.abs(shown.heading - 257.5) < 0.01, String(shown.heading));
   assert.deepEqual([shown.player, shown.y], [4, 50]);
   assert.deepEqual(game.newest('update').full[0].x, 180);
-  assert.equal(game.between('update', { now: now - 1000 }).full[0].x, 0, 'not before the first');
-  assert.equal(game.between('update', { now: now + 1000 }).full[0].x, 180, 'not beyond the last');
+  assert.equal(game.interpolated('update', { now: now - 1000 }).full[0].x, 0, 'not before the first');
+  assert.equal(game.interpolated('update', { now: now + 1000 }).full[0].x, 180, 'not beyond the last');
   game.close();
 });
 
@@ -393,7 +393,7 @@ test('after a rest a movement begins where it began, and not at the last packet 
   socket.say('update', { tick: 100, full: [4, 0, 0, 0] });
   await pass(2000);
   socket.say('update', { tick: 160, full: [4, 60, 0, 0] });
-  const at = (tick) => game.between('update', { now: 1000 + ((tick - 100 + 2.25) * 1000) / 30 }).full[0].x;
+  const at = (tick) => game.interpolated('update', { now: 1000 + ((tick - 100 + 2.25) * 1000) / 30 }).full[0].x;
   assert.equal(at(158.9), 0);
   assert.ok(Math.abs(at(159.5) - 30) < 0.1, String(at(159.5)));
   assert.equal(at(160), 60);
@@ -403,7 +403,7 @@ test('after a rest a movement begins where it began, and not at the last packet 
 test('a welcome without rates and ticks will do', async () => {
   const { game, socket } = await begin({}, { tick_hz: null, update_hz: null, tick: null });
   socket.give(packet('say', { text: 'a' }));
-  assert.equal(game.between('say').text, 'a');
+  assert.equal(game.interpolated('say').text, 'a');
   assert.equal(WELCOME.tick_hz, 30);
   game.close();
 });
@@ -415,7 +415,7 @@ test('a private room is offered where the server makes rooms of this game, and t
     const page = new URL(path, 'http://game.test');
     mock.method(globalThis, 'fetch', async (url) => { asked.push(url); return { json: async () => list }; });
     Object.defineProperty(globalThis, 'location', { value: page, configurable: true });
-    try { return await privateRoom(); } finally { delete globalThis.location; }
+    try { return await newPrivateRoomUrl(); } finally { delete globalThis.location; }
   };
   for (const path of ['/', '/r/a/']) assert.match(await offered(path, rooms(true)), /^http:\/\/game\.test\/r\/p-[a-z2-7]{24}\/$/);
   assert.deepEqual(asked, Array(2).fill('http://game.test/rooms?format=json'));
@@ -427,12 +427,12 @@ test('a private room is offered where the server makes rooms of this game, and t
 
 test('switches are those of the page, and without interpolation a state is shown as it comes', async () => {
   const { game, socket } = await begin();
-  const all = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
-  assert.deepEqual(game.switches, all);
+  const all = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
+  assert.deepEqual(game.features, all);
   socket.say('leaderboard', { rows: [], place: null, players: 1 });
-  game.predict({ interpolation: false });
-  assert.deepEqual(game.switches, { ...all, interpolation: false });
-  assert.deepEqual(game.between('leaderboard'), game.newest('leaderboard'));
+  game.setFeatures({ interpolation: false });
+  assert.deepEqual(game.features, { ...all, interpolation: false });
+  assert.deepEqual(game.interpolated('leaderboard'), game.newest('leaderboard'));
   game.close();
 });
 
@@ -442,6 +442,6 @@ test('with the option net the socket is at the end of a line, which is perfect a
   assert.equal(game.state, 'open');
   assert.equal(game.send('chat', { text: 'hello' }), true);
   assert.equal(socket.last('chat').text, 'hello');
-  assert.ok(game.history.gaps.length === 0 && game.delay > 0);
+  assert.ok(game.history.gaps.length === 0 && game.interpolationDelay > 0);
   game.close();
 });

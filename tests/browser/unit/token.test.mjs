@@ -1,7 +1,7 @@
 // The token in a page's link.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tokenIn, withoutToken } from '../../../src/web/lib/player-token.js';
+import { findToken, withoutToken } from '../../../src/web/lib/player-token.js';
 
 test('a token is found in a fragment or a query, and nothing else is taken from there', () => {
   for (const [text, token, rest] of [
@@ -17,7 +17,7 @@ test('a token is found in a fragment or a query, and nothing else is taken from 
     ['?my-token=abc', null, '?my-token=abc'],
     ['?tokens=abc', null, '?tokens=abc'],
   ]) {
-    assert.equal(tokenIn(text), token, text);
+    assert.equal(findToken(text), token, text);
     assert.equal(withoutToken(text), rest, text);
   }
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 globalThis.window = /** @type {any} */ (new EventTarget());
 globalThis.document = /** @type {any} */ (Object.assign(new EventTarget(), { getElementById: () => null }));
-const { ClanHud } = await import('../../../src/web/game/hud/clan-panel.js');
+const { ClanPanel } = await import('../../../src/web/game/hud/clan-panel.js');
 const { Hud } = await import('../../../src/web/game/hud/hud.js');
 const { listenToKeys } = await import('../../../src/web/inspector/keys.js');
 
@@ -62,7 +62,7 @@ test('Escape ends a composition in the name of a clan and in the filter of the i
   const name = new Field();
   document.getElementById = () => name;
   globalThis.matchMedia = /** @type {any} */ (() => ({ matches: false }));
-  new ClanHud(/** @type {any} */ ({}), /** @type {any} */ ({}), () => {});
+  new ClanPanel(/** @type {any} */ ({}), /** @type {any} */ ({}), () => {});
   const filter = new Field();
   const escaped = [];
   listenToKeys(() => {}, { Escape: () => escaped.push('filter') }, () => {});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { whyUnreachable } from '../../../src/web/lib/unreachable.js';
-import { Link } from '../../../src/web/lib/connection.js';
+import { ReconnectingConnection } from '../../../src/web/lib/connection.js';
 
 const FAR = new URL('http://game.test:3000/healthz');
 const NEAR = new URL('http://192.168.1.9:3000/healthz');
@@ -49,7 +49,7 @@ test('a page of tickwire.js gets the sentence with its close event, and one warn
   let link;
   try {
     const closed = await new Promise((resolve) => {
-      link = new Link({ path: 'http://game.test:3000/play' }, { opened() {}, message() {}, returned() {}, ended: resolve });
+      link = new ReconnectingConnection({ path: 'http://game.test:3000/play' }, { onOpen() {}, onMessage() {}, returned() {}, onClose: resolve });
       link.open();
     });
     assert.match(closed.text, /does not allow pages of http:\/\/page\.test/);

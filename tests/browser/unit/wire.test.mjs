@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Beside } from '../../../src/web/inspector/host-page.js';
-import { Bytes, readable } from '../../../src/web/inspector/byte-rates.js';
-import { heading } from '../../../src/web/inspector/frame/changes.js';
+import { HostPage } from '../../../src/web/inspector/host-page.js';
+import { ByteRates, formatBytes } from '../../../src/web/inspector/byte-rates.js';
+import { changesHeading } from '../../../src/web/inspector/frame/changes.js';
 import { asArray, asCommand, asHex, asJson } from '../../../src/web/inspector/frame/copy-menu.js';
 import { Explainer } from '../../../src/web/inspector/explainer.js';
-import { pointAt } from '../../../src/web/inspector/list/filter-bar.js';
-import { Frames } from '../../../src/web/inspector/list/frames.js';
-import { bearer } from '../../../src/web/wasm/open-socket.js';
-import { whyNot } from '../../../src/web/inspector/connection.js';
-import { clock, linesAt, milliseconds } from '../../../src/web/inspector/list/list.js';
+import { underline } from '../../../src/web/inspector/list/filter-bar.js';
+import { VisibleFrames } from '../../../src/web/inspector/list/frames.js';
+import { bearerSubprotocol } from '../../../src/web/wasm/open-socket.js';
+import { statusReason } from '../../../src/web/inspector/connection.js';
+import { formatTime, linesAt, milliseconds } from '../../../src/web/inspector/list/list.js';
 import { nextMark } from '../../../src/web/inspector/list/bookmarks.js';
-import { Past } from '../../../src/web/inspector/list/ended-clients.js';
+import { EndedClients } from '../../../src/web/inspector/list/ended-clients.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
-import { barOf, inWords } from '../../../src/web/inspector/list/update-strip.js';
-import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/inspector/frame/tree.js';
+import { barOf, describe } from '../../../src/web/inspector/list/update-strip.js';
+import { bitAt, bytesOf, closedAtFirst, flattenTree, leafAt, unmaskedBytes, openRows, segments, overlaps, parseHex } from '../../../src/web/inspector/frame/tree.js';
 import { TABLES } from '../lib/table-files.mjs';
 
 const node = (name, start, end, children = [], value = '') => ({ name, bits: [start, end], value, encoding: '', children });
@@ -31,11 +31,11 @@ const MOVE = bytes('frame', 0, 16, [
     bytes('arguments', 8, 16, [bytes('head', 8, 9), bytes('sequence', 9, 10), bytes('tick', 10, 13), bytes('direction', 13, 16)]),
   ])]),
 ]);
-const MOVE_BYTES = unhex('828a37fa213da5f9b22cfafe91f077fa');
-const MOVE_PAYLOAD = unhex('92039311cd04b0cd4000');
+const MOVE_BYTES = parseHex('828a37fa213da5f9b22cfafe91f077fa');
+const MOVE_PAYLOAD = parseHex('92039311cd04b0cd4000');
 
 test('leaves tile the frame, and a container\'s row speaks for its head', () => {
-  const { leaves, rows } = layOut(MOVE);
+  const { leaves, rows } = flattenTree(MOVE);
   assert.equal(leaves[0].start, 0);
   leaves.slice(1).forEach((leaf, i) => assert.equal(leaf.start, leaves[i].end, leaf.name));
   assert.equal(leaves.at(-1).end, 16 * 8);
@@ -50,7 +50,7 @@ test('leaves tile the frame, and a container\'s row speaks for its head', () => 
 });
 
 test('the leaf at each bit is the one that holds it', () => {
-  const { leaves } = layOut(MOVE);
+  const { leaves } = flattenTree(MOVE);
   for (let bit = 0; bit < 128; bit += 1) {
     const leaf = leaves[leafAt(leaves, bit)];
     assert.ok(leaf.start <= bit && bit < leaf.end, `bit ${bit}`);
@@ -60,7 +60,7 @@ test('the leaf at each bit is the one that holds it', () => {
 });
 
 test('the figure has 16 bits a row, and each leaf one part with its name', () => {
-  const { leaves } = layOut(MOVE);
+  const { leaves } = flattenTree(MOVE);
   const parts = segments(leaves, 128);
   const key = parts.filter((part) => leaves[part.leaf].name === 'masking_key');
   assert.deepEqual(key.map(({ row, column, bits, main }) => [row, column, bits, main]), [[1, 0, 16, true], [2, 0, 16, false]]);
@@ -74,20 +74,20 @@ test('the figure has 16 bits a row, and each leaf one part with its name', () =>
 test('bits of the wire, and what is meant by them', () => {
   assert.deepEqual([4, 5, 6, 7].map((bit) => bitAt(MOVE_BYTES, bit)), [0, 0, 1, 0]);
   assert.equal(bitAt(MOVE_BYTES, 8), 1);
-  const plain = meant(MOVE_BYTES, MOVE_PAYLOAD);
+  const plain = unmaskedBytes(MOVE_BYTES, MOVE_PAYLOAD);
   assert.deepEqual([...plain.slice(0, 6)], [...MOVE_BYTES.slice(0, 6)], 'the header is as it travels');
   assert.deepEqual([...plain.slice(6)], [...MOVE_PAYLOAD]);
   for (let i = 6; i < 16; i += 1) assert.equal(plain[i] ^ MOVE_BYTES[2 + (i - 6) % 4], MOVE_BYTES[i], `byte ${i}`);
-  assert.deepEqual([...meant(MOVE_BYTES, new Uint8Array())], [...MOVE_BYTES]);
+  assert.deepEqual([...unmaskedBytes(MOVE_BYTES, new Uint8Array())], [...MOVE_BYTES]);
   assert.deepEqual([bytesOf(4, 8), bytesOf(9, 16), bytesOf(80, 104), bytesOf(16, 16)], [[0, 1], [1, 2], [10, 13], [2, 2]]);
-  assert.ok(touch({ start: 0, end: 8 }, { start: 4, end: 5 }) && !touch({ start: 0, end: 8 }, { start: 8, end: 9 }));
+  assert.ok(overlaps({ start: 0, end: 8 }, { start: 4, end: 5 }) && !overlaps({ start: 0, end: 8 }, { start: 8, end: 9 }));
 });
 
 test('a long tree begins with its groups closed; a short one open', () => {
-  assert.equal(closedAtFirst(layOut(MOVE).rows, 48).size, 0);
+  assert.equal(closedAtFirst(flattenTree(MOVE).rows, 48).size, 0);
   const groups = Array.from({ length: 40 }, (_, i) => bytes(`[${i}]`, 9 + 3 * i, 12 + 3 * i, ['id', 'x', 'y'].map((name, j) => bytes(name, 9 + 3 * i + j, 10 + 3 * i + j))));
   const payload = bytes('payload', 2, 129, [bytes('update', 2, 129, [bytes('arguments', 3, 129, [bytes('moved', 4, 129, groups)])])]);
-  const { rows } = layOut(bytes('frame', 0, 129, [payload]));
+  const { rows } = flattenTree(bytes('frame', 0, 129, [payload]));
   const closed = closedAtFirst(rows, 60);
   const seen = openRows(rows, closed);
   assert.equal(seen.length, rows.length - 120);
@@ -124,7 +124,7 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
   for (const [code, packet, rule] of [[3, 'move', null], [30, null, 'unknown_code']]) {
     const codes = TABLES.map(([name, text]) => [name, text.replace('move\treliable\t3\t', `move\treliable\t${code}\t`)]);
     explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes } }));
-    explainer.watch(7);
+    explainer.selectClient(7);
     assert.deepEqual(explainer.receive(message(8, [opened, move])), {}, 'another client');
     const told = explainer.receive(message(7, [opened, move, [5, Buffer.from('silent')]]));
     assert.equal(told.ended, 'silent');
@@ -137,7 +137,7 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
     assert.equal(Buffer.from(explainer.save({ player: 1, name: 'Ada' })).readUInt32BE(0), 0x0a0d0d0a);
   }
   assert.throws(() => explainer.receive(new ArrayBuffer(9)), /byte 8/);
-  explainer.watch(null);
+  explainer.selectClient(null);
   assert.equal(explainer.save({ player: 1, name: 'Ada' }), null);
 });
 
@@ -146,7 +146,7 @@ const listing = (all, seen = all) => ({
   asked: 0,
   count: () => ({ all: all.length, seen: seen.length, judged: all.length }),
   rows(first, count) { this.asked += 1; return seen.slice(first, first + count).map((n) => entry(n, 'move')); },
-  place(n) {
+  indexOf(n) {
     const at = seen.findIndex((one) => one >= n);
     return seen[at] === n ? at : -1 - (at < 0 ? seen.length : at);
   },
@@ -154,7 +154,7 @@ const listing = (all, seen = all) => ({
 
 test('rows are asked for around those in sight, and not again while these are there', () => {
   const explainer = listing(Array.from({ length: 1000 }, (_, i) => i + 1));
-  const frames = new Frames(explainer);
+  const frames = new VisibleFrames(explainer);
   frames.refresh();
   assert.deepEqual(frames.between(500, 530).map((one) => one.n), Array.from({ length: 30 }, (_, i) => 501 + i));
   assert.deepEqual(frames.between(470, 500).map((one) => one.n).at(0), 471);
@@ -165,20 +165,20 @@ test('rows are asked for around those in sight, and not again while these are th
 
 test('the arrow keys go to the next seen frame, also from one that is not seen', () => {
   const all = Array.from({ length: 10 }, (_, i) => i + 1);
-  const frames = new Frames(listing(all, all.filter((n) => n % 2 === 1)));
+  const frames = new VisibleFrames(listing(all, all.filter((n) => n % 2 === 1)));
   frames.refresh();
-  assert.deepEqual([frames.beside(3, 1).n, frames.beside(3, -1).n, frames.beside(9, 1).n, frames.beside(1, -20).n], [5, 1, 9, 1]);
-  assert.deepEqual([frames.beside(4, 0).n, frames.beside(4, -1).n], [5, 3]);
-  assert.equal(frames.beside(0, -1).n, 1);
-  assert.equal(frames.beside(99, -1).n, 9);
-  const none = new Frames(listing(all, []));
+  assert.deepEqual([frames.neighbor(3, 1).n, frames.neighbor(3, -1).n, frames.neighbor(9, 1).n, frames.neighbor(1, -20).n], [5, 1, 9, 1]);
+  assert.deepEqual([frames.neighbor(4, 0).n, frames.neighbor(4, -1).n], [5, 3]);
+  assert.equal(frames.neighbor(0, -1).n, 1);
+  assert.equal(frames.neighbor(99, -1).n, 9);
+  const none = new VisibleFrames(listing(all, []));
   none.refresh();
-  assert.equal(none.beside(9, 1), undefined);
+  assert.equal(none.neighbor(9, 1), undefined);
 });
 
 test('what is wrong with a filter is pointed at', () => {
-  assert.equal(pointAt('x > Ann', { begin: 4, end: 7 }), 'x > Ann\n    ^^^');
-  assert.equal(pointAt('x >', { begin: 3, end: 3 }), 'x >\n   ^');
+  assert.equal(underline('x > Ann', { begin: 4, end: 7 }), 'x > Ann\n    ^^^');
+  assert.equal(underline('x >', { begin: 3, end: 3 }), 'x >\n   ^');
 });
 
 test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
@@ -192,7 +192,7 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
 });
 
 test('the frames of an ended client are asked for once', () => {
-  const past = new Past();
+  const past = new EndedClients();
   assert.deepEqual(past.request(7), { watch: 7 });
   past.received(7);
   assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ watch: null }, { watch: 8 }, { watch: null }]);
@@ -205,17 +205,17 @@ test('ticks without an update are a silence that is named, and late ticks are a 
   // Each row: gap in ms, ticks since the update before.
   const timeline = (rows, hasTicks = true) => ({ normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
   const idle = [[100, 3], [100, 3], [100, 3], [11_529, 346], [400, 12]];
-  assert.equal(inWords(timeline(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
+  assert.equal(describe(timeline(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
   assert.deepEqual(timeline(idle).updates.map((update) => barOf(update, timeline(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
   const late = [[100, 3], [100, 3], [100, 3], [11_529, 3], [400, 4]];
-  assert.match(inWords(timeline(late)), /longest gap 11529 ms · 2 large gaps$/);
-  assert.match(inWords(timeline(idle, false)), /2 large gaps$/, 'a capture has no ticks');
+  assert.match(describe(timeline(late)), /longest gap 11529 ms · 2 large gaps$/);
+  assert.match(describe(timeline(idle, false)), /2 large gaps$/, 'a capture has no ticks');
 });
 
 test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
-  assert.equal(inWords({ updates: [] }), 'Too few updates');
+  assert.equal(describe({ updates: [] }), 'Too few updates');
   const updates = [[1, 0, null, 40], [2, 33, 33, 40], [3, 66, 33, 40], [4, 166, 100, 40], [5, 199, 33, 40]];
-  assert.equal(inWords({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
+  assert.equal(describe({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
   const bar = (gap) => barOf([1, 0, gap, 40, 0], { normal_ms: 33, updates });
   assert.deepEqual([33, 200].map(bar), [{ height: 1 / 3, kind: 'normal' }, { height: 1, kind: 'large' }]);
   assert.equal(bar(null).kind, 'unknown');
@@ -228,23 +228,23 @@ test('marks are gone through in both directions, around the ends', () => {
 });
 
 test('what changed is said in one line', () => {
-  assert.equal(heading({ before: 1, same: 4, count: 2, changed: [] }, 'update'), 'Since the previous update: 2 of 6 values changed');
-  assert.equal(heading({ before: 1, same: 1, count: 0, changed: [] }, 'move'), 'Since the previous move: nothing has changed');
-  assert.equal(heading({}, 'move'), '');
+  assert.equal(changesHeading({ before: 1, same: 4, count: 2, changed: [] }, 'update'), 'Since the previous update: 2 of 6 values changed');
+  assert.equal(changesHeading({ before: 1, same: 1, count: 0, changed: [] }, 'move'), 'Since the previous move: nothing has changed');
+  assert.equal(changesHeading({}, 'move'), '');
 });
 
 /** An explainer with a capture, read to its end. */
 async function opened(bytes) {
   const explainer = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   explainer.openFile(bytes);
-  while (explainer.work(100_000).more);
+  while (explainer.advance(100_000).more);
   return explainer;
 }
 
 test('a capture is listed, filtered, explained and linked without a server; what is wrong with it is said with the place', async () => {
   const sample = file('scripts/wireshark/samples/server.pcapng');
   const explainer = await opened(sample);
-  const { connections } = explainer.about();
+  const { connections } = explainer.fileSummary();
   assert.ok(connections.length > 0 && connections.every(({ dialect }) => dialect !== null), JSON.stringify(connections));
   const wish = (text, more = {}) => ({ text, from: '', client: null, automatic: true, ...more });
   const { all } = explainer.count();
@@ -254,7 +254,7 @@ test('a capture is listed, filtered, explained and linked without a server; what
   assert.deepEqual(explainer.filter(wish('tick >')), { wrong: 'a value is missing after this; example: tick > 7000', begin: 5, end: 6 });
   assert.equal(explainer.count().seen, some, 'the filter before is still in force');
   explainer.filter(wish('sequence > 123456789'));
-  while (explainer.work(1000).more);
+  while (explainer.advance(1000).more);
   assert.match(explainer.count().why, /^No frame matches `sequence > 123456789`; \d+ frames have no field sequence; in the others, the field is/);
   explainer.filter(wish('move'));
   const [row] = explainer.rows(0, 1);
@@ -271,12 +271,12 @@ test('a capture is listed, filtered, explained and linked without a server; what
   await assert.rejects(opened(Uint8Array.from([1, 2, 3])), /at byte 0: this is neither pcapng nor pcap/);
   await assert.rejects(opened(Uint8Array.from([0x1f, 0x8b, 8, 0])), /gzip -dc FILE/);
   const cut = await opened(sample.subarray(0, sample.length - 5));
-  assert.match(cut.about().notes[0], /^the file ends in the middle of the block at byte \d+$/);
-  assert.throws(() => other.giveFile({ length: other.fileMost + 1 }), /The file is 257 MiB; this page opens at most 256 MiB/);
+  assert.match(cut.fileSummary().notes[0], /^the file ends in the middle of the block at byte \d+$/);
+  assert.throws(() => other.setFileInput({ length: other.maxFileBytes + 1 }), /The file is 257 MiB; this page opens at most 256 MiB/);
 });
 
 test('bytes a second are means over the last counts, the largest first', () => {
-  const all = new Bytes();
+  const all = new ByteRates();
   all.add([{ packet: 'move', from: 'client', count: 2, bytes: 32, fields: [{ name: 'header', bytes: 12 }, { name: 'tick', bytes: 20 }] }], 1);
   all.add([{ packet: 'update', from: 'server', count: 30, bytes: 900, fields: [{ name: 'own.x', bytes: 300 }, { name: 'own.y', bytes: 500 }, { name: 'own', bytes: 100 }] }], 1);
   const [update, move] = all.bars();
@@ -285,7 +285,7 @@ test('bytes a second are means over the last counts, the largest first', () => {
   assert.deepEqual([move.count, move.bytes, move.fields.map((field) => field.name)], [1, 16, ['header', 'tick']]);
   for (let i = 0; i < 4; i += 1) all.add([], 1);
   assert.deepEqual(all.bars(), []);
-  assert.deepEqual([0, 3.25, 12.4, 1234, 45_678].map(readable), ['0 B', '3.3 B', '12 B', '1.2 kB', '46 kB']);
+  assert.deepEqual([0, 3.25, 12.4, 1234, 45_678].map(formatBytes), ['0 B', '3.3 B', '12 B', '1.2 kB', '46 kB']);
 });
 
 /** A window of the inspector, in one of the game. @param {string} search @param {object | null} game what the game's page shows of itself */
@@ -296,19 +296,19 @@ function windowIn(search, game) {
 
 test('the game around the inspector is the client with its player number', () => {
   const clients = [{ id: 3, player: 1, dialect: 'native' }, { id: 7, player: 0, dialect: 'native' }, { id: 8, player: 2, dialect: 'letters' }];
-  const own = (search, game) => new Beside(windowIn(search, game).page).own(clients);
+  const own = (search, game) => new HostPage(windowIn(search, game).page).ownClient(clients);
   assert.equal(own('?beside', { id: 2 }), 8);
   assert.equal(own('?beside', { id: 9 }), null, 'a player that the list does not know yet');
   assert.equal(own('?beside', { id: null }), null, 'one who only watches');
   assert.equal(own('', { id: 2 }), null, 'not asked to be beside');
   const page = { location: { search: '?beside' }, frameElement: null, get parent() { throw new Error('another site'); } };
-  assert.equal(new Beside(/** @type {any} */ (page)).isOpen, false);
+  assert.equal(new HostPage(/** @type {any} */ (page)).isOpen, false);
 });
 
 test('the inspector beside the game works while it is shown, and asks to be closed', () => {
   const { frame, page } = windowIn('?beside', { id: 2 });
   const seen = [];
-  const beside = new Beside(page);
+  const beside = new HostPage(page);
   beside.whileShown(() => seen.push('shown'), () => seen.push('hidden'));
   assert.deepEqual(seen, [], 'it is hidden as yet');
   for (const name of ['show', 'hide', 'show']) frame.dispatchEvent(new Event(name));
@@ -316,7 +316,7 @@ test('the inspector beside the game works while it is shown, and asks to be clos
   frame.addEventListener('close', () => seen.push('close'));
   beside.close();
   assert.equal(seen.at(-1), 'close');
-  new Beside(windowIn('', null).page).whileShown(() => seen.push('alone'), () => {});
+  new HostPage(windowIn('', null).page).whileShown(() => seen.push('alone'), () => {});
   assert.equal(seen.at(-1), 'alone');
 });
 
@@ -329,11 +329,11 @@ test('lines that are seen exist, also while the box is scrolled past the end of 
 });
 
 test('a token is a word that a header can list; a refusal says what helps', () => {
-  assert.match(bearer('a+/=~._-token-of-16??'), /^bearer\.[A-Za-z0-9_-]+$/);
-  assert.match(bearer('🔑'), /^bearer\.[A-Za-z0-9_-]+$/, 'what is no token is offered all the same');
-  assert.equal(Buffer.from(bearer('a-token-of-the-test').slice(7), 'base64url').toString(), 'a-token-of-the-test');
-  assert.deepEqual([whyNot(401), whyNot(403)], ['', '']);
-  assert.match(whyNot(429), /wait/);
-  assert.match(whyNot(500), /500/);
-  assert.deepEqual([clock(0), clock(61_234), clock(600_000)], ['0:00.000', '1:01.234', '10:00.000']);
+  assert.match(bearerSubprotocol('a+/=~._-token-of-16??'), /^bearer\.[A-Za-z0-9_-]+$/);
+  assert.match(bearerSubprotocol('🔑'), /^bearer\.[A-Za-z0-9_-]+$/, 'what is no token is offered all the same');
+  assert.equal(Buffer.from(bearerSubprotocol('a-token-of-the-test').slice(7), 'base64url').toString(), 'a-token-of-the-test');
+  assert.deepEqual([statusReason(401), statusReason(403)], ['', '']);
+  assert.match(statusReason(429), /wait/);
+  assert.match(statusReason(500), /500/);
+  assert.deepEqual([formatTime(0), formatTime(61_234), formatTime(600_000)], ['0:00.000', '1:01.234', '10:00.000']);
 });

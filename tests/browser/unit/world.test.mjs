@@ -41,7 +41,7 @@ test('one\'s own record is exact and of one\'s own player', () => {
   take('spawned', 9);
   take('update', 101, [4, -1, 100 * 65536 + 32768, 200 * 65536, 65536, 0, 16384, null], null, [9, 'Me', 0, 200, 400, 0]);
   assert.deepEqual(world.own, { sequence: 4, marginTicks: -1, x: 100.5, y: 200, vx: 1, vy: 0, heading: Math.PI / 2, direction: null });
-  assert.equal(world.focus.name, 'Me');
+  assert.equal(world.cameraTarget.name, 'Me');
   assert.equal(world.players.get(9).track.last.x, 100.5);
 });
 
@@ -88,7 +88,7 @@ test('whom a watcher follows is in focus; the leaderboard comes by rows', () => 
   welcome(take);
   take('watching', 5);
   take('update', 101, null, null, [5, 'Ada', 3, 2000, 4000, 0]);
-  assert.equal(world.focus.name, 'Ada');
+  assert.equal(world.cameraTarget.name, 'Ada');
   take('leaderboard', [5, 'Ada', 120, 6, 'Bo', 80], null, 2);
   assert.deepEqual(world.leaderboard, { rows: [{ player: 5, name: 'Ada', score: 120 }, { player: 6, name: 'Bo', score: 80 }], place: null, players: 2 });
 });

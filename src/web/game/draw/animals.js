@@ -1,6 +1,6 @@
 /**
- * The animals: a body with feet that step below it and a head that goes ahead when it strikes. Each is drawn around its
- * middle, looking to the right, in px of the world.
+ * Draws animals: a body with walking feet, and a head that lunges in an attack. Each picture is
+ * centred, faces right, and uses px of the world.
  *
  * @module game/draw/animals
  */
@@ -12,7 +12,7 @@ import { INK, mix } from '../rules/palette.js';
 import { speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** Time that a strike is seen to take, and how far it goes, px. */
+/** Duration of an attack, ms, and its distance, px. */
 const STRIKE_MS = 320;
 const LUNGE_PX = 26;
 const SHADOW = 'rgb(40 36 60 / 0.2)';
@@ -25,17 +25,17 @@ const AMBER = '#f5c542';
  * @property {(ctx: CanvasRenderingContext2D) => void} body
  * @property {(ctx: CanvasRenderingContext2D) => void} head
  * @property {string} foot colour of the feet
- * @property {readonly [number, number]} stance where the feet are, px ahead and to the side
+ * @property {readonly [number, number]} stance offset of the feet forward and to the side, px
  */
 
-/** By kind of the rules. @type {Readonly<Record<number, Look>>} */
+/** Pictures by kind in the rules. @type {Readonly<Record<number, Look>>} */
 const LOOKS = Object.freeze({
   0: { body: cowBody, head: cowHead, foot: '#6b5545', stance: [32, 38] },
   1: { body: pigBody, head: pigHead, foot: '#c97f88', stance: [30, 42] },
   2: { body: bullBody, head: bullHead, foot: '#3d3038', stance: [36, 44] },
   4: { body: wolfBody, head: wolfHead, foot: '#565d6b', stance: [38, 34] },
 });
-/** How far the pictures go from the middle, px. */
+/** Radius of the pictures, px. */
 const REACH = 118;
 
 const sprites = new Sprites(24);
@@ -44,9 +44,12 @@ const sprites = new Sprites(24);
 const lookOf = (kind) => LOOKS[kind] ?? LOOKS[0];
 
 /**
- * All animals in view, and those that fade.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/animals.js').Herd} herd @param {import('../world/effects.js').Effects} effects @param {number} nowMs
+ * Draws all animals in view, and the ones that fade.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/animals.js').AnimalTracker} herd
+ * @param {import('../world/effects.js').Effects} effects
+ * @param {number} nowMs
  */
 export function drawAnimals(ctx, camera, herd, effects, nowMs) {
   for (const animal of herd.fading) draw(ctx, camera, animal, effects, nowMs);
@@ -81,7 +84,7 @@ function draw(ctx, camera, animal, effects, nowMs) {
   ctx.restore();
 }
 
-/** Body or head, and white over it while it flashes. */
+/** Draws the body or the head, white during a flash. */
 function piece(ctx, kind, part, scale, flash, alpha) {
   Sprites.show(ctx, sprite(kind, part, scale, false), 0, 0);
   if (flash === 0) return;
@@ -101,7 +104,7 @@ function sprite(kind, part, scale, white) {
   });
 }
 
-/** Four feet; those across from each other step together. */
+/** Draws four feet; diagonal ones step together. */
 function feet(ctx, { foot, stance: [ahead, aside] }, walked, pace) {
   const stride = Math.sin(walked / 17) * 13 * pace;
   for (const [x, y, way] of [[ahead, -aside, 1], [ahead, aside, -1], [-ahead, -aside, -1], [-ahead, aside, 1]]) {
@@ -109,7 +112,7 @@ function feet(ctx, { foot, stance: [ahead, aside] }, walked, pace) {
   }
 }
 
-/** Streaks before the head where it strikes: of claws, or of horns. */
+/** Draws the streaks of claws or horns in front of an attacking head. */
 function claws(ctx, kind, radius, part) {
   ctx.strokeStyle = '#ffffff';
   ctx.lineCap = 'round';
@@ -124,7 +127,10 @@ function claws(ctx, kind, radius, part) {
   }
 }
 
-/** Two eyes that look ahead. @param {string} fill of the eye; one that is not dark has a pupil */
+/**
+ * Draws two eyes that look forward.
+ * @param {string} fill colour of the eye; a light one gets a pupil
+ */
 function eyes(ctx, x, y, fill = INK) {
   for (const side of [-1, 1]) {
     spot(ctx, x, side * y, 5.6, 5.2, INK);
@@ -133,7 +139,7 @@ function eyes(ctx, x, y, fill = INK) {
   }
 }
 
-/** Brows that slant to the nose. */
+/** Draws slanted brows. */
 function brows(ctx, x, y, colour) {
   ctx.strokeStyle = colour;
   ctx.lineWidth = 4.5;
@@ -145,7 +151,7 @@ function brows(ctx, x, y, colour) {
   }
 }
 
-/** Light along the back. */
+/** Draws light along the back. */
 function back(ctx, fill, x, y, radiusX, radiusY, part = 0.3) {
   spot(ctx, x, y, radiusX, radiusY, bright(fill, part));
 }
@@ -216,7 +222,7 @@ function bullHead(ctx) {
   const fill = '#7a5140';
   for (const side of [-1, 1]) {
     oval(ctx, 40, side * 36, 8, 12, '#5d3d33', 4.5);
-    // Horns go out and then ahead.
+    // Draws horns that point forward.
     ctx.beginPath();
     ctx.moveTo(46, side * 20);
     ctx.quadraticCurveTo(52, side * 56, 96, side * 46);
@@ -236,7 +242,7 @@ function bullHead(ctx) {
   brows(ctx, 60, 22, '#3d3038');
 }
 
-/** A rim of tufts. */
+/** Draws a rim of tufts. */
 function fur(ctx, x, y, radiusX, radiusY, tufts, fill) {
   ctx.beginPath();
   for (let i = 0; i < tufts * 2; i++) {

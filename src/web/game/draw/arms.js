@@ -1,6 +1,6 @@
 /**
- * Pictures of what shoots, of the shield, and of what is shot. Arms are drawn around the middle of the body that holds
- * them with both hands, pointing to the right; what is shot is drawn around its tip.
+ * Pictures of two-handed weapons, of the shield, and of projectiles. Weapons are centred on the
+ * body and point right; projectiles are centred on their tip.
  *
  * @module game/draw/arms
  */
@@ -18,15 +18,18 @@ const STRING = '#f4ecd8';
 /**
  * @typedef {object} Arm
  * @property {(ctx: CanvasRenderingContext2D, loaded: boolean) => void} draw
- * @property {number} back how far it goes behind the middle of the body, px; below 0 it begins before it
- * @property {number} ahead @property {number} wide to each side
- * @property {readonly (readonly [number, number])[]} hands where the right and the left hand are
- * @property {boolean} [behind] whether the hands are below it
- * @property {number} kick how far a shot throws it back, px
- * @property {(ctx: CanvasRenderingContext2D) => void} [icon] the picture of it alone, in a square of 96 around the middle; otherwise as it is held
+ * @property {number} back extent behind the centre of the body, px; negative if it starts in front
+ * @property {number} ahead
+ * @property {number} wide extent to each side, px
+ * @property {readonly (readonly [number, number])[]} hands positions of the right and the left
+ *   hand, px
+ * @property {boolean} [behind] whether the hands are drawn below
+ * @property {number} kick recoil of a shot, px
+ * @property {(ctx: CanvasRenderingContext2D) => void} [icon] separate icon in a centred square of
+ *   96; default: as held
  */
 
-/** By number of the rules. @type {Readonly<Record<number, Arm>>} */
+/** Weapons by number in the rules. @type {Readonly<Record<number, Arm>>} */
 export const ARMS = Object.freeze({
   9: { draw: longbow, back: -26, ahead: 86, wide: 42, hands: [[39, 4], [64, 0]], kick: 5 },
   11: { draw: shield, back: -30, ahead: 74, wide: 56, hands: [[39, 20], [39, -20]], behind: true, kick: 0, icon: shieldIcon },
@@ -35,7 +38,7 @@ export const ARMS = Object.freeze({
   15: { draw: musket, back: -16, ahead: 104, wide: 18, hands: [[32, 14], [62, 0]], kick: 14 },
 });
 
-/** A thin line between two points. */
+/** Draws a thin line. */
 function line(ctx, points, width, colour) {
   ctx.strokeStyle = colour;
   ctx.lineWidth = width;
@@ -44,7 +47,7 @@ function line(ctx, points, width, colour) {
   ctx.stroke();
 }
 
-/** The string is drawn back to the right hand while an arrow lies on it. */
+/** Draws a bow. The string is drawn back to the right hand while an arrow is loaded. */
 function longbow(ctx, loaded) {
   const nock = loaded ? 37 : 49;
   line(ctx, [[48, -37], [nock, 0], [48, 37]], 5, outlineOf(STRING));
@@ -59,7 +62,7 @@ function longbow(ctx, loaded) {
   block(ctx, 61, -9, 9, 18, 4, LEATHER, 4);
 }
 
-/** The stock of a crossbow, its limbs across, and a bolt. */
+/** Draws the stock and limbs of a crossbow, and a bolt. */
 function stock(ctx, loaded, wood, limbs) {
   const nock = loaded ? 40 : 54;
   bow(ctx, [52, -31, 78, 4, 52, 39], 7, limbs);
@@ -78,7 +81,7 @@ function crossbow(ctx, loaded) {
   ctx.restore();
 }
 
-/** A crossbow of steel with a box of darts on it. */
+/** Draws a steel crossbow with a magazine of darts. */
 function repeater(ctx, loaded) {
   stock(ctx, loaded, '#51455f', STEEL);
   block(ctx, 34, -7, 24, 22, 5, '#c95a4a', 4);
@@ -95,7 +98,7 @@ function musket(ctx) {
   for (const x of [74, 90]) block(ctx, x, 1, 5, 10, 2, GOLD, 3.5);
 }
 
-/** From above: a bent plate before the body. */
+/** Draws the shield from above: a bent plate in front of the body. */
 function shield(ctx) {
   ctx.beginPath();
   ctx.arc(-6, 0, 70, -0.82, 0.82);
@@ -113,7 +116,7 @@ function shield(ctx) {
   block(ctx, 54, -11, 15, 22, 6, GOLD, 4);
 }
 
-/** From before, as one knows it. */
+/** Draws the shield from the front. */
 function shieldIcon(ctx) {
   ctx.beginPath();
   ctx.moveTo(0, -38);
@@ -133,7 +136,7 @@ function shieldIcon(ctx) {
   block(ctx, -8, -11, 16, 16, 8, GOLD, 4);
 }
 
-/** What is shot, by kind: how long it is, px, and its picture around its tip. */
+/** Projectiles by kind: length, px, and a picture centred on the tip. */
 const SHOTS = Object.freeze({
   0: { length: 52, draw: arrow },
   1: { length: 38, draw: slug },
@@ -142,10 +145,10 @@ const SHOTS = Object.freeze({
   5: { length: 13, draw: bullet },
 });
 
-/** @param {number} kind */
+/** Returns the picture of a kind of projectile. @param {number} kind */
 export const shotPicture = (kind) => SHOTS[kind] ?? SHOTS[0];
 
-/** Two feathers at the end of a shaft. */
+/** Draws two feathers at the end of a shaft. */
 function feathers(ctx, x, reach, colour) {
   for (const side of [-1, 1]) {
     polygon(ctx, [[x, 0], [x - 5, side * reach], [x + 8, side * reach], [x + 13, 0]], colour, 3);
@@ -170,7 +173,7 @@ function dart(ctx, length) {
   polygon(ctx, [[-12, -4.5], [0, 0], [-12, 4.5]], '#e9eef4', 3);
 }
 
-/** What a turret shoots: heavy, with a fork at its end. */
+/** Draws the heavy bolt of a turret. */
 function slug(ctx, length) {
   block(ctx, -length, -3, length - 10, 6, 2.5, DARK, 4);
   polygon(ctx, [[-length - 3, -7], [-length + 8, -3], [-length + 8, 3], [-length - 3, 7], [-length + 2, 0]], '#c95a4a', 3);

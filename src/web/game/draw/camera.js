@@ -1,20 +1,23 @@
 /**
- * The window onto the world: which part is shown, and how large.
+ * Camera: the visible part of the world and its zoom.
  *
  * @module game/draw/camera
  */
 
-/** Largest part of the world that is ever shown, px. The server tells what lies within it and a margin. */
+/** Maximum visible part of the world, px. The server sends this area and a margin. */
 const VIEW_WIDTH = 1920;
 const VIEW_HEIGHT = 1080;
-/** Sharpness beyond this costs frames and is not seen. */
+/** Maximum device pixel ratio. More costs frames without a visible effect. */
 const MAX_RATIO = 2;
-/** Time in which a camera that follows somebody else makes up most of its way. */
+/** Time constant with which the camera follows a spectated player, ms. */
 const FOLLOW_MS = 220;
-/** Part of the window's height by which whom the dead look at is above its middle, where the card is. The server tells just so much. */
-const LIFT = 0.15;
-/** Farther away than this the camera cuts instead of travelling. */
-const CUT_PX = 2400;
+/**
+ * Offset of the camera target above the centre for a dead player, as a fraction of the window
+ * height. The death card is in the centre; the server sends this much more.
+ */
+const DEATH_CARD_OFFSET = 0.15;
+/** Distance beyond which the camera snaps, px. */
+const SNAP_PX = 2400;
 
 export class Camera {
   /** @param {HTMLCanvasElement} canvas */
@@ -22,19 +25,19 @@ export class Camera {
     this.canvas = canvas;
     this.x = 7200;
     this.y = 7200;
-    /** CSS pixels of the game's part of the window. */
+    /** Size of the game's part of the window, CSS px. */
     this.width = 1;
     this.height = 1;
-    /** Device pixels for one CSS pixel. */
+    /** Device px for each CSS px. */
     this.ratio = 1;
-    /** CSS pixels for one world px. */
+    /** CSS px for each px of the world. */
     this.zoom = 1;
-    /** Device pixels for one world px. */
+    /** Device px for each px of the world. */
     this.scale = 1;
     this.placed = false;
   }
 
-  /** Takes the size of the game's part of the window as it is; cheap when nothing has changed, so it is called each frame. */
+  /** Adapts to the size of the game's part of the window. Called once per frame. */
   fit() {
     const ratio = Math.min(MAX_RATIO, devicePixelRatio || 1);
     const { clientWidth: width, clientHeight: height } = this.canvas;
@@ -49,41 +52,47 @@ export class Camera {
   }
 
   /**
-   * Goes where somebody is.
-   * @param {number} x px @param {number} y px
+   * Follows a position.
+   * @param {number} x px
+   * @param {number} y px
    * @param {number} elapsedMs since the last frame
-   * @param {boolean} firm true to stay exactly on it, false to follow softly
-   * @param {boolean} [lifted] true to have it above the middle
+   * @param {boolean} isLocked true to stay on the position, false to ease
+   * @param {boolean} [lifted] true to keep the position above the centre
    */
-  follow(x, y, elapsedMs, firm, lifted = false) {
-    if (lifted) y += (LIFT * this.height) / this.zoom;
-    const far = Math.hypot(x - this.x, y - this.y) > CUT_PX;
-    const part = firm || far || !this.placed ? 1 : 1 - Math.exp(-elapsedMs / FOLLOW_MS);
+  follow(x, y, elapsedMs, isLocked, lifted = false) {
+    if (lifted) y += (DEATH_CARD_OFFSET * this.height) / this.zoom;
+    const far = Math.hypot(x - this.x, y - this.y) > SNAP_PX;
+    const part = isLocked || far || !this.placed ? 1 : 1 - Math.exp(-elapsedMs / FOLLOW_MS);
     this.x += (x - this.x) * part;
     this.y += (y - this.y) * part;
     this.placed = true;
   }
 
-  /** World coordinates for what is drawn next. @param {CanvasRenderingContext2D} ctx */
+  /** Sets the transform to world coordinates. @param {CanvasRenderingContext2D} ctx */
   apply(ctx) {
     const { scale } = this;
     ctx.setTransform(scale, 0, 0, scale, this.canvas.width / 2 - this.x * scale, this.canvas.height / 2 - this.y * scale);
   }
 
-  /** The part of the world in view, px. */
+  /** Visible part of the world, px. */
   get view() {
     const halfWidth = this.width / 2 / this.zoom;
     const halfHeight = this.height / 2 / this.zoom;
     return { left: this.x - halfWidth, top: this.y - halfHeight, right: this.x + halfWidth, bottom: this.y + halfHeight };
   }
 
-  /** Whether a disc is at least partly in view. @param {number} x @param {number} y @param {number} radius px */
+  /**
+   * Whether a disc is at least partly visible.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius px
+   */
   sees(x, y, radius) {
     return Math.abs(x - this.x) - radius < this.width / 2 / this.zoom
       && Math.abs(y - this.y) - radius < this.height / 2 / this.zoom;
   }
 
-  /** Where a point of the world is in the window, CSS pixels. @param {number} x @param {number} y */
+  /** Converts a point of the world to CSS px of the window. @param {number} x @param {number} y */
   toScreen(x, y) {
     return { x: this.width / 2 + (x - this.x) * this.zoom, y: this.height / 2 + (y - this.y) * this.zoom };
   }

@@ -1,36 +1,38 @@
 /**
- * Draws what flies, shakes and flashes: dust below the players, chips and sparks above them, numbers above all.
+ * Draws effects: dust below the players, debris and sparks above them, numbers on top.
  *
  * @module game/draw/effects
  */
 
-import { NUMBER_MS, PRINT_MS, RING_MS, placeOf } from '../world/effects.js';
+import { NUMBER_MS, PRINT_MS, RING_MS, positionOf } from '../world/effects.js';
 import { ICONS, drawIcon } from './icons.js';
 import { FONT, measure } from './text.js';
 import { ageMs } from '../../lib/age.js';
-import { INK, MATE, SNOW, outlineOf } from '../rules/palette.js';
+import { INK, CLAN_MATE_COLOR, SNOW, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
 
 const sprites = new Sprites(60);
 const at = { x: 0, y: 0 };
 
-/** Fill of the numbers by style; a resource has its icon beside it. */
+/** Colours of numbers by style. A resource also has its icon. */
 const STYLES = Object.freeze({ damage: '#ffffff', heal: '#8ee88f', age: '#ffe08a', score: '#ffe08a', wood: '#e8bf8a', food: '#ff9db4',
   stone: '#dfe5ec', gold: '#ffd85e' });
-/** How far a number flies up, px. */
+/** Height that a number rises, px. */
 const RISE_PX = 92;
 
 /**
- * Pieces of one layer.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/effects.js').Effects} effects @param {number} nowMs
- * @param {boolean} low true for the dust on the ground, false for all that flies
+ * Draws the debris of one layer.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/effects.js').Effects} effects
+ * @param {number} nowMs
+ * @param {boolean} low true for dust on the ground, false for flying debris
  */
 export function drawPieces(ctx, camera, effects, nowMs, low) {
   for (const one of effects.particles.all) {
     const part = ageMs(nowMs, one.bornMs) / one.lifeMs;
     if (part >= 1 || (one.shape === 'dust') !== low) continue;
-    placeOf(one, nowMs, at);
+    positionOf(one, nowMs, at);
     if (!camera.sees(at.x, at.y, 40)) continue;
     if (one.shape === 'dust') dust(ctx, one, part);
     else if (one.shape === 'spark') spark(ctx, one, part);
@@ -40,7 +42,7 @@ export function drawPieces(ctx, camera, effects, nowMs, low) {
   if (!low) rings(ctx, effects, nowMs);
 }
 
-/** A puff that grows and thins. */
+/** Draws a puff that grows and fades. */
 function dust(ctx, { colour, size }, part) {
   ctx.globalAlpha = 0.72 * (1 - part) * Math.min(1, part * 8);
   ctx.fillStyle = colour;
@@ -49,7 +51,7 @@ function dust(ctx, { colour, size }, part) {
   ctx.fill();
 }
 
-/** A streak along its way, shorter and thinner as it slows. */
+/** Draws a streak along the path, shorter and thinner as it slows. */
 function spark(ctx, { colour, size, vx, vy }, part) {
   const pace = Math.hypot(vx, vy) || 1;
   const reach = size * 1.6 * (1 - part);
@@ -63,7 +65,7 @@ function spark(ctx, { colour, size, vx, vy }, part) {
   ctx.stroke();
 }
 
-/** A leaf or a splinter that turns, with its own outline. */
+/** Draws a spinning leaf or splinter with its own outline. */
 function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
   const angle = turn + spin * ageMs(nowMs, bornMs);
   const cos = Math.cos(angle);
@@ -88,7 +90,7 @@ function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
   ctx.fill();
 }
 
-/** Rings that open where a blow lands. */
+/** Draws growing rings of hits. */
 function rings(ctx, effects, nowMs) {
   for (const { x, y, radius, colour, bornMs } of effects.rings.all) {
     const part = ageMs(nowMs, bornMs) / RING_MS;
@@ -105,9 +107,12 @@ function rings(ctx, effects, nowMs) {
 }
 
 /**
- * Numbers that pop up, rise and fade; in calm they stay where they are.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/effects.js').Effects} effects @param {number} nowMs @param {boolean} calm
+ * Draws rising numbers. With `calm` they do not move.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/effects.js').Effects} effects
+ * @param {number} nowMs
+ * @param {boolean} calm
  */
 export function drawNumbers(ctx, camera, effects, nowMs, calm) {
   const size = Math.max(1, 0.62 / camera.zoom);
@@ -125,7 +130,7 @@ export function drawNumbers(ctx, camera, effects, nowMs, calm) {
   ctx.globalAlpha = 1;
 }
 
-/** The picture of a number, with the icon of its resource. */
+/** Returns the picture of a number with the icon of its resource. */
 function figure(text, style, scale, size) {
   const height = (style === 'age' ? 34 : 29) * size;
   const font = `bold ${height}px ${FONT}`;
@@ -149,9 +154,11 @@ function figure(text, style, scale, size) {
 }
 
 /**
- * Footprints in the snow, which fill up again.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/effects.js').Effects} effects @param {number} nowMs
+ * Draws footprints in snow, which fade.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/effects.js').Effects} effects
+ * @param {number} nowMs
  */
 export function drawPrints(ctx, camera, effects, nowMs) {
   ctx.fillStyle = SNOW.mark;
@@ -166,12 +173,13 @@ export function drawPrints(ctx, camera, effects, nowMs) {
   ctx.globalAlpha = 1;
 }
 
-/** How far from the edge of the window a place that is out of it is shown, CSS px. */
+/** Distance of a marker for an invisible position from the window edge, CSS px. */
 const EDGE_PX = 46;
 
 /**
- * Places that somebody of the clan shows: rings that open, at the edge of the window for what is beyond it.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * Draws map pings as growing rings; invisible ones at the window edge.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
  * @param {readonly { x: number, y: number, part: number }[]} pings
  */
 export function drawPings(ctx, camera, pings) {
@@ -183,7 +191,7 @@ export function drawPings(ctx, camera, pings) {
     const size = (atX === x && atY === y ? 1 : 0.5) * Math.max(1, 0.62 / camera.zoom);
     for (const late of [0, 0.3, 0.6]) {
       const open = (part * 2.2 + 1 - late) % 1;
-      for (const [colour, width] of [[INK, 11], [MATE, 6]]) {
+      for (const [colour, width] of [[INK, 11], [CLAN_MATE_COLOR, 6]]) {
         ctx.globalAlpha = (1 - open) * Math.min(1, (1 - part) * 4) * (colour === INK ? 0.5 : 1);
         ctx.strokeStyle = /** @type {string} */ (colour);
         ctx.lineWidth = /** @type {number} */ (width) * size * (1 - 0.6 * open);

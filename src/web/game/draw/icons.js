@@ -1,6 +1,5 @@
 /**
- * Small pictures for figures and numbers: what one gathers, what one has done. Drawn in a square of 24 by 24 units
- * around its middle, with the light and the outlines of the world.
+ * Icons of resources and statistics. Each is drawn in a centred square of 24 by 24 units.
  *
  * @module game/draw/icons
  */
@@ -11,8 +10,12 @@ import { mix, outlineOf } from '../rules/palette.js';
 export const ICONS = Object.freeze({ wood, food, stone, gold, kills, score, hammer });
 
 /**
- * @param {CanvasRenderingContext2D} ctx @param {string} name of `ICONS`
- * @param {number} x middle @param {number} y middle @param {number} size of the square's side
+ * Draws an icon.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} name key of `ICONS`
+ * @param {number} x centre
+ * @param {number} y centre
+ * @param {number} size side of the square
  */
 export function drawIcon(ctx, name, x, y, size) {
   ctx.save();
@@ -24,7 +27,7 @@ export function drawIcon(ctx, name, x, y, size) {
   ctx.restore();
 }
 
-/** Fills the traced shape and draws its outline. */
+/** Fills and outlines the current path. */
 function paint(ctx, fill, width = 2.2) {
   ctx.fillStyle = fill;
   ctx.strokeStyle = outlineOf(fill);
@@ -39,7 +42,7 @@ function polygon(ctx, points) {
   ctx.closePath();
 }
 
-/** A log, its cut end to the right. */
+/** Draws a log with its cut end to the right. */
 function wood(ctx) {
   ctx.rotate(-0.45);
   ctx.beginPath();
@@ -63,7 +66,7 @@ function wood(ctx) {
   ctx.stroke();
 }
 
-/** A berry with a leaf. */
+/** Draws a berry with a leaf. */
 function food(ctx) {
   ctx.beginPath();
   ctx.arc(0, 2.5, 7.5, 0, 7);
@@ -98,7 +101,7 @@ function gold(ctx) {
   ctx.fill();
 }
 
-/** A skull. */
+/** Draws a skull. */
 function kills(ctx) {
   ctx.beginPath();
   ctx.arc(0, -2, 8, 2.6, 6.82);
@@ -116,7 +119,7 @@ function kills(ctx) {
   ctx.fill();
 }
 
-/** A star: points. */
+/** Draws a star for points. */
 function score(ctx) {
   ctx.beginPath();
   for (let i = 0; i < 10; i++) {
@@ -132,7 +135,7 @@ function score(ctx) {
   ctx.fill();
 }
 
-/** The tool of the attack button. */
+/** Draws the tool of the attack button. */
 function hammer(ctx) {
   ctx.rotate(-0.7);
   ctx.beginPath();

@@ -1,13 +1,13 @@
 /**
- * Pictures of the items: what is eaten, and what is built. Each is drawn around its middle, pointing to the right, in px of
- * the world; a mill has its sails apart, since they turn.
+ * Pictures of items: food and structures. Each is centred, points right, and uses px of the world.
+ * The sails of a mill are separate, because they turn.
  *
  * @module game/draw/items
  */
 
 import { FONT } from './text.js';
-import { mixAngle } from '../../lib/interpolation.js';
-import { ageMs, hasBegun } from '../../lib/age.js';
+import { lerpAngle } from '../../lib/interpolation.js';
+import { ageMs, hasStarted } from '../../lib/age.js';
 import { mix, outlineOf } from '../rules/palette.js';
 import { itemOf } from '../rules/rules.js';
 
@@ -16,25 +16,25 @@ const WOOD = '#b98a57';
 const STONE = '#a3acb8';
 const IRON = '#c3cad3';
 const SAIL = '#f6edd6';
-/** Time in which a turret turns to where it shoots, and in which a shot throws it back, so far. */
+/** Time constant of a turret's turn, ms; duration, ms, and distance, px, of its recoil. */
 const AIM_MS = 70;
 const KICK_MS = 190;
 const KICK_PX = 9;
-/** Of what has no picture of its own. */
+/** Colour of items without a picture of their own. */
 const PLAIN = '#d9cdb2';
 
 /**
- * `seconds` for what moves by itself; `left` of the time that it stands: from 1 to 0, and 1 for what does not end.
+ * `seconds`: time of the animations; `left`: remaining fraction of the lifetime, 1 without an end.
  * @typedef {{ seconds: number, nowMs: number, left: number }} Moment
- *
  * @typedef {object} Picture
- * @property {number} reach how far it goes from its middle, px
+ * @property {number} reach radius of the picture, px
  * @property {(ctx: CanvasRenderingContext2D) => void} draw
- * @property {(ctx: CanvasRenderingContext2D) => void} [turning] what moves above it
- * @property {(ctx: CanvasRenderingContext2D, one: import('../world/structures.js').Structure, moment: Moment) => void} [pose] turns, moves and scales what moves
+ * @property {(ctx: CanvasRenderingContext2D) => void} [turning] moving part above it
+ * @property {(ctx: CanvasRenderingContext2D, one: import('../world/structures.js').Structure,
+ *   moment: Moment) => void} [pose] transforms the moving part
  */
 
-/** By number of the rules. @type {Readonly<Record<number, Picture>>} */
+/** Pictures by number in the rules. @type {Readonly<Record<number, Picture>>} */
 const PICTURES = Object.freeze({
   0: { reach: 24, draw: apple },
   1: { reach: 24, draw: cookie },
@@ -57,10 +57,14 @@ const PICTURES = Object.freeze({
 });
 const NOTHING = Object.freeze({ reach: 10, draw: () => {} });
 
-/** Pictures of items that have none of their own. @type {Map<number, Picture>} */
+/** Generated pictures of items without one. @type {Map<number, Picture>} */
 const plain = new Map();
 
-/** @param {number} id @returns {Picture} a disc with the item's name if it has no other; an empty one for a number that the rules do not have */
+/**
+ * Returns the picture of an item.
+ * @param {number} id
+ * @returns {Picture} disc with the name if there is no other; empty for an unknown item
+ */
 export function pictureOf(id) {
   const picture = PICTURES[id] ?? plain.get(id);
   if (picture) return picture;
@@ -72,23 +76,25 @@ export function pictureOf(id) {
   return made;
 }
 
-/** What turns by itself, at that many radians a second. @param {number} speed @returns {Picture['pose']} */
+/** Returns a pose that rotates. @param {number} speed radians/s @returns {Picture['pose']} */
 function spin(speed) {
   return (ctx, one, { seconds }) => ctx.rotate(one.heading + seconds * speed + one.id);
 }
 
-/** A turret glides to where it shot last, and the shot throws it back. @type {NonNullable<Picture['pose']>} */
+/** Turns a turret to its last shot, with recoil. @type {NonNullable<Picture['pose']>} */
 function aim(ctx, { aim: to, aimed, shotMs }, { nowMs }) {
-  // It is shown when whoever is aimed at is shown, which may be later than it was heard of.
-  const begun = hasBegun(nowMs, shotMs);
+  // A shot is shown when its target is rendered, which is later than its packet.
+  const begun = hasStarted(nowMs, shotMs);
   const age = ageMs(nowMs, shotMs);
-  ctx.rotate(begun ? mixAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
+  ctx.rotate(begun ? lerpAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
   if (begun) ctx.translate(-KICK_PX * Math.max(0, 1 - age / KICK_MS), 0);
 }
 
 /**
- * The whole item in a square around the origin.
- * @param {CanvasRenderingContext2D} ctx @param {number} id @param {number} size of the square's side
+ * Draws the whole item in a square around the origin.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} id
+ * @param {number} size side of the square
  */
 export function drawItem(ctx, id, size) {
   const picture = pictureOf(id);
@@ -100,7 +106,7 @@ export function drawItem(ctx, id, size) {
   ctx.restore();
 }
 
-/** Fills the traced shape and draws its outline. */
+/** Fills and outlines the current path. */
 function paint(ctx, fill, width = OUTLINE) {
   ctx.fillStyle = fill;
   ctx.strokeStyle = outlineOf(fill);
@@ -128,7 +134,7 @@ function polygon(ctx, points, fill, width = OUTLINE) {
   paint(ctx, fill, width);
 }
 
-/** A lighter line, where light falls. */
+/** Draws a lighter line. */
 function light(ctx, x, y, width, height, fill) {
   ctx.fillStyle = mix(fill, '#ffffff', 0.38);
   ctx.beginPath();
@@ -136,7 +142,12 @@ function light(ctx, x, y, width, height, fill) {
   ctx.fill();
 }
 
-/** A disc with a word in each line. @param {CanvasRenderingContext2D} ctx @param {number} radius @param {string[]} words */
+/**
+ * Draws a disc with one word per line.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} radius
+ * @param {string[]} words
+ */
 function named(ctx, radius, words) {
   disc(ctx, 0, 0, radius, PLAIN);
   const size = Math.min(20, (2.6 * radius) / Math.max(...words.map((word) => word.length)), (1.5 * radius) / words.length);
@@ -185,7 +196,7 @@ function cheese(ctx) {
   }
 }
 
-/** Planks across the way, held by two bars. */
+/** Draws planks held by two bars. */
 function woodWall(ctx) {
   for (const x of [-46, -15, 16]) {
     box(ctx, x, -46, 30, 92, 9, WOOD);
@@ -202,7 +213,7 @@ function woodWall(ctx) {
   }
 }
 
-/** Hewn stones in three rows. */
+/** Draws hewn stones in three rows. */
 function stoneWall(ctx) {
   box(ctx, -47, -47, 94, 94, 17, '#8b949f');
   stones(ctx, STONE, [[-43, -43, 48, 26], [9, -43, 34, 26], [-43, -13, 30, 26], [-9, -13, 52, 26], [-43, 17, 42, 26], [3, 17, 40, 26]]);
@@ -215,7 +226,7 @@ function stones(ctx, fill, list) {
   }
 }
 
-/** A keep with a tower at each corner. */
+/** Draws a keep with a tower at each corner. */
 function castleWall(ctx) {
   box(ctx, -44, -44, 88, 88, 8, '#77808d');
   stones(ctx, '#939dab', [[-34, -34, 38, 20], [8, -34, 26, 20], [-34, -10, 22, 20], [-8, -10, 42, 20], [-34, 14, 34, 20], [4, 14, 30, 20]]);
@@ -227,7 +238,7 @@ function castleWall(ctx) {
   }
 }
 
-/** A ball of points: how many, where they begin and end. */
+/** Draws a ball of spikes. */
 function spikes(ctx, count, inner, outer, metal, core) {
   ctx.beginPath();
   for (let i = 0; i < count * 2; i++) {
@@ -250,7 +261,7 @@ function spikes(ctx, count, inner, outer, metal, core) {
   light(ctx, -inner * 0.36, -inner * 0.36, inner * 0.4, 6, core);
 }
 
-/** The same, wet with something green. */
+/** Draws poisoned spikes. */
 function poisonSpikes(ctx) {
   spikes(ctx, 11, 42, 62, '#b9c9a8', '#6f5b3f');
   ctx.fillStyle = '#6fbf4b';
@@ -271,7 +282,7 @@ function poisonSpikes(ctx) {
   }
 }
 
-/** Stones around what turns. */
+/** Draws the stones around a mill. */
 function turretBase(ctx) {
   disc(ctx, 0, 0, 40, '#8b949f');
   for (let i = 0; i < 8; i++) {
@@ -284,7 +295,7 @@ function turretBase(ctx) {
   disc(ctx, 0, 0, 25, '#6f7784', 4);
 }
 
-/** A heavy crossbow on a turning disc. */
+/** Draws a heavy crossbow on a turning disc. */
 function turretGun(ctx) {
   for (const [width, colour] of [[14, outlineOf('#d9a441')], [8, '#d9a441']]) {
     ctx.strokeStyle = colour;
@@ -301,12 +312,12 @@ function turretGun(ctx) {
   disc(ctx, 0, 0, 7, '#d9a441', 3.5);
 }
 
-/** What the saw turns on. */
+/** Draws the base of a saw. */
 function spindle(ctx) {
   disc(ctx, 0, 0, 30, '#6f7784');
 }
 
-/** Hooked teeth, all one way round. */
+/** Draws hooked teeth in one direction. */
 function saw(ctx) {
   const teeth = 9;
   ctx.beginPath();
@@ -321,7 +332,7 @@ function saw(ctx) {
   disc(ctx, 0, 0, 8, '#f0d0c4', 3.5);
 }
 
-/** What a mill's sails turn on, from above. */
+/** Draws the base of mill sails from above. */
 function tower(ctx, radius, fill) {
   ctx.beginPath();
   for (let i = 0; i < 8; i++) ctx.lineTo((radius + 4) * Math.cos(((i + 0.5) * Math.PI) / 4), (radius + 4) * Math.sin(((i + 0.5) * Math.PI) / 4));
@@ -357,7 +368,7 @@ function sails(ctx, count, length, fill) {
   disc(ctx, 0, 0, 11, '#d9a441');
 }
 
-/** A dark hole with teeth all around. */
+/** Draws a dark hole with teeth. */
 function pit(ctx) {
   disc(ctx, 0, 0, 47, '#8a7252');
   disc(ctx, 0, 0, 36, '#463a44', 3);
@@ -369,7 +380,7 @@ function pit(ctx) {
   }
 }
 
-/** The plate that pads are made of. */
+/** Draws the plate of a pad. */
 function plate(ctx, fill) {
   box(ctx, -43, -43, 86, 86, 18, fill);
   ctx.strokeStyle = mix(fill, '#ffffff', 0.35);
@@ -390,7 +401,7 @@ function healing(ctx) {
   polygon(ctx, [[-a, -b], [a, -b], [a, -a], [b, -a], [b, a], [a, a], [a, b], [-a, b], [-a, a], [-b, a], [-b, -a], [-a, -a]], '#df5a55', 4.5);
 }
 
-/** A bed of light: where one comes back to. */
+/** Draws a spawn pad: a bed of light. */
 function spawn(ctx) {
   plate(ctx, '#4f86a8');
   disc(ctx, 0, 0, 26, '#7fc0df', 4);

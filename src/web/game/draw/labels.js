@@ -1,31 +1,34 @@
 /**
- * What stands above players and animals: names with the clan before them, health bars, what is said.
+ * Draws labels of players and animals: names with clan tags, health bars, speech bubbles.
  *
  * @module game/draw/labels
  */
 
 import { RADIUS } from './players.js';
 import { FONT, measure } from './text.js';
-import { INK, MATE } from '../rules/palette.js';
+import { INK, CLAN_MATE_COLOR } from '../rules/palette.js';
 import { rules, speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** Colours of names: one's own, those of one's clan, all others, and kinds of animals. */
-const NAMES = Object.freeze({ own: '#ffe9a8', mate: MATE, other: '#ffffff', animal: '#e8dcc8' });
+/** Colours of names: own, clan mates, others, animals. */
+const NAMES = Object.freeze({ own: '#ffe9a8', mate: CLAN_MATE_COLOR, other: '#ffffff', animal: '#e8dcc8' });
 
 const sprites = new Sprites(160);
 
 /**
- * Names and health bars, then bubbles, so that no name covers what is said. One's own bar is always there, the others'
- * while they are hurt.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/world.js').Player[]} players @param {import('../world/world.js').World} world
- * @param {boolean} names whether names are shown @param {number} nowMs
+ * Draws names and health bars, then speech bubbles on top. The own health bar is always visible,
+ * others while hurt.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/world.js').Player[]} players
+ * @param {import('../world/world.js').World} world
+ * @param {boolean} names whether names are shown
+ * @param {number} nowMs
  */
 export function drawLabels(ctx, camera, players, world, names, nowMs) {
-  // Text keeps a readable size on small windows.
+  // Keeps text readable in small windows.
   const size = Math.max(1, 0.62 / camera.zoom);
-  for (const animal of world.herd.all.values()) animalLabel(ctx, camera, animal, size, names);
+  for (const animal of world.animalTracker.all.values()) animalLabel(ctx, camera, animal, size, names);
   for (const { id, name, shown, health, shownHealth } of players) {
     const own = id === world.ownId;
     const hurt = own || health < rules.player_health || shownHealth < rules.player_health - 1;
@@ -45,7 +48,7 @@ export function drawLabels(ctx, camera, players, world, names, nowMs) {
   }
 }
 
-/** What an animal is, and its bar while it is hurt. */
+/** Draws the name of an animal, and its health bar while hurt. */
 function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, names) {
   const { health: whole, radius, name } = speciesOf(kind);
   if (!camera.sees(shown.x, shown.y, 140)) return;
@@ -55,7 +58,7 @@ function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, na
   if (names && name) Sprites.show(ctx, label(name, 'animal', camera.scale, size), shown.x, y - (hurt ? 3 + 11 * size : 0));
 }
 
-/** Green while well, amber when hurt, red when near death; what was just lost lingers in white. */
+/** Draws a health bar: green, amber when hurt, red near death; a recent loss lingers in white. */
 function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
   const height = 8.5 * size;
   const fill = health > 0.55 ? '#7ed670' : health > 0.28 ? '#f5b942' : '#f2604c';
@@ -73,7 +76,9 @@ function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
   ctx.fillRect(x - half, y - height, 2 * half * Math.max(0, Math.min(1, shown, health)), height * 0.35);
 }
 
-/** A name: light text in a dark rim, readable on snow and sand alike; one's own has a mark before it. */
+/**
+ * Draws a name as light text with a dark rim, readable on snow and sand. The own name has a mark.
+ */
 function label(name, side, scale, size) {
   const height = 24 * size;
   const font = `bold ${20 * size}px ${FONT}`;
@@ -93,7 +98,7 @@ function label(name, side, scale, size) {
   });
 }
 
-/** A speech bubble with its tail at the origin. */
+/** Draws a speech bubble with its tail at the origin. */
 function speech(text, scale, size) {
   const font = `${21 * size}px ${FONT}`;
   const height = 40 * size;

@@ -1,5 +1,6 @@
 /**
- * Players: round bodies with hands and eyes that look where they are heading, and what they hold.
+ * Draws players: round bodies with hands and eyes in the direction of the heading, and what they
+ * hold.
  *
  * @module game/draw/players
  */
@@ -7,30 +8,31 @@
 import { ARMS } from './arms.js';
 import { drawItem } from './items.js';
 import { GRIP, drawArm, drawTool } from './tools.js';
-import { ageMs, hasBegun } from '../../lib/age.js';
+import { ageMs, hasStarted } from '../../lib/age.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
-import { kickPart, ownSwing, streak, strokeMs, swingAngle, swingMs } from '../world/swing.js';
+import { recoilProgress, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../world/swing.js';
 
-/** A player's radius in the rules, px. */
+/** Radius of a player in the rules, px. */
 export const RADIUS = 35;
 const HAND = 11.5;
 const OUTLINE = 5.5;
-/** Where the hands rest: this far to each side of the heading. */
+/** Resting position of the hands, radians to each side of the heading. */
 const HAND_ANGLE = 0.88;
-/** What is carried: how far ahead of the middle, how large, px; and where the hands are that carry it. */
+/** Distance and size of a carried item, px, and the positions of the hands. */
 const CARRIED = Object.freeze({ x: 46, size: 40, angle: 0.5 });
-/** Part of the time between two shots after which the next one is seen to be ready. */
+/** Fraction of the reload time after which the next shot is drawn as loaded. */
 const RELOADED = 0.6;
-/** How much of a swing the free hand takes part in, against it. */
+/** Fraction of a swing that the free hand makes in the opposite direction. */
 const COUNTER = -0.3;
-/** Towards white, which stands out on every skin. */
+/** Flash colour, visible on every skin. */
 const FLASH = '#fff4ee';
 
 /**
- * How somebody stands: the tool in the hand, or null; the item carried in its place, or null; the part of its swing; time
- * since its last shot, ms; how strongly they flash, 0 to 1; device pixels for one px.
- * @typedef {{ weapon: number | null, item: number | null, part: number, sinceShotMs: number, flash: number, scale: number }} Pose
+ * Pose of a player: weapon in the hand or null; carried item or null; fraction of the swing; time
+ * since the last shot, ms; flash strength 0 to 1; device px for each px of the world.
+ * @typedef {{ weapon: number | null, item: number | null, part: number, sinceShotMs: number, flash:
+ *   number, scale: number }} Pose
  */
 
 /** @type {Pose} */
@@ -39,13 +41,14 @@ const EMPTY_HANDED = Object.freeze({ weapon: null, item: null, part: 1, sinceSho
 const sprites = new Sprites(200);
 
 /**
- * One body at a point. Used by the world and by the title card.
- *
+ * Draws a body, in the world or on the title card.
  * @param {CanvasRenderingContext2D} ctx
- * @param {number} x @param {number} y @param {number} heading radians
+ * @param {number} x
+ * @param {number} y
+ * @param {number} heading radians
  * @param {number} skin 0 to 9
- * @param {number} walked px walked so far: the hands swing with it
- * @param {number} pace 0 at rest to 1 in full walk
+ * @param {number} walked walked distance, px; moves the hands
+ * @param {number} pace 0 at rest to 1 at full speed
  * @param {Pose} pose
  */
 export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HANDED) {
@@ -57,7 +60,7 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   else if (pose.item === null) drawHands(ctx, x, y, heading, fill, gait, pose);
   else carry(ctx, x, y, heading + gait * 0.3, fill, pose);
   disc(ctx, x, y, RADIUS - OUTLINE / 2, fill);
-  // Light from the top left, the same for every heading.
+  // The light comes from the top left for every heading.
   ctx.globalAlpha *= 0.5;
   ctx.fillStyle = mix(fill, '#ffffff', 0.55);
   ctx.beginPath();
@@ -68,7 +71,7 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   eyes(ctx, x, y, heading);
 }
 
-/** Both hands, the right one with its tool; all of it lies below the body. */
+/** Draws both hands below the body, the right one with its tool. */
 function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   const swing = swingAngle(part);
   const hand = mix(fill, '#ffffff', 0.08);
@@ -90,14 +93,14 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
 }
 
-/** Both hands at what shoots, or at the shield. */
+/** Draws both hands at a weapon or the shield. */
 function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
   const { hands, kick, behind } = ARMS[weapon];
   const held = () => drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
   ctx.save();
   ctx.translate(x, y);
   ctx.rotate(heading);
-  ctx.translate(-kick * kickPart(sinceShotMs), 0);
+  ctx.translate(-kick * recoilProgress(sinceShotMs), 0);
   if (!behind) held();
   ctx.lineWidth = OUTLINE;
   ctx.strokeStyle = outlineOf(fill);
@@ -106,7 +109,7 @@ function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
   ctx.restore();
 }
 
-/** Both hands ahead, with something between them. */
+/** Draws both hands in front with an item between them. */
 function carry(ctx, x, y, heading, fill, { item, scale }) {
   ctx.save();
   ctx.translate(x, y);
@@ -121,14 +124,14 @@ function carry(ctx, x, y, heading, fill, { item, scale }) {
   ctx.restore();
 }
 
-/** The picture of what is carried. @param {number} item @param {number} scale */
+/** Draws the carried item. @param {number} item @param {number} scale */
 function carried(item, scale) {
   const side = CARRIED.size / 2 + 3;
   const cover = () => ({ left: -side, top: -side, width: 2 * side, height: 2 * side });
   return sprites.get(`item:${item}`, scale, cover, (ctx) => drawItem(ctx, item, CARRIED.size));
 }
 
-/** The streak behind the head of a tool; the canvas is turned with the arm. */
+/** Draws the streak behind the head of a tool, in the coordinates of the arm. */
 function drawStreak(ctx, part, swing) {
   const trace = streak(part);
   if (!trace) return;
@@ -145,7 +148,7 @@ function drawStreak(ctx, part, swing) {
   ctx.globalAlpha = 1;
 }
 
-/** Two eyes near the front; they make the heading readable at a glance. */
+/** Draws two eyes near the front, which show the heading. */
 function eyes(ctx, x, y, heading) {
   for (const side of [-1, 1]) {
     const angle = heading + side * 0.5;
@@ -162,7 +165,7 @@ function eyes(ctx, x, y, heading) {
   }
 }
 
-/** A filled circle with the current outline. */
+/** Draws a filled circle with the current outline. */
 function disc(ctx, x, y, radius, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -172,13 +175,15 @@ function disc(ctx, x, y, radius, fill) {
 }
 
 /**
- * Shadows and bodies of all players, oneself last.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * Draws shadows and bodies of all players, the own one last.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
  * @param {import('../world/world.js').World} world
- * @param {{ heading: number | null, pressedMs: number }} ahead what oneself wants, ahead of the server's answer: where one
- *   looks, and when one struck out
+ * @param {{ heading: number | null, pressedMs: number }} ahead own input before the server's ack:
+ *   heading and time of the last press
  * @param {import('../world/effects.js').Effects} effects
- * @param {number} seconds for what moves by itself @param {number} nowMs
+ * @param {number} seconds time of the animations, s
+ * @param {number} nowMs
  */
 export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) {
   const players = [...world.players.values()].filter((player) => player.track.last && camera.sees(player.shown.x, player.shown.y, 80));
@@ -194,22 +199,22 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     const { x, y, heading } = player.shown;
     const own = player.id === world.ownId;
     const ms = swingMs(player.weapon);
-    const since = ageMs(nowMs, own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
+    const since = ageMs(nowMs, own ? ownSwingStart(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
     pose.scale = camera.scale;
     pose.weapon = player.weapon;
     pose.item = player.item;
     pose.part = since / strokeMs(player.weapon);
-    pose.sinceShotMs = hasBegun(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
+    pose.sinceShotMs = hasStarted(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }
   return players;
 }
 
-/** One for all, so that a frame makes no garbage. @type {Pose} */
+/** Reused pose, so that a frame allocates nothing. @type {Pose} */
 const pose = { weapon: 0, item: null, part: 1, sinceShotMs: Infinity, flash: 0, scale: 1 };
 
-/** Rings that spread from whoever is in the water. */
+/** Draws rings around players in water. */
 function ripples(ctx, { id, shown, pace }, seconds) {
   ctx.strokeStyle = WATER.foam;
   ctx.lineWidth = 4;

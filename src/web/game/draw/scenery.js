@@ -1,6 +1,6 @@
 /**
- * Trees, bushes, rocks and gold. Each comes in four shapes and, where it makes sense, in a dress for its biome; which
- * one is decided by its id, so that everyone sees the same.
+ * Draws trees, bushes, rocks and gold. Each has four shapes and variants by biome; the id selects
+ * the shape, so that all pages draw the same.
  *
  * @module game/draw/scenery
  */
@@ -26,15 +26,19 @@ const sprites = new Sprites(72);
 const off = { x: 0, y: 0 };
 
 /**
- * How far struck things are from their place.
- * @typedef {{ offset: (id: number, nowMs: number, out: { x: number, y: number }) => { x: number, y: number } }} Shaking
+ * Offset of shaking objects.
+ * @typedef {{ offset: (id: number, nowMs: number, out: { x: number, y: number }) => { x: number, y:
+ *   number } }} Shaking
  */
 
 /**
- * What lies on the ground, below the players: rocks and gold.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {Iterable<import('../world/world.js').Thing>} things @param {number} mapSize
- * @param {Shaking} shaking @param {number} nowMs
+ * Draws the ground layer, below the players: rocks and gold.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {Iterable<import('../world/world.js').Thing>} things
+ * @param {number} mapSize
+ * @param {Shaking} shaking
+ * @param {number} nowMs
  */
 export function drawLow(ctx, camera, things, mapSize, shaking, nowMs) {
   for (const thing of things) {
@@ -45,12 +49,16 @@ export function drawLow(ctx, camera, things, mapSize, shaking, nowMs) {
 }
 
 /**
- * What stands above the players: bushes, and crowns that sway and let one see who is below them.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {Iterable<import('../world/world.js').Thing>} things @param {number} mapSize
+ * Draws the layer above the players: bushes, and swaying crowns that are transparent above a
+ * player.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {Iterable<import('../world/world.js').Thing>} things
+ * @param {number} mapSize
  * @param {number} seconds
- * @param {{ x: number, y: number } | undefined} below the player that must stay visible
- * @param {Shaking} shaking @param {number} nowMs
+ * @param {{ x: number, y: number } | undefined} below position of the player that must stay visible
+ * @param {Shaking} shaking
+ * @param {number} nowMs
  */
 export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, nowMs) {
   for (const kind of [1, 0]) {
@@ -61,7 +69,7 @@ export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, 
       ctx.globalAlpha = covered ? 0.58 : 1;
       Sprites.show(ctx, picture(thing, camera.scale, mapSize, kind === 0 ? 'skirt' : 'whole'), thing.x + off.x, thing.y + off.y);
       if (kind === 0) {
-        // The crown goes farther than what is below it.
+        // The crown is larger than the trunk.
         const sway = Math.sin(seconds * 0.9 + thing.id * 1.7) * 2.4 + off.x * 1.7;
         const crown = picture(thing, camera.scale, mapSize, 'crown');
         Sprites.show(ctx, crown, thing.x + sway, thing.y + Math.cos(seconds * 0.7 + thing.id) * 1.4 + off.y * 1.7);
@@ -71,7 +79,7 @@ export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, 
   }
 }
 
-/** The picture of a thing, or of one layer of it. */
+/** Returns the picture of an object or of one of its layers. */
 function picture(thing, scale, mapSize, layer) {
   const shape = thing.id % SHAPES;
   const biome = biomeAt(thing.y, mapSize);
@@ -85,7 +93,7 @@ function picture(thing, scale, mapSize, layer) {
   });
 }
 
-/** A closed line through points on a circle, bulging between them. */
+/** Traces a closed line through points on a circle, bulging between them. */
 function lobes(ctx, radius, count, depth, turn, random) {
   ctx.beginPath();
   const inner = radius * (1 - depth);
@@ -104,7 +112,7 @@ function lobes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** A closed line of points: a fir from above, or a palm. */
+/** Traces a closed line of points: a fir from above, or a palm. */
 function spikes(ctx, radius, count, depth, turn, random) {
   const inner = radius * (1 - depth);
   const half = Math.PI / count;
@@ -122,7 +130,7 @@ function spikes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** Fill, light from the top left, outline. */
+/** Fills, lights from the top left, and outlines. */
 function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.fillStyle = fill;
   ctx.fill();
@@ -139,7 +147,7 @@ function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.stroke();
 }
 
-/** The shadow of what was traced last, before it is filled. */
+/** Draws the shadow of the traced shape before it is filled. */
 function shadow(ctx, trace) {
   ctx.save();
   ctx.translate(SHADOW_X, SHADOW_Y);
@@ -149,7 +157,7 @@ function shadow(ctx, trace) {
   ctx.restore();
 }
 
-/** Two layers of leaves; the upper one is a picture of its own, so that it can sway. */
+/** Draws two layers of leaves. The upper one is a separate picture, so that it can sway. */
 function tree(ctx, scale, random, biome, layer) {
   const leaves = LEAVES[biome];
   const pointed = biome === 'snow' || biome === 'desert';
@@ -167,7 +175,7 @@ function tree(ctx, scale, random, biome, layer) {
     solid(ctx, leaves.low, mix(leaves.low, leaves.glow, 0.4), radius);
     return;
   }
-  // The crown darkens what is below it, then two tiers of leaves follow, each lighter and smaller.
+  // Draws the shade of the crown, then two lighter and smaller tiers of leaves.
   const radius = scale * 0.66;
   ctx.save();
   ctx.translate(5, 8);
@@ -186,7 +194,7 @@ function tree(ctx, scale, random, biome, layer) {
   ctx.restore();
 }
 
-/** A low scalloped bush with berries; in the desert it is a cactus. */
+/** Draws a low bush with berries, or a cactus in the desert. */
 function bush(ctx, scale, random, biome) {
   if (biome === 'desert') {
     cactus(ctx, scale, random);
@@ -210,7 +218,7 @@ function bush(ctx, scale, random, biome) {
   }
 }
 
-/** A berry: dark rim, bright spot. */
+/** Draws a berry with a dark rim and a bright spot. */
 function ball(ctx, x, y, radius, fill) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 7);
@@ -225,7 +233,7 @@ function ball(ctx, x, y, radius, fill) {
   ctx.fill();
 }
 
-/** A barrel cactus from above: ribs, spines, a flower. */
+/** Draws a barrel cactus from above: ribs, spines, a flower. */
 function cactus(ctx, scale, random) {
   const radius = scale * 0.78;
   const count = 10;
@@ -259,7 +267,7 @@ function cactus(ctx, scale, random) {
 
 const STONES = { grass: '#9aa0a8', river: '#9aa0a8', snow: '#aab6c4', desert: '#b89b78' };
 
-/** A rock, or gold: a rough outline, a lit upper face, cracks; gold glints. */
+/** Draws a rock or gold: rough outline, lit upper face, cracks; gold glints. */
 function rock(ctx, scale, random, biome, golden) {
   const fill = golden ? '#dba93a' : STONES[biome];
   const face = golden ? '#f4cf63' : mix(fill, '#ffffff', 0.28);
@@ -294,14 +302,14 @@ function rock(ctx, scale, random, biome, golden) {
   if (golden) glints(ctx, scale, random);
 }
 
-/** Snow on the upper face. */
+/** Draws snow on the upper face. */
 function cap(ctx, scale, trace) {
   trace(0.52, -scale * 0.1, -scale * 0.13);
   ctx.fillStyle = '#f4f8fb';
   ctx.fill();
 }
 
-/** Bright specks in the metal. */
+/** Draws bright specks in gold. */
 function glints(ctx, scale, random) {
   ctx.fillStyle = '#fff4c4';
   for (let i = 0; i < 4; i++) {

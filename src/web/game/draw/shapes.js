@@ -1,5 +1,5 @@
 /**
- * Shapes with an outline of their own darkest tone: what pictures of tools, arms and animals are made of.
+ * Shapes outlined in their own darkest tone, for pictures of tools, weapons and animals.
  *
  * @module game/draw/shapes
  */
@@ -8,7 +8,11 @@ import { mix, outlineOf } from '../rules/palette.js';
 
 const OUTLINE = 5;
 
-/** Fills the traced shape and draws its outline. @param {CanvasRenderingContext2D} ctx @param {string} fill */
+/**
+ * Fills and outlines the current path.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} fill
+ */
 export function paint(ctx, fill, width = OUTLINE) {
   ctx.fillStyle = fill;
   ctx.strokeStyle = outlineOf(fill);
@@ -17,13 +21,14 @@ export function paint(ctx, fill, width = OUTLINE) {
   ctx.fill();
 }
 
-/** A box with round corners. */
+/** Draws a rounded box. */
 export function block(ctx, x, y, width, height, radius, fill, line = OUTLINE) {
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, radius);
   paint(ctx, fill, line);
 }
 
+/** Draws an outlined polygon. */
 export function polygon(ctx, points, fill, line = OUTLINE) {
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
@@ -31,14 +36,14 @@ export function polygon(ctx, points, fill, line = OUTLINE) {
   paint(ctx, fill, line);
 }
 
-/** An ellipse along the axes. */
+/** Draws an axis-aligned ellipse. */
 export function oval(ctx, x, y, radiusX, radiusY, fill, line = OUTLINE) {
   ctx.beginPath();
   ctx.ellipse(x, y, radiusX, radiusY, 0, 0, 7);
   paint(ctx, fill, line);
 }
 
-/** The same without an outline: a mark on something. */
+/** Draws an ellipse without an outline. */
 export function spot(ctx, x, y, radiusX, radiusY, fill, turn = 0) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -46,7 +51,7 @@ export function spot(ctx, x, y, radiusX, radiusY, fill, turn = 0) {
   ctx.fill();
 }
 
-/** A mark with round ends. */
+/** Draws a line with round ends. */
 export function stripe(ctx, x, y, width, height, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -54,7 +59,7 @@ export function stripe(ctx, x, y, width, height, fill) {
   ctx.fill();
 }
 
-/** A bent line with an outline. @param {number[]} way from x, y over x, y to x, y */
+/** Draws an outlined curve. @param {number[]} way start, control point and end: x, y each */
 export function bow(ctx, [x, y, overX, overY, toX, toY], width, fill, line = OUTLINE) {
   ctx.lineCap = 'round';
   for (const [wide, colour] of [[width + line, outlineOf(fill)], [width, fill]]) {
@@ -67,5 +72,5 @@ export function bow(ctx, [x, y, overX, overY, toX, toY], width, fill, line = OUT
   }
 }
 
-/** @param {string} fill */
+/** Returns a lighter tone of a colour. @param {string} fill */
 export const bright = (fill, part = 0.5) => mix(fill, '#ffffff', part);

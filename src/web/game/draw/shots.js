@@ -1,5 +1,5 @@
 /**
- * What flies, in the world: its shadow, a trail behind what is fast, the picture itself.
+ * Draws projectiles: shadow, trail of fast ones, picture.
  *
  * @module game/draw/shots
  */
@@ -7,16 +7,18 @@
 import { shotPicture } from './arms.js';
 import { Sprites } from './sprites.js';
 
-/** How long the trail is, by speed: what is flown in this time. */
+/** Time of flight that the trail covers, ms. */
 const TRAIL_MS = 46;
-/** How high above the ground it flies, as its shadow shows, px. */
+/** Height above the ground that the shadow shows, px. */
 const HEIGHT = Object.freeze({ x: 9, y: 16 });
 const SHADOW = 'rgb(40 36 60 / 0.22)';
 
 const sprites = new Sprites(12);
 
 /**
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * Draws the projectiles in view.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
  * @param {Iterable<import('../world/projectiles.js').Shot>} shots
  */
 export function drawShots(ctx, camera, shots) {
@@ -39,7 +41,7 @@ export function drawShots(ctx, camera, shots) {
   }
 }
 
-/** Thin and white, ending behind it. */
+/** Draws a thin white trail. */
 function trail(ctx, length, far) {
   if (far < 12) return;
   const fade = ctx.createLinearGradient(-length * 0.6 - far, 0, -length * 0.6, 0);

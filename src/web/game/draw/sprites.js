@@ -1,25 +1,30 @@
 /**
- * Pictures that are drawn once and shown often. Each is made at the sharpness of the screen; when that changes, all
- * are made anew.
+ * Cache of pictures that are drawn once and shown often. A picture has the sharpness of the screen;
+ * a change of the scale clears the cache.
  *
  * @module game/draw/sprites
  */
 
 export class Sprites {
-  /** @param {number} limit pictures kept; beyond, the one that was shown longest ago goes */
+  /**
+   * @param {number} limit maximum number of pictures; a further one removes the least recently used
+   */
   constructor(limit) {
     this.limit = limit;
     this.scale = 0;
-    /** @type {Map<string, { image: HTMLCanvasElement, left: number, top: number, width: number, height: number }>} */
+    /**
+     * @type {Map<string, { image: HTMLCanvasElement, left: number, top: number, width: number,
+     *   height: number }>}
+     */
     this.made = new Map();
   }
 
   /**
-   * The picture of that key, made by `draw` if there is none.
-   *
+   * Returns the picture of a key, drawn by `draw` if it is missing.
    * @param {string} key
-   * @param {number} scale device pixels for one unit of `draw`
-   * @param {() => { left: number, top: number, width: number, height: number }} cover what `draw` covers, in its units
+   * @param {number} scale device px for each unit of `draw`
+   * @param {() => { left: number, top: number, width: number, height: number }} cover bounds of
+   *   `draw`, in its units
    * @param {(ctx: CanvasRenderingContext2D) => void} draw
    */
   get(key, scale, cover, draw) {
@@ -29,7 +34,7 @@ export class Sprites {
     }
     let sprite = this.made.get(key);
     if (sprite) {
-      // A map keeps the order of insertion: what is shown goes to its end.
+      // A map keeps the insertion order, so the used entry moves to the end.
       this.made.delete(key);
       this.made.set(key, sprite);
       return sprite;
@@ -49,16 +54,18 @@ export class Sprites {
     return sprite;
   }
 
-  /** Whether a picture is there already. @param {string} key @param {number} scale */
+  /** Whether a picture is cached. @param {string} key @param {number} scale */
   has(key, scale) {
     return scale === this.scale && this.made.has(key);
   }
 
   /**
-   * Shows a picture with its origin at a point.
+   * Draws a picture with its origin at a point.
    * @param {CanvasRenderingContext2D} ctx
-   * @param {{ image: HTMLCanvasElement, left: number, top: number, width: number, height: number }} sprite
-   * @param {number} x @param {number} y
+   * @param {{ image: HTMLCanvasElement, left: number, top: number, width: number, height: number }}
+   *   sprite
+   * @param {number} x
+   * @param {number} y
    */
   static show(ctx, sprite, x, y) {
     ctx.drawImage(sprite.image, x + sprite.left, y + sprite.top, sprite.width, sprite.height);

@@ -1,20 +1,20 @@
 /**
- * What players built, in the world: pads and traps on the ground, walls, spikes and mills above them, sails above the
- * players; and the ghost of what one is about to build.
+ * Draws structures: pads and traps on the ground, walls, spikes and mills above them, sails above
+ * the players, and the ghost of the structure that would be placed.
  *
  * @module game/draw/structures
  */
 
 import { pictureOf } from './items.js';
 import { ageMs } from '../../lib/age.js';
-import { before, canPay, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
+import { positionInFront, canAfford, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** How much of others' traps one sees. */
+/** Opacity of the traps of others. */
 const HIDDEN = 0.24;
-/** Time in which something new comes up. */
+/** Duration of the animation of a new structure, ms. */
 const RISE_MS = 170;
-/** The ring that shows how long something still stands, from below: widths and colours. */
+/** Layers of the lifetime ring from the bottom: width and colour. */
 const RING = Object.freeze(/** @type {const} */ ([[9, 'rgb(56 50 74 / 0.55)'], [5, '#ffe9a8']]));
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const REFUSED = 'rgb(222 64 52 / 0.72)';
@@ -23,11 +23,14 @@ const sprites = new Sprites(64);
 const off = { x: 0, y: 0 };
 
 /**
- * Structures of one layer.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * Draws the structures of one layer.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
  * @param {import('../world/world.js').World} world
  * @param {'ground' | 'solid' | 'turning'} layer
- * @param {import('../world/effects.js').Effects} effects @param {number} seconds @param {number} nowMs
+ * @param {import('../world/effects.js').Effects} effects
+ * @param {number} seconds
+ * @param {number} nowMs
  */
 export function drawStructures(ctx, camera, world, layer, effects, seconds, nowMs) {
   for (const one of world.built.structures.values()) {
@@ -53,13 +56,13 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
   }
 }
 
-/** How much is left of the time that it stands, from 1 to 0; 1 for what does not end. */
+/** Returns the remaining fraction of the lifetime; 1 without an end. */
 function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
   if (endsTick === null || lasts === null) return 1;
   return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
 }
 
-/** A ring around what ends, which closes as its time runs out. @param {number} radius @param {number} left */
+/** Draws a ring that closes as the lifetime ends. @param {number} radius @param {number} left */
 function ring(ctx, radius, left) {
   ctx.lineCap = 'round';
   for (const [width, style] of RING) {
@@ -78,7 +81,7 @@ function shadow(ctx, radius) {
   ctx.fill();
 }
 
-/** A picture, or what turns above it; reddened where it is refused. */
+/** Draws a picture or its moving part, in red if it would be rejected. */
 function sprite(id, part, scale, refused) {
   const { reach, [part]: draw } = pictureOf(id);
   const side = reach + 6;
@@ -93,12 +96,15 @@ function sprite(id, part, scale, refused) {
 }
 
 /**
- * What is in one's hand as it would stand before one: red where it cannot be paid or there is no room for it.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/world.js').World} world @param {number | null} heading where one looks @param {number} seconds
+ * Draws the ghost of the structure in the hand: red if it is unaffordable or has no space.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {import('../world/world.js').World} world
+ * @param {number | null} heading direction of view, radians
+ * @param {number} seconds
  */
 export function drawGhost(ctx, camera, world, heading, seconds) {
-  for (const one of world.built.foreseen) drawForeseen(ctx, camera, one);
+  for (const one of world.built.predicted) drawForeseen(ctx, camera, one);
   const ghost = ghostOf(world, heading);
   if (!ghost) return;
   ctx.save();
@@ -110,7 +116,11 @@ export function drawGhost(ctx, camera, world, heading, seconds) {
   ctx.restore();
 }
 
-/** What one has built, before the server has said so. @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera */
+/**
+ * Draws predicted own structures.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ */
 function drawForeseen(ctx, camera, { item, x, y, heading }) {
   ctx.save();
   ctx.translate(x, y);
@@ -121,17 +131,18 @@ function drawForeseen(ctx, camera, { item, x, y, heading }) {
 }
 
 /**
- * What would be built, and where, if one did it now; null with nothing to build in the hand.
- * @param {import('../world/world.js').World} world @param {number | null} heading
+ * Returns the structure that would be placed now and its position; null without one in the hand.
+ * @param {import('../world/world.js').World} world
+ * @param {number | null} heading
  */
 export function ghostOf(world, heading) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   const item = itemOf(own?.item ?? null);
   if (!own || !item || item.group === 'food') return null;
   const ahead = heading ?? own.shown.heading;
-  const place = before(own.shown, ahead, item);
+  const position = positionInFront(own.shown, ahead, item);
   const { built, things, mapSize } = world;
-  const possible = canPay(item, world.stock) && mayBuild(item, built.kit.counts)
-    && hasRoom(place, item.scale, things.values(), built.structures.values(), mapSize);
-  return { id: item.id, ...place, heading: ahead, possible };
+  const possible = canAfford(item, world.resources) && mayBuild(item, built.kit.counts)
+    && hasRoom(position, item.scale, things.values(), built.structures.values(), mapSize);
+  return { id: item.id, ...position, heading: ahead, possible };
 }

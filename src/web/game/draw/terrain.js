@@ -1,36 +1,38 @@
 /**
- * The ground: snow, grass, the river with its banks, desert, and the edge of the map. What stands still is painted
- * once in square chunks; the moving part of water and snow is in game/draw/weather.js.
+ * Draws the ground: snow, grass, the river with its banks, desert, and the map edge. Static parts
+ * are painted once in square chunks; game/draw/weather.js draws moving water and snow.
  *
  * @module game/draw/terrain
  */
 
-import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, borders, wobble } from '../rules/palette.js';
+import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, biomeBorders, borderOffset } from '../rules/palette.js';
 import { hash, sequence } from '../rules/random.js';
 import { Sprites } from './sprites.js';
 
 /** Side of a chunk, px. */
 const CHUNK = 480;
-/** Chunks overlap by this, so that no seam shows between them at any sharpness. */
+/** Overlap of chunks, px, so that no seam is visible. */
 const OVERLAP = 2;
-/** Side of a cell that holds one group of decoration; no decoration reaches farther than this. */
+/** Side of a cell with one group of decoration, px. Decoration does not reach further. */
 const CELL = 120;
-/** Lines of the grid on one side of the map. */
+/** Grid lines on each side of the map. */
 const GRID_LINES = 100;
-/** Width of the river's banks. */
+/** Width of the river banks, px. */
 export const BANK_WIDTH = 34;
 
-/** Seeds that give each border its own line. */
+/** Seeds of the borders. */
 export const LINES = Object.freeze({ snow: 11, riverStart: 23, riverEnd: 37, desert: 53 });
 
-/** Sharpness beyond this is not seen on the ground, and a chunk of it would cost 4 MB. */
+/** Maximum scale of the ground. A sharper chunk would take 4 MB without a visible effect. */
 const MAX_SCALE = 1.5;
 
 const chunks = new Sprites(64);
 
 /**
- * Paints the ground in view.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera @param {number} mapSize px
+ * Draws the visible ground.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {number} mapSize px
  */
 export function drawTerrain(ctx, camera, mapSize) {
   const { left, top, right, bottom } = camera.view;
@@ -52,7 +54,7 @@ export function drawTerrain(ctx, camera, mapSize) {
 /** @param {number} column @param {number} row @param {number} mapSize */
 const keyOf = (column, row, mapSize) => `${mapSize}:${column}:${row}`;
 
-/** The picture of a chunk. */
+/** Returns the picture of a chunk. */
 function chunk(column, row, scale, mapSize) {
   const x = column * CHUNK;
   const y = row * CHUNK;
@@ -64,7 +66,9 @@ function chunk(column, row, scale, mapSize) {
   });
 }
 
-/** Paints one chunk a frame just outside the window, so that a step over a border never has to paint a whole row. */
+/**
+ * Paints one chunk per frame just outside the window, so that no frame has to paint a whole row.
+ */
 function paintAhead(span, last, scale, mapSize) {
   for (let row = Math.max(0, span.top - 1); row <= Math.min(last, span.bottom + 1); row++) {
     for (let column = Math.max(0, span.left - 1); column <= Math.min(last, span.right + 1); column++) {
@@ -75,9 +79,9 @@ function paintAhead(span, last, scale, mapSize) {
   }
 }
 
-/** Everything that stands still in one chunk. */
+/** Paints the static parts of a chunk. */
 function paint(ctx, x, y, mapSize) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   const box = { x: x - CELL, y: y - CELL, width: CHUNK + 2 * CELL, height: CHUNK + 2 * CELL };
   ctx.fillStyle = SNOW.base;
   ctx.fillRect(box.x, box.y, box.width, box.height);
@@ -92,18 +96,18 @@ function paint(ctx, x, y, mapSize) {
   grid(ctx, x, y, mapSize);
 }
 
-/** Fills from a wobbling line down to the end of the box. */
+/** Fills from an uneven border down to the end of the box. */
 function fillBelow(ctx, box, height, seed, reach, fill) {
   if (height - 2 * reach > box.y + box.height) return;
   ctx.fillStyle = fill;
   ctx.beginPath();
   ctx.moveTo(box.x, box.y + box.height);
-  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, Math.max(box.y, height + wobble(x, seed, reach)));
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, Math.max(box.y, height + borderOffset(x, seed, reach)));
   ctx.lineTo(box.x + box.width, box.y + box.height);
   ctx.fill();
 }
 
-/** The river: bank, wet bank, water, and a darker middle. Painted over the grass, and grass again below it. */
+/** Paints the river on the grass: bank, wet bank, water, darker middle. */
 function riverBed(ctx, box, at, below) {
   const reach = 12;
   if (at.riverStart - 80 > box.y + box.height || at.riverEnd + 80 < box.y) return;
@@ -112,7 +116,7 @@ function riverBed(ctx, box, at, below) {
   ctx.moveTo(box.x, box.y - 1);
   ctx.lineTo(box.x + box.width, box.y - 1);
   for (let x = box.x + box.width; x >= box.x; x -= 12) {
-    ctx.lineTo(x, at.riverEnd + BANK_WIDTH + wobble(x, LINES.riverEnd, reach));
+    ctx.lineTo(x, at.riverEnd + BANK_WIDTH + borderOffset(x, LINES.riverEnd, reach));
   }
   ctx.clip();
   const between = (inset, fill) => below(at.riverStart + inset, LINES.riverStart, reach, fill);
@@ -130,16 +134,16 @@ function riverBed(ctx, box, at, below) {
   stripe(ctx, box, at.riverEnd + BANK_WIDTH - 5, at.riverEnd + BANK_WIDTH, reach, GRASS.mark);
 }
 
-/** A band along the river's lower bank. */
+/** Paints a band along the lower bank. */
 function stripe(ctx, box, from, to, reach, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
-  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, from + wobble(x, LINES.riverEnd, reach));
-  for (let x = box.x + box.width; x >= box.x; x -= 12) ctx.lineTo(x, to + wobble(x, LINES.riverEnd, reach));
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, from + borderOffset(x, LINES.riverEnd, reach));
+  for (let x = box.x + box.width; x >= box.x; x -= 12) ctx.lineTo(x, to + borderOffset(x, LINES.riverEnd, reach));
   ctx.fill();
 }
 
-/** Patches first, marks after them, cell by cell; a cell's decoration depends on nothing but its place. */
+/** Paints patches, then marks, by cell. The decoration of a cell depends only on its position. */
 function decorate(ctx, box, at) {
   const cells = [];
   for (let row = Math.floor(box.y / CELL); row * CELL < box.y + box.height; row++) {
@@ -158,7 +162,7 @@ function decorate(ctx, box, at) {
   }
 }
 
-/** Soft differences of tone. */
+/** Paints soft patches of another tone. */
 function patch(ctx, x, y, random, biome) {
   const tones = { snow: SNOW, grass: GRASS, desert: SAND }[biome];
   if (random() < 0.62) return;
@@ -176,7 +180,7 @@ function patch(ctx, x, y, random, biome) {
   ctx.globalAlpha = 1;
 }
 
-/** Small things that give the ground its grain. */
+/** Paints small marks. */
 function mark(ctx, x, y, random, biome) {
   const kind = random();
   if (biome === 'snow') {
@@ -190,7 +194,7 @@ function mark(ctx, x, y, random, biome) {
   else if (kind < 0.56) pebble(ctx, x, y, random, '#8b9488');
 }
 
-/** Three to five blades. */
+/** Paints three to five blades of grass. */
 function tuft(ctx, x, y, random) {
   ctx.strokeStyle = GRASS.mark;
   ctx.lineWidth = 4;
@@ -207,7 +211,7 @@ function tuft(ctx, x, y, random) {
 
 const PETALS = ['#fdf6e3', '#f7d774', '#f2c4cf', '#d8d2f0'];
 
-/** A small bunch on its leaves. */
+/** Paints a bunch of leaves. */
 function flowers(ctx, x, y, random) {
   const colour = PETALS[Math.floor(random() * PETALS.length)];
   const count = 2 + Math.floor(random() * 3);
@@ -232,7 +236,7 @@ function flowers(ctx, x, y, random) {
   }
 }
 
-/** A pebble or three, with a light side. */
+/** Paints up to three pebbles with a lit side. */
 function pebble(ctx, x, y, random, colour) {
   for (let i = 0; i <= random() * 2.4; i++) {
     const px = x + (random() - 0.5) * 50;
@@ -253,7 +257,7 @@ function pebble(ctx, x, y, random, colour) {
   }
 }
 
-/** A snow drift: a light crest over a blue shade. */
+/** Paints a snow drift: light crest, blue shade. */
 function drift(ctx, x, y, random) {
   const width = 26 + 30 * random();
   ctx.lineWidth = 5;
@@ -268,7 +272,7 @@ function drift(ctx, x, y, random) {
   ctx.globalAlpha = 1;
 }
 
-/** Ripples that the wind has left. */
+/** Paints wind ripples. */
 function dune(ctx, x, y, random) {
   const width = 34 + 26 * random();
   const rows = 1 + Math.floor(random() * 3);
@@ -288,7 +292,7 @@ function dune(ctx, x, y, random) {
   ctx.globalAlpha = 1;
 }
 
-/** Lines that help to judge distance, just strong enough to be found. */
+/** Draws faint grid lines for judging distances. */
 function grid(ctx, x, y, mapSize) {
   const step = mapSize / GRID_LINES;
   ctx.strokeStyle = 'rgb(56 50 74 / 0.055)';
@@ -305,7 +309,7 @@ function grid(ctx, x, y, mapSize) {
   ctx.stroke();
 }
 
-/** Beyond the map: dusk with faint marks, so that one sees that one moves. */
+/** Draws the area beyond the map with faint marks, which show movement. */
 function drawOutside(ctx, camera) {
   const { left, top, right, bottom } = camera.view;
   ctx.fillStyle = OUTSIDE.base;
@@ -320,7 +324,7 @@ function drawOutside(ctx, camera) {
   }
 }
 
-/** The rim: a dark line, and a shade that lies on the ground inside. */
+/** Draws the map edge: a dark line and a shade inside. */
 function drawEdge(ctx, camera, mapSize) {
   const { left, top, right, bottom } = camera.view;
   const shade = 90;

@@ -1,15 +1,20 @@
 /**
- * The typeface of the drawn world, and how wide a text in it is.
+ * Font of the drawn world, and the width of a text in it.
  *
  * @module game/draw/text
  */
 
 export const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
 
-/** Made when it is first used. @type {CanvasRenderingContext2D | null} */
+/** Context for measuring, created at the first use. @type {CanvasRenderingContext2D | null} */
 let ruler = null;
 
-/** @param {string} text @param {string} font @returns {number} px */
+/**
+ * Returns the width of a text, px.
+ * @param {string} text
+ * @param {string} font
+ * @returns {number} px
+ */
 export function measure(text, font) {
   ruler ??= /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
   ruler.font = font;

@@ -1,6 +1,6 @@
 /**
- * What players hold. A tool is drawn along the heading from the hand that holds it; whoever calls has turned the canvas.
- * The edge of a blade looks to the left, where a stroke goes.
+ * Draws held tools along the heading from the hand, in the coordinates of the caller. The edge of a
+ * blade faces left, in the direction of the stroke.
  *
  * @module game/draw/tools
  */
@@ -10,7 +10,7 @@ import { block, bright, paint, polygon, stripe } from './shapes.js';
 import { mix, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
 
-/** Where the right hand holds a tool, px from the middle of the body, along the heading and to the right. */
+/** Position of the right hand, px forward and to the right of the centre of the body. */
 export const GRIP = Object.freeze({ x: 25, y: 24 });
 
 const HANDLE = '#b98a57';
@@ -20,12 +20,12 @@ const STEEL = '#d3dae3';
 const GOLD = '#e2b13c';
 
 /**
- * Drawn with the hand at the origin, px.
- * @typedef {{ draw: (ctx: CanvasRenderingContext2D, loaded?: boolean) => void, back: number, ahead: number, wide: number }} Tool how far it goes
- *   behind the hand, before it, and to each side
+ * A tool, drawn with the hand at the origin.
+ * @typedef {{ draw: (ctx: CanvasRenderingContext2D, loaded?: boolean) => void, back: number, ahead:
+ *   number, wide: number }} Tool extents behind the hand, in front of it and to each side, px
  */
 
-/** By number of the rules. @type {Readonly<Record<number, Tool>>} */
+/** Tools by number in the rules. @type {Readonly<Record<number, Tool>>} */
 const TOOLS = Object.freeze({
   0: { draw: hammer, back: 17, ahead: 44, wide: 20 },
   1: { draw: handAxe, back: 17, ahead: 46, wide: 27 },
@@ -44,13 +44,14 @@ const sprites = new Sprites(24);
 /** @param {number} weapon @returns {Tool} */
 const toolOf = (weapon) => ARMS[weapon] ?? TOOLS[weapon] ?? TOOLS[0];
 
-/** Half of the side of the square that an arm's own icon is drawn in. */
+/** Half side of the square of a weapon's icon, units. */
 const ICON_REACH = 44;
 
 /**
- * @param {CanvasRenderingContext2D} ctx whose origin is the middle of the body, whose x axis points ahead
+ * Draws a tool.
+ * @param {CanvasRenderingContext2D} ctx origin at the centre of the body, x axis forward
  * @param {number} weapon
- * @param {number} scale device pixels for one unit
+ * @param {number} scale device px for each unit
  */
 export function drawTool(ctx, weapon, scale) {
   const { draw, back, ahead, wide } = toolOf(weapon);
@@ -59,9 +60,11 @@ export function drawTool(ctx, weapon, scale) {
 }
 
 /**
- * What is held with both hands before the body.
- * @param {CanvasRenderingContext2D} ctx as for `drawTool` @param {number} weapon of `ARMS`
- * @param {boolean} loaded whether it can shoot @param {number} scale device pixels for one unit
+ * Draws a two-handed weapon in front of the body.
+ * @param {CanvasRenderingContext2D} ctx as for `drawTool`
+ * @param {number} weapon key of `ARMS`
+ * @param {boolean} loaded whether it is loaded
+ * @param {number} scale device px for each unit
  */
 export function drawArm(ctx, weapon, loaded, scale) {
   const { draw, back, ahead, wide } = ARMS[weapon];
@@ -70,8 +73,10 @@ export function drawArm(ctx, weapon, loaded, scale) {
 }
 
 /**
- * A weapon in a square around the origin, from the lower left to the upper right.
- * @param {CanvasRenderingContext2D} ctx @param {number} weapon @param {number} size of the square's side
+ * Draws a weapon in a square around the origin, from the lower left to the upper right.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} weapon
+ * @param {number} size side of the square
  */
 export function drawToolIcon(ctx, weapon, size) {
   const { draw, back, ahead, wide } = toolOf(weapon);
@@ -92,11 +97,11 @@ export function drawToolIcon(ctx, weapon, size) {
   ctx.restore();
 }
 
-/** A mallet of stone, bound to a stick. */
+/** Draws a stone mallet. */
 function hammer(ctx) {
   block(ctx, -17, -4.5, 52, 9, 4.5, HANDLE);
   block(ctx, 21, -20, 23, 40, 6, STONE);
-  // Light on the side that looks to the stroke, and the strap.
+  // Draws light on the striking side, and the strap.
   stripe(ctx, 25, -16.5, 15, 7.5, bright(STONE, 0.45));
   ctx.fillStyle = mix(HANDLE, '#38324a', 0.25);
   ctx.fillRect(23.5, -3.5, 18, 7);
@@ -115,7 +120,12 @@ function greatAxe(ctx) {
   stripe(ctx, 30, -5, 19, 10, GOLD);
 }
 
-/** The blade of an axe, on one side of its handle. @param {-1 | 1} side @param {number} x where it begins @param {number} far px */
+/**
+ * Draws an axe blade on one side of the handle.
+ * @param {-1 | 1} side
+ * @param {number} x start
+ * @param {number} far px
+ */
 function blade(ctx, side, x, far, fill) {
   ctx.beginPath();
   ctx.moveTo(x + 3, 0);
@@ -139,7 +149,7 @@ function shortSword(ctx) {
   block(ctx, 9, -14, 7, 28, 3.5, GOLD);
 }
 
-/** A long blade, bent away from its edge. */
+/** Draws a long curved blade. */
 function katana(ctx) {
   ctx.beginPath();
   ctx.moveTo(14, -5);
@@ -189,7 +199,7 @@ function dagger(ctx) {
   block(ctx, 6, -10, 6, 20, 3, '#77808d');
 }
 
-/** A branch with a twig and a leaf. */
+/** Draws a branch with a twig and a leaf. */
 function stick(ctx) {
   ctx.lineCap = 'round';
   const branch = [[-16, 1, 14, -2, 52, 1], [22, -1, 30, -6, 36, -13]];
@@ -215,7 +225,7 @@ function greatHammer(ctx) {
   for (const y of [-15, 9]) stripe(ctx, 23, y, 32, 6, GOLD);
 }
 
-/** A claw at the end of a rod. */
+/** Draws a claw at the end of a rod. */
 function grabby(ctx) {
   block(ctx, -26, -4.5, 68, 9, 4, '#77808d');
   for (const side of [-1, 1]) {

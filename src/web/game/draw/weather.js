@@ -1,26 +1,29 @@
 /**
- * What moves by itself: waves and foam on the river, sparkles on the snow, falling flakes. Only decoration; with
- * `prefers-reduced-motion` it stands still or stays away.
+ * Draws moving decoration: waves and foam on the river, sparkles on snow, falling flakes.
+ * `prefers-reduced-motion` stops or hides it.
  *
  * @module game/draw/weather
  */
 
-import { WATER, borders, wobble } from '../rules/palette.js';
+import { WATER, biomeBorders, borderOffset } from '../rules/palette.js';
 import { LINES } from './terrain.js';
 import { hash } from '../rules/random.js';
 
 const WAVE_CELL = 150;
-/** The river pushes to the right; the waves show it. */
+/** Drift of the river to the right, px/s. */
 const CURRENT_PX_PER_S = 46;
 const SPARKLE_CELL = 130;
 const FLAKES = 46;
 
 /**
+ * Draws the river.
  * @param {CanvasRenderingContext2D} ctx in world coordinates
- * @param {import('./camera.js').Camera} camera @param {number} mapSize px @param {number} seconds
+ * @param {import('./camera.js').Camera} camera
+ * @param {number} mapSize px
+ * @param {number} seconds time, s
  */
 export function drawRiver(ctx, camera, mapSize, seconds) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   const view = camera.view;
   const left = Math.max(0, view.left);
   const right = Math.min(mapSize, view.right);
@@ -36,7 +39,7 @@ export function drawRiver(ctx, camera, mapSize, seconds) {
   ctx.restore();
 }
 
-/** Two lines of foam that lap at a bank. */
+/** Draws two lines of foam at a bank. */
 function foam(ctx, left, right, seconds, height, seed, side) {
   for (const [rest, alpha, width, pace] of [[9, 0.75, 5, 1.1], [26, 0.3, 4, 0.8]]) {
     ctx.strokeStyle = WATER.foam;
@@ -45,14 +48,14 @@ function foam(ctx, left, right, seconds, height, seed, side) {
     ctx.beginPath();
     for (let x = Math.floor(left / 20) * 20 - 20; x <= right + 20; x += 20) {
       const lap = Math.sin(x / 61 + seconds * pace) * 4 + Math.sin(x / 23 - seconds * pace * 1.7) * 2;
-      ctx.lineTo(x, height + wobble(x, seed, 12) + side * (rest + lap));
+      ctx.lineTo(x, height + borderOffset(x, seed, 12) + side * (rest + lap));
     }
     ctx.stroke();
   }
   ctx.globalAlpha = 1;
 }
 
-/** Short crests that drift with the current, swell and fade. */
+/** Draws short crests that drift, swell and fade. */
 function waves(ctx, left, right, at, seconds) {
   const shift = seconds * CURRENT_PX_PER_S;
   const firstColumn = Math.floor((left - shift) / WAVE_CELL) - 1;
@@ -78,12 +81,15 @@ function waves(ctx, left, right, at, seconds) {
 }
 
 /**
- * Sparkles that come and go on the snow in view.
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera @param {number} mapSize @param {number} seconds
+ * Draws blinking sparkles on visible snow.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
+ * @param {number} mapSize
+ * @param {number} seconds
  */
 export function drawSparkles(ctx, camera, mapSize, seconds) {
   const view = camera.view;
-  const end = borders(mapSize).snowEnd - 60;
+  const end = biomeBorders(mapSize).snowEnd - 60;
   if (view.top > end) return;
   const bottom = Math.min(end, view.bottom);
   ctx.fillStyle = '#ffffff';
@@ -98,7 +104,7 @@ export function drawSparkles(ctx, camera, mapSize, seconds) {
   }
 }
 
-/** A four-pointed star. */
+/** Traces a four-pointed star. */
 function star(ctx, x, y, size) {
   const waist = size * 0.2;
   ctx.beginPath();
@@ -111,12 +117,14 @@ function star(ctx, x, y, size) {
 }
 
 /**
- * Flakes over the window while the camera is in the snow; they fade in with the height.
+ * Draws flakes over the window while the camera is in snow. They fade in with the height.
  * @param {CanvasRenderingContext2D} ctx in world coordinates
- * @param {import('./camera.js').Camera} camera @param {number} mapSize @param {number} seconds
+ * @param {import('./camera.js').Camera} camera
+ * @param {number} mapSize
+ * @param {number} seconds
  */
 export function drawFlakes(ctx, camera, mapSize, seconds) {
-  const depth = Math.min(1, (borders(mapSize).snowEnd - camera.y) / 500);
+  const depth = Math.min(1, (biomeBorders(mapSize).snowEnd - camera.y) / 500);
   if (depth <= 0) return;
   const { left, top, right, bottom } = camera.view;
   const width = right - left + 80;

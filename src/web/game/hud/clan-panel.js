@@ -1,15 +1,15 @@
 /**
- * The panel of the clans: found one, ask to join one, and one's own with its members and those who ask. It reads state and
- * writes the page; names only ever become text, what is wanted goes to whoever made it.
+ * Clan panel: create a clan, request to join one, and manage the own clan. It reads state and
+ * writes the page. Names become text only; requests go to the callbacks.
  *
  * @module game/hud/clan-panel
  */
 
 import { isComposing } from '../../lib/held.js';
-import { element, onPress, setText } from './hud.js';
+import { byId, onButton, setText } from './hud.js';
 import { CLAN_CHARS, cut } from '../net/protocol.js';
 
-const EVERY_MS = 120;
+const REDRAW_INTERVAL_MS = 120;
 
 /**
  * @typedef {object} Wishes
@@ -22,22 +22,25 @@ const EVERY_MS = 120;
  */
 
 /**
- * A line of the panel: a name, what stands beside it, what can be done.
- * @typedef {{ key: string, name: string, note: string, acts: { act: 'ask' | 'yes' | 'no' | 'kick', label: string, title: string }[], clan?: string, player?: number }} Row
+ * A row of the panel: a name, a note, and its buttons.
+ * @typedef {{ key: string, name: string, note: string, acts: { act: 'ask' | 'yes' | 'no' | 'kick',
+ *   label: string, title: string }[], clan?: string, player?: number }} Row
  */
 
 /**
- * What the panel shows. Pure.
- * @param {import('../world/clans.js').Clans} clans @param {number | null} ownId null while one has no body
- * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list: Row[] }}
+ * Returns the content of the panel.
+ * @param {import('../world/clans.js').Clans} clans
+ * @param {number | null} ownId null without a body
+ * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list:
+ *   Row[] }}
  */
 export function clanPanel(clans, ownId) {
   const { own } = clans;
   const plays = ownId !== null;
   /** @type {Row[]} */
   const list = own ? [] : clans.list.map(({ name, owner }) => ({
-    key: `clan-${name}`, name: `[${name}]`, note: clans.asked === name ? 'asked' : '', clan: name, player: owner,
-    acts: plays && clans.asked !== name ? [{ act: 'ask', label: 'Ask to join', title: `Ask to join ${name}` }] : [],
+    key: `clan-${name}`, name: `[${name}]`, note: clans.requested === name ? 'asked' : '', clan: name, player: owner,
+    acts: plays && clans.requested !== name ? [{ act: 'ask', label: 'Ask to join', title: `Ask to join ${name}` }] : [],
   }));
   if (!own) return { title: 'Clans', leave: '', mayFound: plays, members: [], asks: [], list };
   const owner = clans.all.get(own.id)?.owner;
@@ -55,74 +58,78 @@ export function clanPanel(clans, ownId) {
   return { title, leave: plays ? (own.isOwner ? 'Dissolve the clan' : 'Leave the clan') : '', mayFound: false, members, asks, list };
 }
 
-export class ClanHud {
-  /** @param {import('../world/world.js').World} world @param {Wishes} wishes @param {(text: string) => void} tell */
-  constructor(world, wishes, tell) {
+export class ClanPanel {
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {Wishes} wishes
+   * @param {(text: string) => void} notify
+   */
+  constructor(world, wishes, notify) {
     this.world = world;
     this.wishes = wishes;
-    this.tell = tell;
+    this.notify = notify;
     this.drawnAt = 0;
     this.seen = '';
-    /** Where there are no keys, none is named. */
+    /** Key hints are hidden on touch screens. */
     this.touch = matchMedia('(pointer: coarse)');
-    /** Those whose wish to join was told of. @type {Set<number>} */
-    this.heard = new Set();
-    this.name = /** @type {HTMLInputElement} */ (element('clan-name'));
+    /** Players whose join requests were announced. @type {Set<number>} */
+    this.announced = new Set();
+    this.name = /** @type {HTMLInputElement} */ (byId('clan-name'));
     this.name.maxLength = CLAN_CHARS;
     this.name.addEventListener('keydown', (event) => {
       event.stopPropagation();
       if (event.key === 'Escape' && !isComposing(event)) this.name.blur();
     });
-    element('clan-found').addEventListener('submit', (event) => {
+    byId('clan-found').addEventListener('submit', (event) => {
       event.preventDefault();
-      this.found();
+      this.createClan();
     });
-    onPress('clan-leave', () => this.wishes.leave());
-    onPress('clan-ping', () => this.wishes.ping());
+    onButton('clan-leave', () => this.wishes.leave());
+    onButton('clan-ping', () => this.wishes.ping());
   }
 
-  found() {
+  createClan() {
     const name = cut(this.name.value, CLAN_CHARS);
     if (name === '') return;
-    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is already a clan named ${name}`);
+    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.notify(`There is already a clan named ${name}`);
     else if (this.wishes.found(name)) this.name.value = '';
     this.name.blur();
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the panel. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const { clans, ownId } = this.world;
     const key = `${clans.version}:${ownId}`;
     if (key === this.seen) return;
     this.seen = key;
-    this.notice(clans.own?.isOwner ? clans.own.asks : []);
+    this.announceRequests(clans.own?.isOwner ? clans.own.asks : []);
     const { title, leave, mayFound, members, asks, list } = clanPanel(clans, ownId);
     setText('clan-title', title);
-    element('clan-found').hidden = !mayFound;
+    byId('clan-found').hidden = !mayFound;
     this.fill('clan-asks', asks);
     this.fill('clan-members', members);
     this.fill('clan-list', list);
-    element('clan-asks-title').hidden = asks.length === 0;
-    element('clan-none').hidden = clans.own !== null || list.length > 0;
-    element('clan-own').hidden = leave === '';
+    byId('clan-asks-title').hidden = asks.length === 0;
+    byId('clan-none').hidden = clans.own !== null || list.length > 0;
+    byId('clan-own').hidden = leave === '';
     setText('clan-leave', leave);
   }
 
-  /** Says once that somebody asks, and how many do. @param {import('../world/clans.js').Person[]} asks */
-  notice(asks) {
-    const badge = element('clan-badge');
+  /** Announces each new join request once. @param {import('../world/clans.js').Person[]} asks */
+  announceRequests(asks) {
+    const badge = byId('clan-badge');
     badge.hidden = asks.length === 0;
     badge.textContent = String(asks.length);
-    for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
-    this.heard = new Set(asks.map(({ id }) => id));
+    for (const { id, name } of asks) if (!this.announced.has(id)) this.notify(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
+    this.announced = new Set(asks.map(({ id }) => id));
   }
 
-  /** @param {string} id of the list @param {Row[]} rows */
+  /** Redraws a list. @param {string} id element id of the list @param {Row[]} rows */
   fill(id, rows) {
-    element(id).hidden = rows.length === 0;
-    element(id).replaceChildren(...rows.map((row) => this.row(row)));
+    byId(id).hidden = rows.length === 0;
+    byId(id).replaceChildren(...rows.map((row) => this.row(row)));
   }
 
   /** @param {Row} row */
@@ -154,7 +161,7 @@ export class ClanHud {
   act(act, clan, player) {
     const { wishes, world } = this;
     if (act === 'ask') {
-      if (wishes.ask(clan)) world.clans.ask(clan);
+      if (wishes.ask(clan)) world.clans.requestToJoin(clan);
     } else if (act === 'kick') wishes.kick(player);
     else wishes.answer(player, act === 'yes');
   }

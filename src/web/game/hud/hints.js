@@ -1,31 +1,32 @@
 /**
- * What a newcomer is told once, when it matters: why one is slow. It reads state and says lines.
+ * Hints for new players, each shown once when it applies: why the player is slow. It reads state
+ * and shows toasts.
  *
  * @module game/hud/hints
  */
 
 import { biomeAt } from '../rules/palette.js';
 
-/** By biome. */
+/** Hints by biome. */
 const WORDS = Object.freeze({ snow: 'Snow slows you down', river: 'The river carries you along, and slows you' });
 
 export class Hints {
-  /** @param {import('../world/world.js').World} world @param {(text: string) => void} tell */
-  constructor(world, tell) {
+  /** @param {import('../world/world.js').World} world @param {(text: string) => void} notify */
+  constructor(world, notify) {
     this.world = world;
-    this.tell = tell;
+    this.notify = notify;
     /** @type {Set<string>} */
-    this.told = new Set();
+    this.shownBiomes = new Set();
   }
 
-  /** Says what has not been said; call once a frame. */
+  /** Shows a hint that was not shown yet. Called once per frame. */
   draw() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
     if (!own?.track.last || own.pace < 0.2) return;
     const biome = biomeAt(own.shown.y, world.mapSize);
-    if (!(biome in WORDS) || this.told.has(biome)) return;
-    this.told.add(biome);
-    this.tell(WORDS[biome]);
+    if (!(biome in WORDS) || this.shownBiomes.has(biome)) return;
+    this.shownBiomes.add(biome);
+    this.notify(WORDS[biome]);
   }
 }

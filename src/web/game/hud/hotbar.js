@@ -1,6 +1,6 @@
 /**
- * The hotbar and what an age offers: one's own weapons and items with what they cost, and the choices above them. It reads
- * state and writes the page; what is wanted goes to whoever made it.
+ * Hotbar and upgrade offers: the own weapons and items with their costs, and the upgrade choices
+ * above them. It reads state and writes the page; requests go to the callbacks.
  *
  * @module game/hud/hotbar
  */
@@ -9,18 +9,18 @@ import { drawIcon } from '../draw/icons.js';
 import { drawItem } from '../draw/items.js';
 import { ghostOf } from '../draw/structures.js';
 import { drawToolIcon } from '../draw/tools.js';
-import { element, setText } from './hud.js';
-import { canPay, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from '../rules/rules.js';
-import { RESOURCES } from '../world/world.js';
+import { byId, setText } from './hud.js';
+import { canAfford, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from '../rules/rules.js';
+import { RESOURCES } from '../world/events.js';
 
-const EVERY_MS = 80;
-/** Sharp enough for every screen that the page draws for. */
+const REDRAW_INTERVAL_MS = 80;
+/** Icon size for the sharpest screen, device px. */
 const ICON_PX = 116;
 const COIN_PX = 36;
 
 /** @typedef {{ id: number, isWeapon: boolean }} Slot */
 
-export class KitHud {
+export class Hotbar {
   /**
    * @param {import('../world/world.js').World} world
    * @param {(slot: Slot) => void} select
@@ -33,60 +33,60 @@ export class KitHud {
     this.drawnAt = 0;
     this.kitSeen = -1;
     this.offersSeen = -1;
-    /** What the tip tells of; null while nothing is pointed at. @type {HTMLElement | null} */
+    /** Button whose tooltip is shown; null without one. @type {HTMLElement | null} */
     this.pointed = null;
     /** @type {{ button: HTMLButtonElement, slot: Slot }[]} */
     this.slots = [];
   }
 
-  /** Selects by number. @param {number} place 0 for the first */
-  pick(place) {
-    const slot = this.world.built.slots[place];
+  /** Selects a slot by number. @param {number} index index from 0 */
+  selectSlot(index) {
+    const slot = this.world.built.slots[index];
     if (slot && this.world.ownId !== null) this.select(slot);
   }
 
-  /** Chooses by number. @param {number} place 0 for the first */
-  take(place) {
-    const choice = this.world.built.offers.choices[place];
+  /** Chooses an upgrade by number. @param {number} index index from 0 */
+  chooseUpgrade(index) {
+    const choice = this.world.built.offers.choices[index];
     if (choice !== undefined && this.world.ownId !== null) this.choose(choice);
   }
 
-  /** From an item back to the weapon, from the weapon to the food. */
+  /** Switches from an item to the weapon, or from the weapon to food. */
   swap() {
-    const slot = swapOf(this.world);
+    const slot = swapTarget(this.world);
     if (slot) this.select(slot);
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the hotbar. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const { built, ownId } = this.world;
     if (built.kitVersion !== this.kitSeen) this.build();
     if (built.offersVersion !== this.offersSeen) this.buildOffers();
     const { choices, age, points } = built.offers;
     const choosing = ownId !== null && choices.length > 0;
-    element('offers').hidden = !choosing;
+    byId('offers').hidden = !choosing;
     document.body.classList.toggle('choosing', choosing);
     setText('offers-text', `Age ${age}: choose one${points > 1 ? ` · ${points} upgrades to choose` : ''}`);
-    element('hotbar').hidden = ownId === null || this.slots.length === 0;
-    this.mark();
-    if (this.pointed && !this.pointed.isConnected) this.point(null);
+    byId('hotbar').hidden = ownId === null || this.slots.length === 0;
+    this.updateStates();
+    if (this.pointed && !this.pointed.isConnected) this.showTooltip(null);
   }
 
   build() {
     this.kitSeen = this.world.built.kitVersion;
     const { built } = this.world;
-    this.slots = built.slots.map((slot, place) => {
-      const button = this.button(slot, () => this.pick(place), place < 10 ? String((place + 1) % 10) : '');
+    this.slots = built.slots.map((slot, index) => {
+      const button = this.button(slot, () => this.selectSlot(index), index < 10 ? String((index + 1) % 10) : '');
       button.dataset.slot = `${slot.isWeapon ? 'weapon' : 'item'}-${slot.id}`;
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
       button.append(price(item ?? weaponOf(slot.id)));
       if (item) button.append(count(item, built.kit.counts));
       return { button, slot };
     });
-    const hotbar = element('hotbar');
-    // Slots grow smaller in a narrow window; where there are many, there is no room for the prices.
+    const hotbar = byId('hotbar');
+    // Narrow windows shrink the slots; many slots hide the prices.
     hotbar.style.setProperty('--slots', String(this.slots.length));
     hotbar.classList.toggle('many', this.slots.length > 7);
     hotbar.replaceChildren(...this.slots.map(({ button }) => button));
@@ -94,36 +94,38 @@ export class KitHud {
 
   buildOffers() {
     this.offersSeen = this.world.built.offersVersion;
-    const buttons = this.world.built.offers.choices.map((number, place) => {
+    const buttons = this.world.built.offers.choices.map((number, index) => {
       const choice = choiceOf(number);
       if (!choice) return document.createElement('span');
       const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
-      const button = this.button(slot, () => this.take(place), place < 9 ? `⇧${place + 1}` : '');
+      const button = this.button(slot, () => this.chooseUpgrade(index), index < 9 ? `⇧${index + 1}` : '');
       button.dataset.choice = String(number);
       return button;
     });
-    element('offers-row').replaceChildren(...buttons);
+    byId('offers-row').replaceChildren(...buttons);
   }
 
   /**
-   * A button with a picture and its key. It acts when it is pressed, not when it is let go: beside a thumb that walks, a
-   * browser makes no click of a second one.
-   * @param {Slot} slot @param {() => void} act @param {string} key
+   * Creates a button with a picture and its key. It acts on `pointerdown`, because a browser makes
+   * no click of a second finger next to a walking thumb.
+   * @param {Slot} slot
+   * @param {() => void} act
+   * @param {string} key
    */
   button(slot, act, key) {
     const button = document.createElement('button');
     button.type = 'button';
-    button.setAttribute('aria-label', tip(slot));
+    button.setAttribute('aria-label', tooltip(slot));
     button.addEventListener('pointerdown', (event) => {
-      // The keyboard stays the game's: no focus, and Space goes on to strike.
+      // The button gets no focus, so that Space still attacks.
       event.preventDefault();
       if (event.button === 0) act();
     });
     button.addEventListener('click', (event) => { if (event.detail === 0) act(); });
-    button.addEventListener('pointerenter', (event) => { if (event.pointerType === 'mouse') this.point(button, slot); });
-    button.addEventListener('pointerleave', () => this.point(null));
-    button.addEventListener('focus', () => this.point(button, slot));
-    button.addEventListener('blur', () => this.point(null));
+    button.addEventListener('pointerenter', (event) => { if (event.pointerType === 'mouse') this.showTooltip(button, slot); });
+    button.addEventListener('pointerleave', () => this.showTooltip(null));
+    button.addEventListener('focus', () => this.showTooltip(button, slot));
+    button.addEventListener('blur', () => this.showTooltip(null));
     const hint = document.createElement('kbd');
     hint.textContent = key;
     button.append(picture(ICON_PX, (ctx) => {
@@ -134,14 +136,14 @@ export class KitHud {
   }
 
   /** @param {HTMLElement | null} button @param {Slot} [slot] */
-  point(button, slot) {
+  showTooltip(button, slot) {
     this.pointed = button;
-    element('kit-tip').hidden = button === null;
-    if (slot) setText('kit-tip', tip(slot));
+    byId('kit-tip').hidden = button === null;
+    if (slot) setText('kit-tip', tooltip(slot));
   }
 
-  /** What is in the hand, and what cannot be paid. */
-  mark() {
+  /** Marks the slot in the hand and the unaffordable ones. */
+  updateStates() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
     const { counts } = world.built.kit;
@@ -149,7 +151,7 @@ export class KitHud {
       const held = own !== undefined && (slot.isWeapon ? own.item === null && own.weapon === slot.id : own.item === slot.id);
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
       button.classList.toggle('held', held);
-      const usable = item ? canPay(item, world.stock) && mayBuild(item, counts) : canPay(weaponOf(slot.id), world.stock);
+      const usable = item ? canAfford(item, world.resources) && mayBuild(item, counts) : canAfford(weaponOf(slot.id), world.resources);
       button.classList.toggle('poor', !usable);
       button.setAttribute('aria-pressed', String(held));
     }
@@ -157,10 +159,11 @@ export class KitHud {
 }
 
 /**
- * What Q takes into the hand: with an item there the weapon, otherwise the food.
- * @param {import('../world/world.js').World} world @returns {Slot | null}
+ * Returns the slot that Q selects: the weapon if an item is in the hand, otherwise food.
+ * @param {import('../world/world.js').World} world
+ * @returns {Slot | null}
  */
-export function swapOf(world) {
+export function swapTarget(world) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   if (!own) return null;
   if (own.item !== null) return { id: own.weapon, isWeapon: true };
@@ -169,16 +172,17 @@ export function swapOf(world) {
 }
 
 /**
- * Why what is in one's hand cannot be used now; the server refuses it without a word.
- * @param {import('../world/world.js').World} world @param {number | null} heading where one looks
- * @returns {string} a sentence, empty when it can be used or nothing is there
+ * Returns why the item in the hand cannot be used now. The server rejects it without a message.
+ * @param {import('../world/world.js').World} world
+ * @param {number | null} heading direction of view, radians
+ * @returns {string} sentence; '' if it can be used
  */
-export function whyNot(world, heading) {
+export function unusableReason(world, heading) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   if (!own) return '';
   const item = itemOf(own.item);
   const { cost } = item ?? weaponOf(own.weapon);
-  const missing = RESOURCES.filter((_, resource) => world.stock[resource] < cost[resource]);
+  const missing = RESOURCES.filter((_, resource) => world.resources[resource] < cost[resource]);
   if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
   if (!item) return '';
   if (item.group === 'food') return own.health < rules.player_health ? '' : 'You are at full health';
@@ -186,15 +190,19 @@ export function whyNot(world, heading) {
   return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
 }
 
-/** Name, what it does and what it costs, in words. @param {Slot} slot */
-export function tip({ id, isWeapon }) {
+/** Describes a slot: name, effect and cost. @param {Slot} slot */
+export function tooltip({ id, isWeapon }) {
   const { name, does, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '', cost: [] };
   const parts = cost.flatMap((amount, resource) => (amount > 0 ? [`${amount} ${RESOURCES[resource]}`] : []));
   const title = name[0].toUpperCase() + name.slice(1);
   return `${title}. ${does}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
 }
 
-/** @param {number} size device px @param {(ctx: CanvasRenderingContext2D) => void} draw around the middle */
+/**
+ * Creates a picture.
+ * @param {number} size side, device px
+ * @param {(ctx: CanvasRenderingContext2D) => void} draw draws around the centre
+ */
 function picture(size, draw) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = size;
@@ -205,7 +213,10 @@ function picture(size, draw) {
   return canvas;
 }
 
-/** What an item or a shot costs, each amount with its icon. @param {{ cost: readonly number[] }} item */
+/**
+ * Creates the cost of an item or a shot: each amount with its icon.
+ * @param {{ cost: readonly number[] }} item
+ */
 function price(item) {
   const list = document.createElement('span');
   list.className = 'price';
@@ -219,7 +230,11 @@ function price(item) {
   return list;
 }
 
-/** How many of the group stand; empty while none does. @param {import('../rules/rules.js').Item} item @param {ReadonlyMap<number, number>} counts */
+/**
+ * Returns the number of standing structures of the group; '' for none.
+ * @param {import('../rules/rules.js').Item} item
+ * @param {ReadonlyMap<number, number>} counts
+ */
 function count(item, counts) {
   const badge = document.createElement('span');
   badge.className = 'count';

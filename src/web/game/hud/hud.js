@@ -1,31 +1,35 @@
 /**
- * What lies over the world: state of the line, leaderboard, chat, the panel of figures. It reads state and writes the
- * page; text from others only ever becomes text, never markup.
+ * Overlay of the game: connection state, leaderboard, chat, connection panel. It reads state and
+ * writes the page. Text of others becomes text only, never markup.
  *
  * @module game/hud/hud
  */
 
-import { textOf } from '../../lib/close-reasons.js';
+import { describeClose } from '../../lib/close-reasons.js';
 import { isComposing } from '../../lib/held.js';
-import { drawGraph } from '../../lib/net-graph.js';
+import { drawNetGraph } from '../../lib/net-graph.js';
 import { ageMs } from '../../lib/age.js';
 
-/** Time that a chat line stays readable while nobody types. */
+/** Time that a chat line stays visible while the field is closed, ms. */
 const CHAT_SHOWN_MS = 9000;
 const CHAT_SHOWN_LINES = 7;
 const NOTE_MS = 2600;
-/** Time that what the operator says stays over the world. */
+/** Time that a notice of the operator stays visible, ms. */
 const NOTICE_MS = 7000;
-const EVERY_MS = 120;
-/** The least number of its type: in lockstep nobody says how early a command came. */
+const REDRAW_INTERVAL_MS = 120;
+/** Smallest i16: in lockstep there is no margin. */
 const UNKNOWN_MARGIN = -32768;
 
-/** @param {string} id */
-export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+/** Returns the element with an id. @param {string} id */
+export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string | HTMLElement} which @param {() => void} action */
-export function onPress(which, action) {
-  const button = typeof which === 'string' ? element(which) : which;
+/**
+ * Binds a button. After a mouse click the keyboard focus returns to the game.
+ * @param {string | HTMLElement} which
+ * @param {() => void} action
+ */
+export function onButton(which, action) {
+  const button = typeof which === 'string' ? byId(which) : which;
   button.addEventListener('click', (event) => {
     if (event.detail > 0) button.blur();
     action();
@@ -35,11 +39,11 @@ export function onPress(which, action) {
 export class Hud {
   /**
    * @param {import('../world/world.js').World} world
-   * @param {import('../net/connection.js').Connection} connection
-   * @param {import('../net/rates.js').Rates} rates
-   * @param {(text: string) => boolean} say
+   * @param {import('../net/connection.js').GameConnection} connection
+   * @param {import('../net/rates.js').TrafficRates} rates
+   * @param {(text: string) => boolean} sendChat
    */
-  constructor(world, connection, rates, say) {
+  constructor(world, connection, rates, sendChat) {
     this.world = world;
     this.connection = connection;
     this.rates = rates;
@@ -49,20 +53,20 @@ export class Hud {
     this.boardSeen = null;
     this.chatSeen = '';
     this.errorSeen = /** @type {unknown} */ (null);
-    this.form = /** @type {HTMLFormElement} */ (element('chat'));
-    this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
-    this.bindChat(say);
-    element('retry').addEventListener('click', () => connection.retryNow());
-    onPress('panel-button', () => this.togglePanel());
-    onPress('panel-close', () => this.togglePanel());
-    onPress('chat-button', () => this.openChat());
+    this.form = /** @type {HTMLFormElement} */ (byId('chat'));
+    this.field = /** @type {HTMLInputElement} */ (byId('chat-text'));
+    this.bindChat(sendChat);
+    byId('retry').addEventListener('click', () => connection.retryNow());
+    onButton('panel-button', () => this.togglePanel());
+    onButton('panel-close', () => this.togglePanel());
+    onButton('chat-button', () => this.openChat());
   }
 
-  /** @param {(text: string) => boolean} say */
-  bindChat(say) {
+  /** @param {(text: string) => boolean} sendChat */
+  bindChat(sendChat) {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: the message was not sent.');
+      if (this.field.value.trim() !== '' && !sendChat(this.field.value)) this.showToast('Not connected: the message was not sent.');
       else this.field.value = '';
       this.closeChat();
     });
@@ -72,7 +76,7 @@ export class Hud {
       this.field.value = '';
       this.closeChat();
     });
-    // Another window or the keyboard of a phone that is put away is no Escape: the text waits.
+    // A blur without Escape keeps the text, for example when a phone hides its keyboard.
     this.field.addEventListener('blur', () => this.closeChat());
   }
 
@@ -90,68 +94,68 @@ export class Hud {
   }
 
   closePanel() {
-    if (!element('panel').hidden) this.togglePanel();
+    if (!byId('panel').hidden) this.togglePanel();
   }
 
   togglePanel() {
-    const panel = element('panel');
+    const panel = byId('panel');
     panel.hidden = !panel.hidden;
-    element('panel-button').setAttribute('aria-expanded', String(!panel.hidden));
+    byId('panel-button').setAttribute('aria-expanded', String(!panel.hidden));
     this.drawnAt = 0;
   }
 
   /** @param {boolean} on */
   showSound(on) {
-    const button = element('sound-button');
+    const button = byId('sound-button');
     button.setAttribute('aria-pressed', String(on));
     button.title = on ? 'Sound is on (M)' : 'Sound is off (M)';
   }
 
-  /** Shows a line for a moment where the state of the line is shown. @param {string} text */
-  tell(text) {
+  /** Shows a toast for a moment, in place of the connection state. @param {string} text */
+  showToast(text) {
     this.note = { text, untilMs: performance.now() + NOTE_MS };
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the overlay. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     this.drawStatus(nowMs);
     this.drawBoard();
     this.drawChat(nowMs);
     this.drawNotice(nowMs);
-    if (!element('panel').hidden) this.drawPanel(nowMs);
-    if (!element('speed').hidden) this.drawSpeed();
+    if (!byId('panel').hidden) this.drawPanel(nowMs);
+    if (!byId('speed').hidden) this.drawSpeed();
   }
 
   /** @param {number} nowMs */
   drawStatus(nowMs) {
     const { state, retryAt, attempt, lives, reason, isDelayed } = this.connection;
     const { error } = this.world;
-    // The card says for itself why one cannot play.
-    const isOnCard = !element('title').hidden;
+    // The title card already shows the reason.
+    const isOnCard = !byId('title').hidden;
     if (error && error !== this.errorSeen) {
       this.errorSeen = error;
-      if (!isOnCard) this.tell(error.detail || error.rule);
+      if (!isOnCard) this.showToast(error.detail || error.rule);
     }
     let text = '';
     if (state === 'waiting' && !(retryAt === Infinity && isOnCard)) {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
-      text = retryAt === Infinity ? textOf(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
+      text = retryAt === Infinity ? describeClose(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
       text = isDelayed ? 'The server answers. The browser delays the connection …' : lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
     } else if (this.note.untilMs > nowMs) text = this.note.text;
-    const status = element('status');
+    const status = byId('status');
     status.hidden = text === '';
     status.dataset.state = state;
     setText('status-text', text);
-    element('retry').hidden = state !== 'waiting' || retryAt === Infinity;
+    byId('retry').hidden = state !== 'waiting' || retryAt === Infinity;
     document.body.classList.toggle('offline', state !== 'live' && lives > 0);
   }
 
   drawBoard() {
     const { leaderboard, ownId, players, stats } = this.world;
-    // Below the ten best one's own score is shown as it is now; among them as the board has it.
+    // Below the top ten the own score is current; within them it is the one of the leaderboard.
     const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
     const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
     if (this.boardSeen === leaderboard && this.boardKey === key) return;
@@ -162,8 +166,8 @@ export class Hud {
     if (below && place !== null) {
       rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', stats.score, true));
     }
-    element('board-rows').replaceChildren(...rows);
-    element('board').hidden = rows.length === 0;
+    byId('board-rows').replaceChildren(...rows);
+    byId('board').hidden = rows.length === 0;
     setText('board-count', `${leaderboard.players} playing`);
   }
 
@@ -174,7 +178,7 @@ export class Hud {
     const key = lines.map((line) => line.atMs).join();
     if (key === this.chatSeen) return;
     this.chatSeen = key;
-    element('log').replaceChildren(...lines.map((line) => {
+    byId('log').replaceChildren(...lines.map((line) => {
       const row = document.createElement('li');
       row.classList.toggle('operator', line.player === null);
       const who = document.createElement('b');
@@ -184,15 +188,15 @@ export class Hud {
     }));
   }
 
-  /** What the operator says, large, for a while. @param {number} nowMs */
+  /** Shows the notice of the operator in large text for a while. @param {number} nowMs */
   drawNotice(nowMs) {
     const { notice } = this.world;
     const shown = notice !== null && ageMs(nowMs, notice.atMs) < NOTICE_MS;
     if (shown) setText('notice-text', notice.text);
-    if (element('notice').hidden === shown) element('notice').hidden = !shown;
+    if (byId('notice').hidden === shown) byId('notice').hidden = !shown;
   }
 
-  /** Frames a second and the ping, for those who want them always. */
+  /** Shows frame rate and ping if the setting is on. */
   drawSpeed() {
     const { pingMs } = this.connection;
     setText('speed', `${Math.round(this.rates.framesPerSecond)} fps · ${pingMs === null ? '–' : Math.round(pingMs)} ms`);
@@ -212,20 +216,20 @@ export class Hud {
     setText('p-out', `${bytes(rate('bytesOut'))}/s`);
     setText('p-view', String(world.players.size));
     setText('p-margin', margin === undefined || margin === UNKNOWN_MARGIN ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
-    const { works, figures } = world.prediction ?? { works: false, figures: { leadMs: 0, corrected: 0, compared: 0, p99Px: 0 } };
-    setText('p-lead', works && world.ahead ? `${Math.round(figures.leadMs)} ms` : '–');
-    setText('p-corrections', works && figures.compared > 0 ? `${figures.corrected} of ${figures.compared}` : '–');
+    const { isActive, figures } = world.prediction ?? { isActive: false, figures: { leadMs: 0, corrected: 0, compared: 0, p99ErrorPx: 0 } };
+    setText('p-lead', isActive && world.predicted ? `${Math.round(figures.leadMs)} ms` : '–');
+    setText('p-corrections', isActive && figures.compared > 0 ? `${figures.corrected} of ${figures.compared}` : '–');
     setText('p-delay', `${Math.round(world.clock.delayMs)} ms`);
     setText('p-frames', `${Math.round(rates.framesPerSecond)} /s`);
-    drawGraph(/** @type {HTMLCanvasElement} */ (element('p-graph')), connection.history, nowMs);
+    drawNetGraph(/** @type {HTMLCanvasElement} */ (byId('p-graph')), connection.history, nowMs);
   }
 }
 
-/** @param {number} place @param {string} name @param {number} score @param {boolean} own */
-function boardRow(place, name, score, own) {
+/** @param {number} rank @param {string} name @param {number} score @param {boolean} own */
+function boardRow(rank, name, score, own) {
   const row = document.createElement('li');
   row.classList.toggle('own', own);
-  for (const text of [`${place}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
+  for (const text of [`${rank}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
     const part = document.createElement('span');
     part.textContent = text;
     row.append(part);
@@ -233,9 +237,9 @@ function boardRow(place, name, score, own) {
   return row;
 }
 
-/** Writes a text where it is not there yet. @param {string} id @param {string} text */
+/** Sets a text if it has changed. @param {string} id @param {string} text */
 export function setText(id, text) {
-  const target = element(id);
+  const target = byId(id);
   if (target.textContent !== text) target.textContent = text;
 }
 

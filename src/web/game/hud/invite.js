@@ -1,55 +1,56 @@
 /**
- * Playing with friends: a button makes a private room and goes there; the page of a private room shows the link for others. Only a server with rooms on
- * demand can make one, so the page asks it first.
+ * Invitation of friends: a button creates a private room and opens it; the page of a private room
+ * shows its link. The page asks the server first, because only a server with rooms on demand
+ * creates rooms.
  *
  * @module game/hud/invite
  */
 
 import { copyText } from '../../lib/clipboard.js';
 import { EDITION } from '../../wasm/edition.js';
-import { element, onPress } from './hud.js';
-import { fromRoot, isPrivate, privateName, roomOf } from '../../lib/room.js';
+import { byId, onButton } from './hud.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/room.js';
 
-export class Friends {
-  /** @param {(text: string) => void} tell says something over the world */
-  constructor(tell) {
-    this.tell = tell;
+export class InviteButton {
+  /** @param {(text: string) => void} notify shows a toast */
+  constructor(notify) {
+    this.notify = notify;
     this.link = new URL('.', location.href).href;
-    onPress('friends-make', () => location.assign(fromRoot(location.href, `r/${privateName()}/`)));
-    onPress('invite-copy', () => this.copyOnCard());
-    onPress('s-invite', () => this.copyInGame());
+    onButton('friends-make', () => location.assign(urlFromRoot(location.href, `r/${newPrivateName()}/`)));
+    onButton('invite-copy', () => this.copyOnCard());
+    onButton('s-invite', () => this.copyInGame());
     if (isPrivate(roomOf(location.pathname))) this.showInvite();
-    else if (EDITION === 'server') this.offer();
+    else if (EDITION === 'server') this.showIfAvailable();
   }
 
   showInvite() {
-    const field = /** @type {HTMLInputElement} */ (element('invite-link'));
+    const field = /** @type {HTMLInputElement} */ (byId('invite-link'));
     field.value = this.link;
     field.addEventListener('focus', () => field.select());
-    element('invite').hidden = false;
-    element('s-invite').hidden = false;
+    byId('invite').hidden = false;
+    byId('s-invite').hidden = false;
   }
 
-  /** Shows the button if the server makes rooms. */
-  async offer() {
+  /** Shows the button if the server creates rooms. */
+  async showIfAvailable() {
     try {
-      const answer = await fetch(fromRoot(location.href, 'rooms?format=json'));
-      element('friends').hidden = (await answer.json()).on_demand !== true;
+      const answer = await fetch(urlFromRoot(location.href, 'rooms?format=json'));
+      byId('friends').hidden = (await answer.json()).on_demand !== true;
     } catch {
-      // Without an answer there is no game either, of which the card speaks.
+      // Without a response the game is unreachable too, which the title card shows.
     }
   }
 
-  /** Says on the button that the link was copied; otherwise the link is selected, to be copied by hand. */
+  /** Reports on the button that the link was copied; otherwise selects the link. */
   async copyOnCard() {
     const isDone = await copyText(this.link);
-    element('invite-copy').textContent = isDone ? 'Copied' : 'Copy';
-    element('invite-said').textContent = isDone ? 'The link was copied.' : 'Copy the selected link.';
-    if (!isDone) element('invite-link').focus();
+    byId('invite-copy').textContent = isDone ? 'Copied' : 'Copy';
+    byId('invite-said').textContent = isDone ? 'The link was copied.' : 'Copy the selected link.';
+    if (!isDone) byId('invite-link').focus();
   }
 
   async copyInGame() {
     const isDone = await copyText(this.link);
-    this.tell(isDone ? 'Invite link copied: send it to your friends' : `Invite your friends: ${this.link}`);
+    this.notify(isDone ? 'Invite link copied: send it to your friends' : `Invite your friends: ${this.link}`);
   }
 }

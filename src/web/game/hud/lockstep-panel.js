@@ -1,99 +1,108 @@
 /**
- * The panel of a page in lockstep: how far its world is, whether it agrees with the server's, what it costs beside a stream; and a button that
- * changes one of its fields, so that one sees how the server finds it.
+ * Panel of a page in lockstep: tick and delay of its world, agreement with the server, traffic
+ * compared with a stream. A button changes a field of the world, to demonstrate a desync report.
  *
  * @module game/hud/lockstep-panel
  */
 
-import { element, onPress, setText } from './hud.js';
-import { queryWith } from '../../lib/netem-menu.js';
-import { Rates } from '../net/rates.js';
+import { byId, onButton, setText } from './hud.js';
+import { withQueryParam } from '../../lib/netem-menu.js';
+import { TrafficRates } from '../net/rates.js';
 
-const EVERY_MS = 200;
-/** Names of participants that a sentence has before it counts the rest. */
+const REDRAW_INTERVAL_MS = 200;
+/** Maximum names of participants in a sentence. Further ones are counted. */
 const NAMED = 3;
 
 /** @param {string | null} value */
-const shown = (value) => value ?? 'nothing';
+const formatValue = (value) => value ?? 'nothing';
 
 /** @param {number} count @param {string} what */
-const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
+const pluralize = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** @param {number} perSecond */
 const bytes = (perSecond) => (perSecond < 1000 ? `${Math.round(perSecond)} B/s` : `${(perSecond / 1000).toFixed(1)} kB/s`);
 
-/** @param {string[]} names */
-export function listed(names) {
-  const all = names.length > NAMED + 1 ? [...names.slice(0, NAMED), counted(names.length - NAMED, 'other')] : names;
+/** Joins names to a list for a sentence; further ones are counted. @param {string[]} names */
+export function joinNames(names) {
+  const all = names.length > NAMED + 1 ? [...names.slice(0, NAMED), pluralize(names.length - NAMED, 'other')] : names;
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all[all.length - 1]}`;
 }
 
 /**
- * What has happened since the button was pressed, or since the server's last report, one sentence after the other.
+ * Describes the events since the button was pressed or since the last desync report, one sentence
+ * each.
  * @param {import('../../lib/lockstep.js').Status} status
- * @param {{ asked: boolean, checksums: number | null }} since whether the button was pressed and nothing was changed yet; checksums that agreed after the report
+ * @param {{ asked: boolean, checksums: number | null }} since `asked`: the pressed button has
+ *   changed nothing yet; `checksums`: equal checksums after the report
  */
-export function story({ corrupted, report }, { asked, checksums }) {
+export function describeEvents({ corrupted, report }, { asked, checksums }) {
   const lines = [];
   if (asked) return ['At its next checksum this page changes a field of its own world.'];
   if (corrupted && (!report || report.tick <= corrupted.tick)) {
     const { tick, entity, field, before, after } = corrupted;
-    lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${shown(before)} to ${shown(after)}.`);
+    lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${formatValue(before)} to ${formatValue(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
-  // First what one looks for: the list may be longer than the panel.
+  // The own participant comes first, because the list may be longer than the panel.
   for (const { participant, entity, field, server, own } of report.fields) {
-    lines.unshift(`${entity}, ${field}: ${shown(server)} on the server, ${shown(own)} with ${participant}.`);
+    lines.unshift(`${entity}, ${field}: ${formatValue(server)} on the server, ${formatValue(own)} with ${participant}.`);
   }
   const [[expected, agreeing], ...others] = report.groups;
-  const has = (names) => `${listed(names)} ${names.length === 1 ? 'has' : 'have'}`;
+  const has = (names) => `${joinNames(names)} ${names.length === 1 ? 'has' : 'have'}`;
   const who = others.map(([checksum, names]) => `${has(names)} the checksum ${checksum}`);
   const right = has(agreeing.map((name) => (name === 'server' ? 'the server' : name)));
   lines.push(`The server reports tick ${report.tick}: ${who.join('; ')}; ${right} ${expected}.`);
-  if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and the server has objected to none of ${counted(checksums, 'checksum')} since` : ''}.`);
+  if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and the server has objected to none of ${pluralize(checksums, 'checksum')} since` : ''}.`);
   return lines;
 }
 
 export class LockstepPanel {
   /**
-   * @param {import('../../lib/lockstep.js').Lockstep | null} lockstep null in a page that follows as a stream
-   * @param {import('../net/connection.js').Connection} connection @param {import('../world/world.js').World} world
+   * @param {import('../../lib/lockstep.js').Lockstep | null} lockstep null without lockstep
+   * @param {import('../net/connection.js').GameConnection} connection
+   * @param {import('../world/world.js').World} world
    */
   constructor(lockstep, connection, world) {
     this.lockstep = lockstep;
     this.connection = connection;
     this.world = world;
-    this.rates = new Rates();
+    this.rates = new TrafficRates();
     this.drawnAt = 0;
-    /** The tick of the field that had been changed when the button was pressed; undefined while nothing is asked. @type {number | null | undefined} */
+    /**
+     * Tick of the last changed field when the button was pressed; undefined without a press.
+     * @type {number | null | undefined}
+     */
     this.asked = undefined;
-    /** How many had been sent when the last report was seen, and its tick. @type {{ tick: number, checksums: number } | null} */
+    /**
+     * Tick of the last desync report, and the checksums sent before it.
+     * @type {{ tick: number, checksums: number } | null}
+     */
     this.seen = null;
     this.why = '';
-    const link = /** @type {HTMLAnchorElement} */ (element('p-mode'));
-    link.href = queryWith(location.search, 'mode', lockstep ? null : 'mode=lockstep') || location.pathname;
+    const link = /** @type {HTMLAnchorElement} */ (byId('p-mode'));
+    link.href = withQueryParam(location.search, 'mode', lockstep ? null : 'mode=lockstep') || location.pathname;
     link.textContent = lockstep ? 'follow as a stream' : 'run it in this page';
     setText('p-mode-told', lockstep ? 'This page runs the whole world itself, in lockstep.' : 'The server tells this page what is in view.');
-    element('p-lockstep').hidden = !lockstep;
+    byId('p-lockstep').hidden = !lockstep;
     if (!lockstep) return;
-    onPress('p-lockstep', () => this.show(true));
-    onPress('lockstep-close', () => this.show(false));
-    onPress('l-corrupt', () => this.corrupt());
+    onButton('p-lockstep', () => this.show(true));
+    onButton('lockstep-close', () => this.show(false));
+    onButton('l-corrupt', () => this.corrupt());
     this.show(true);
   }
 
   get isOpen() {
-    return !element('lockstep').hidden;
+    return !byId('lockstep').hidden;
   }
 
-  /** In place of the connection panel. @param {boolean} isOpen */
+  /** Shows this panel instead of the connection panel. @param {boolean} isOpen */
   show(isOpen) {
-    element('lockstep').hidden = !isOpen;
-    if (isOpen && !element('panel').hidden) element('panel-close').click();
+    byId('lockstep').hidden = !isOpen;
+    if (isOpen && !byId('panel').hidden) byId('panel-close').click();
     this.drawnAt = 0;
   }
 
-  /** Changes a field of the own world. */
+  /** Changes a field of this page's world. */
   corrupt() {
     this.asked = this.lockstep?.status()?.corrupted?.tick ?? null;
     this.lockstep?.corrupt(Math.floor(Math.random() * 2 ** 32));
@@ -104,15 +113,15 @@ export class LockstepPanel {
     const { lockstep } = this;
     if (!lockstep) return;
     this.rates.count(lockstep.counts, nowMs);
-    if (!this.isOpen || nowMs - this.drawnAt < EVERY_MS) return;
+    if (!this.isOpen || nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
-    // The connection panel has the same place.
-    if (!element('panel').hidden) return this.show(false);
-    const status = lockstep.works ? lockstep.status() : null;
-    setText('l-why', lockstep.sentence);
-    element('l-why').hidden = lockstep.sentence === '';
-    element('l-figures').hidden = element('l-deeds').hidden = lockstep.sentence !== '';
-    /** @type {HTMLButtonElement} */ (element('l-corrupt')).disabled = !status?.tick;
+    // The connection panel occupies the same place.
+    if (!byId('panel').hidden) return this.show(false);
+    const status = lockstep.isActive ? lockstep.status() : null;
+    setText('l-why', lockstep.fallbackReason);
+    byId('l-why').hidden = lockstep.fallbackReason === '';
+    byId('l-figures').hidden = byId('l-deeds').hidden = lockstep.fallbackReason !== '';
+    /** @type {HTMLButtonElement} */ (byId('l-corrupt')).disabled = !status?.tick;
     if (status) this.fill(status);
   }
 
@@ -120,7 +129,7 @@ export class LockstepPanel {
   fill(status) {
     const { lockstep, connection, world, rates } = this;
     const isReady = status.tick !== null;
-    const delay = connection.pingMs === null || !lockstep ? null : connection.pingMs / 2 + lockstep.lateMs(world.tickHz);
+    const delay = connection.pingMs === null || !lockstep ? null : connection.pingMs / 2 + lockstep.jitterMs(world.tickHz);
     setText('l-tick', isReady ? String(status.tick) : '–');
     setText('l-delay', isReady && delay !== null ? `${delay < 10 ? delay.toFixed(1) : Math.round(delay)} ms` : '–');
     setText('l-differed', `${status.differed} of ${status.checksums}`);
@@ -130,12 +139,12 @@ export class LockstepPanel {
     if (this.asked !== undefined && (status.corrupted?.tick ?? null) !== this.asked) this.asked = undefined;
     if (status.report && status.report.tick !== this.seen?.tick) this.seen = { tick: status.report.tick, checksums: status.checksums };
     const checksums = this.seen && status.differed > 0 ? status.checksums - this.seen.checksums : null;
-    this.tell(story(status, { asked: this.asked !== undefined, checksums }));
+    this.showLines(describeEvents(status, { asked: this.asked !== undefined, checksums }));
   }
 
   /** @param {string[]} lines */
-  tell(lines) {
-    const list = element('l-story');
+  showLines(lines) {
+    const list = byId('l-story');
     if (list.childElementCount === lines.length && lines.every((line, at) => list.children[at].textContent === line)) return;
     list.replaceChildren(...lines.map((line) => Object.assign(document.createElement('li'), { textContent: line })));
     list.hidden = lines.length === 0;

@@ -1,14 +1,17 @@
 /**
- * The map in small: biomes, the scenery seen so far, what one built, players in view, one's clan wherever it is, and oneself.
+ * Minimap: biomes, known scenery, own structures, players in view, all clan mates, and the own
+ * player.
  *
  * @module game/hud/minimap
  */
 
-import { GRASS, INK, MATE, SAND, SNOW, WATER, borders } from '../rules/palette.js';
+import { GRASS, INK, CLAN_MATE_COLOR, SAND, SNOW, WATER, biomeBorders } from '../rules/palette.js';
 
-/** Redrawn this often at most. */
-const EVERY_MS = 100;
-/** Colour and size in CSS px by kind: tree, bush, rock, gold. Sizes differ too, for those who see no difference in hue. */
+/** Minimum redraw interval, ms. */
+const REDRAW_INTERVAL_MS = 100;
+/**
+ * Colour and size by kind: tree, bush, rock, gold, CSS px. Sizes differ for colour-blind players.
+ */
 const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
 
 export class Minimap {
@@ -22,9 +25,13 @@ export class Minimap {
     this.drawnAt = 0;
   }
 
-  /** @param {import('../world/world.js').World} world @param {import('../draw/camera.js').Camera} camera @param {number} nowMs */
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {import('../draw/camera.js').Camera} camera
+   * @param {number} nowMs
+   */
   draw(world, camera, nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const size = Math.round(this.canvas.clientWidth * camera.ratio);
     if (size === 0) return;
@@ -39,14 +46,21 @@ export class Minimap {
     }
     this.drawBuilt(world, scale, camera.ratio);
     this.drawMates(world, scale, camera.ratio, nowMs);
-    const focus = world.focus;
+    const focus = world.cameraTarget;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
     if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
     this.drawPings(world.clans.pingsAt(nowMs), scale, camera.ratio);
   }
 
-  /** @param {{ x: number, y: number }} at @param {number} scale @param {number} radius device px @param {string} colour @param {number} ratio */
+  /**
+   * Draws a dot.
+   * @param {{ x: number, y: number }} at
+   * @param {number} scale
+   * @param {number} radius radius, device px
+   * @param {string} colour
+   * @param {number} ratio
+   */
   dot(at, scale, radius, colour, ratio) {
     const { ctx } = this;
     ctx.beginPath();
@@ -58,22 +72,22 @@ export class Minimap {
     ctx.stroke();
   }
 
-  /** The others of one's clan: where they are seen, or where they were said to be. */
+  /** Draws clan mates at their rendered or last received positions. */
   drawMates(world, scale, ratio, nowMs) {
     for (const { player, x, y } of world.clans.matesAt(nowMs)) {
-      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, MATE, ratio);
+      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
     }
     for (const { id, shown, track } of world.players.values()) {
-      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, MATE, ratio);
+      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
     }
   }
 
-  /** Places that somebody of the clan shows: rings that open. */
+  /** Draws map pings as growing rings. */
   drawPings(pings, scale, ratio) {
     const { ctx } = this;
     for (const { x, y, part } of pings) {
       const open = (part * 2.2) % 1;
-      for (const [colour, width] of [[INK, 4], [MATE, 2]]) {
+      for (const [colour, width] of [[INK, 4], [CLAN_MATE_COLOR, 2]]) {
         ctx.globalAlpha = 1 - open;
         ctx.strokeStyle = /** @type {string} */ (colour);
         ctx.lineWidth = /** @type {number} */ (width) * ratio;
@@ -85,7 +99,7 @@ export class Minimap {
     ctx.globalAlpha = 1;
   }
 
-  /** What changes only when something new is seen. */
+  /** Draws the background, which changes only with new scenery. */
   drawGround(world, size, ratio) {
     this.size = size;
     this.version = world.thingsVersion;
@@ -93,7 +107,7 @@ export class Minimap {
       if (canvas.width !== size) canvas.width = canvas.height = size;
     }
     const ctx = /** @type {CanvasRenderingContext2D} */ (this.ground.getContext('2d'));
-    const at = borders(size);
+    const at = biomeBorders(size);
     const bands = [[0, SNOW.base], [at.snowEnd, GRASS.base], [at.riverStart, WATER.base], [at.riverEnd, GRASS.base], [at.desertStart, SAND.base]];
     for (const [from, colour] of bands) {
       ctx.fillStyle = /** @type {string} */ (colour);
@@ -109,7 +123,7 @@ export class Minimap {
     }
   }
 
-  /** The part of the map that the window shows. */
+  /** Draws the frame of the visible part of the map. */
   drawView(camera, scale) {
     const { left, top, right, bottom } = camera.view;
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
@@ -117,7 +131,7 @@ export class Minimap {
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
   }
 
-  /** What oneself built: small squares. */
+  /** Draws own structures as small squares. */
   drawBuilt(world, scale, ratio) {
     if (world.bodyId === null) return;
     const { ctx } = this;
@@ -132,7 +146,7 @@ export class Minimap {
     }
   }
 
-  /** Where one died: a cross. */
+  /** Draws the place of death as a cross. */
   drawGrave(x, y, ratio) {
     const { ctx } = this;
     const reach = 4 * ratio;
@@ -148,7 +162,7 @@ export class Minimap {
     }
   }
 
-  /** Oneself is a diamond, everybody else a disc. */
+  /** The own player is a diamond, others are discs. */
   drawSelf(x, y, ratio) {
     const { ctx } = this;
     const reach = 5 * ratio;

@@ -1,13 +1,13 @@
 /**
- * Panels that open over the world: the list of keys, the settings. One at a time, so that they never cover each other.
- * It reads and sets settings and writes the page; the game goes on below.
+ * Panels over the game: the list of keys and the settings. Only one is open at a time. They read
+ * and write settings; the game continues.
  *
  * @module game/hud/panels
  */
 
-import { element, onPress } from './hud.js';
+import { byId, onButton } from './hud.js';
 
-/** Panels by name, with the button that opens each. */
+/** Panels and the buttons that open them. */
 const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button', clan: 'clan-button' });
 
 /** @typedef {keyof typeof PANELS} PanelName */
@@ -15,17 +15,17 @@ const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button',
 export class Panels {
   constructor() {
     for (const name of /** @type {PanelName[]} */ (Object.keys(PANELS))) {
-      onPress(PANELS[name], () => this.toggle(name));
-      onPress(`${name}-close`, () => this.close());
+      onButton(PANELS[name], () => this.toggle(name));
+      onButton(`${name}-close`, () => this.close());
     }
   }
 
   /** @param {PanelName} name */
   isOpen(name) {
-    return !element(name).hidden;
+    return !byId(name).hidden;
   }
 
-  /** Opens a panel in place of any other, or closes it. @param {PanelName} name */
+  /** Opens a panel instead of the open one, or closes it. @param {PanelName} name */
   toggle(name) {
     const opens = !this.isOpen(name);
     this.close();
@@ -38,17 +38,18 @@ export class Panels {
 
   /** @param {PanelName} name @param {boolean} open */
   show(name, open) {
-    const panel = element(name);
+    const panel = byId(name);
     if (!open && panel.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
     panel.hidden = !open;
-    element(PANELS[name]).setAttribute('aria-expanded', String(open));
+    byId(PANELS[name]).setAttribute('aria-expanded', String(open));
   }
 }
 
 export class SettingsHud {
   /**
    * @param {import('../settings.js').Settings} settings
-   * @param {{ sound: () => boolean, auto: () => boolean }} state of what is no setting
+   * @param {{ sound: () => boolean, auto: () => boolean }} state state of the switches that are no
+   *   settings
    * @param {{ sound: () => void, auto: () => void, keys: () => void }} toggles
    */
   constructor(settings, state, toggles) {
@@ -61,11 +62,11 @@ export class SettingsHud {
     onChange('s-auto', () => toggles.auto());
     field('s-volume').addEventListener('input', () => settings.set('volume', Number(field('s-volume').value)));
     onChange('s-volume', () => {});
-    onPress('s-keys', toggles.keys);
+    onButton('s-keys', toggles.keys);
     this.draw();
   }
 
-  /** Shows what is set; call after each change. */
+  /** Redraws the settings. Called after each change. */
   draw() {
     const { values } = this.settings;
     for (const name of /** @type {const} */ (['effects', 'names', 'speed'])) field(`s-${name}`).checked = values[name];
@@ -73,14 +74,18 @@ export class SettingsHud {
     field('s-auto').checked = this.state.auto();
     field('s-volume').value = String(values.volume);
     field('s-volume').disabled = !this.state.sound();
-    element('speed').hidden = !values.speed;
+    byId('speed').hidden = !values.speed;
   }
 }
 
 /** @param {string} id */
-const field = (id) => /** @type {HTMLInputElement} */ (element(id));
+const field = (id) => /** @type {HTMLInputElement} */ (byId(id));
 
-/** Acts when a field has changed, and gives the keyboard back to the game. @param {string} id @param {(field: HTMLInputElement) => void} action */
+/**
+ * Binds a field. After a change the keyboard focus returns to the game.
+ * @param {string} id
+ * @param {(field: HTMLInputElement) => void} action
+ */
 function onChange(id, action) {
   const input = field(id);
   input.addEventListener('change', () => {

@@ -1,64 +1,67 @@
 /**
- * What one has and what becomes of one: resources, age, kill messages, the death card. It reads state and writes the
- * page; names only ever become text.
+ * Player statistics: resources, age, kill feed and death card. It reads state and writes the page.
+ * Names become text only.
  *
  * @module game/hud/player-stats
  */
 
 import { drawIcon } from '../draw/icons.js';
-import { element, setText } from './hud.js';
+import { byId, setText } from './hud.js';
 import { ageMs } from '../../lib/age.js';
 
-/** Time that a kill message stays, and how many stay at once. */
+/** Time that a kill message stays visible, ms, and how many are visible at once. */
 const KILL_SHOWN_MS = 7000;
 const KILLS_SHOWN = 5;
-/** The death card comes after this time, so that one sees what happened. */
+/** Delay of the death card, ms, so that the death is visible. */
 export const CARD_MS = 900;
-const FIGURES = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
-const EVERY_MS = 80;
-/** Sharp enough for every screen that the page draws for. */
+const STATS = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
+const REDRAW_INTERVAL_MS = 80;
+/** Icon size for the sharpest screen, device px. */
 const ICON_PX = 132;
-/** How long a figure stays lit after it has risen. */
-const LIT_MS = 450;
+/** Time that a statistic stays highlighted after it has risen, ms. */
+const HIGHLIGHT_MS = 450;
 
-export class PlayHud {
+export class PlayerStatsHud {
   /** @param {import('../world/world.js').World} world @param {() => void} onAgain */
   constructor(world, onAgain) {
     this.world = world;
     this.onAgain = onAgain;
     this.drawnAt = 0;
     this.killsSeen = '';
-    /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
+    /**
+     * Row of each kill message, created once, so that it fades as a whole.
+     * @type {WeakMap<object, HTMLElement>}
+     */
     this.rows = new WeakMap();
     this.wasDead = false;
-    this.game = element('game');
+    this.game = byId('game');
     this.wasNarrow = this.isNarrow;
     /** @type {Record<string, { value: number, atMs: number }>} */
-    this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
+    this.shown = Object.fromEntries(STATS.map((name) => [name, { value: -1, atMs: -Infinity }]));
     for (const canvas of document.querySelectorAll('canvas[data-icon]')) paintIcon(/** @type {HTMLCanvasElement} */ (canvas));
-    element('again').addEventListener('click', () => this.again());
+    byId('again').addEventListener('click', () => this.respawn());
   }
 
-  /** Whether the game's part of the window is as small as a phone's: as in the style sheet. */
+  /** Whether the game's part of the window is narrow, as in the style sheet. */
   get isNarrow() {
     return this.game.clientWidth <= 820 || this.game.clientHeight <= 520;
   }
 
-  /** Whether the death card can be answered. */
-  get isAsking() {
+  /** Whether the death card is visible. */
+  get isDeathCardReady() {
     const { death } = this.world;
     return death !== null && ageMs(performance.now(), death.atMs) > CARD_MS;
   }
 
-  /** Begins anew, if one is dead and has seen it. */
-  again() {
-    if (this.isAsking) this.onAgain();
+  /** Respawns if the death card is visible. */
+  respawn() {
+    if (this.isDeathCardReady) this.onAgain();
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the statistics. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     this.drawDeath(nowMs);
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     this.drawFigures(nowMs);
     this.drawKills(nowMs);
@@ -67,20 +70,20 @@ export class PlayHud {
   drawFigures(nowMs) {
     const { stats } = this.world;
     const { isNarrow } = this;
-    for (const name of FIGURES) {
+    for (const name of STATS) {
       const shown = this.shown[name];
       const value = stats[name];
       if (value !== shown.value || isNarrow !== this.wasNarrow) {
         if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
         shown.value = value;
-        setText(`f-${name}`, short(value, isNarrow));
+        setText(`f-${name}`, formatCompact(value, isNarrow));
       }
-      element(`f-${name}`).parentElement?.classList.toggle('lit', ageMs(nowMs, shown.atMs) < LIT_MS);
+      byId(`f-${name}`).parentElement?.classList.toggle('lit', ageMs(nowMs, shown.atMs) < HIGHLIGHT_MS);
     }
     this.wasNarrow = isNarrow;
     setText('age', `Age ${stats.age}`);
     const part = stats.xp_next > 0 ? Math.max(0, Math.min(1, stats.xp / stats.xp_next)) : 0;
-    const fill = element('age-fill');
+    const fill = byId('age-fill');
     const scale = `${part.toFixed(4)} 1`;
     if (fill.style.scale !== scale) fill.style.scale = scale;
     setText('age-xp', stats.xp_next > 0 ? `${stats.xp} of ${stats.xp_next}` : '');
@@ -93,7 +96,7 @@ export class PlayHud {
     if (key === this.killsSeen) return;
     this.killsSeen = key;
     for (const kill of kills) if (!this.rows.has(kill)) this.rows.set(kill, this.killRow(kill));
-    element('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
+    byId('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
   }
 
   killRow({ killer, killerName, victim, victimName, atMs }) {
@@ -118,7 +121,7 @@ export class PlayHud {
   /** @param {number} nowMs */
   drawDeath(nowMs) {
     const { death } = this.world;
-    const card = element('death');
+    const card = byId('death');
     const shown = death !== null && ageMs(nowMs, death.atMs) > CARD_MS;
     if ((death !== null) !== this.wasDead) {
       this.wasDead = death !== null;
@@ -131,11 +134,11 @@ export class PlayHud {
     setText('death-by', death.by === null ? alone : `${death.name || `guest ${death.by}`} got you.`);
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
-    setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : short(death.score));
+    setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : formatCompact(death.score));
   }
 }
 
-/** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
+/** Draws an icon. @param {HTMLCanvasElement} canvas names its icon in `data-icon` */
 function paintIcon(canvas) {
   canvas.width = canvas.height = ICON_PX;
   if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
@@ -144,16 +147,17 @@ function paintIcon(canvas) {
 }
 
 /**
- * A figure that fits its place.
+ * Formats a number compactly.
  * @param {number} value
- * @param {boolean} narrow where there is room for four characters only, not for six
- * @returns {string} whole up to 9,999, or 999 where it is narrow; then in thousands or millions, with a decimal where that fits
+ * @param {boolean} narrow whether only four characters fit instead of six
+ * @returns {string} whole up to 9,999 (narrow: 999), then in thousands or millions, with a decimal
+ *   if it fits
  */
-export function short(value, narrow = false) {
+export function formatCompact(value, narrow = false) {
   if (value < (narrow ? 1000 : 10000)) return value.toLocaleString('en');
   const [part, unit] = value < 1e6 ? [value / 1000, 'k'] : [value / 1e6, 'M'];
   const decimals = part < (narrow ? 10 : 100) ? 1 : 0;
-  // Cut, not rounded: one never has less than what is shown.
+  // Rounds down, so that the text never exceeds the value.
   const cut = Math.floor(part * 10 ** decimals) / 10 ** decimals;
   return `${cut.toFixed(decimals)}${unit}`;
 }

@@ -1,44 +1,44 @@
 /**
- * The title card: a name, a skin, Play. The world moves behind it. What was chosen is remembered.
+ * Title card: name, skin and Play in front of the moving world. It stores the choices.
  *
  * @module game/hud/title
  */
 
 import { drawBody } from '../draw/players.js';
-import { element } from './hud.js';
+import { byId } from './hud.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
 import { isPrivate, roomOf } from '../../lib/room.js';
 import { local } from '../../lib/stored.js';
 
-const STORE = 'tickwire.player';
-const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
+const STORAGE_KEY = 'tickwire.player';
+const GUEST_NAMES = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
 
-export class Title {
+export class TitleCard {
   /** @param {(player: { name: string, skin: number }) => void} onPlay */
   constructor(onPlay) {
     this.onPlay = onPlay;
-    this.card = element('title');
-    this.name = /** @type {HTMLInputElement} */ (element('name'));
-    this.preview = /** @type {HTMLCanvasElement} */ (element('preview'));
+    this.card = byId('title');
+    this.name = /** @type {HTMLInputElement} */ (byId('name'));
+    this.preview = /** @type {HTMLCanvasElement} */ (byId('preview'));
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.preview.getContext('2d'));
     this.pointer = { x: 0, y: 0 };
-    /** Why there is no game; empty while there may be one. */
+    /** Reason why the game cannot be played; '' otherwise. */
     this.failed = '';
     const { name, skin } = remembered();
     this.skin = skin;
     this.name.value = name;
-    this.name.placeholder = GUESTS[Math.floor(Math.random() * GUESTS.length)];
+    this.name.placeholder = GUEST_NAMES[Math.floor(Math.random() * GUEST_NAMES.length)];
     this.makeSkins();
     this.nameRoom(roomOf(location.pathname));
     addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
-    element('title-form').addEventListener('submit', (event) => {
+    byId('title-form').addEventListener('submit', (event) => {
       event.preventDefault();
       this.play();
     });
   }
 
-  /** A radio button for each skin, named, so that they can be reached and told apart without seeing colours. */
+  /** Creates a named radio button for each skin, for screen readers and keyboards. */
   makeSkins() {
     const skins = SKINS.map((skin, i) => {
       const label = document.createElement('label');
@@ -55,69 +55,74 @@ export class Title {
       label.append(radio, swatch);
       return label;
     });
-    element('skins').append(...skins);
+    byId('skins').append(...skins);
   }
 
-  /** Names the room, unless it is the default one. @param {string} room */
+  /** Shows the name of the room, unless it is the default one. @param {string} room */
   nameRoom(room) {
     if (room === '') return;
-    element('title-room').hidden = false;
-    // A private room is named by its link alone.
-    element('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
-    element('title-room-name').textContent = isPrivate(room) ? '' : room;
+    byId('title-room').hidden = false;
+    // The random name of a private room is not shown.
+    byId('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
+    byId('title-room-name').textContent = isPrivate(room) ? '' : room;
     document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
   }
 
-  /** Who is chosen. */
+  /** Chosen name and skin. */
   get player() {
     return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
   }
 
-  /** Shows the card again, to somebody who may not play. @param {string} why */
-  refuse(why) {
+  /** Shows the card again with the reason of a rejection. @param {string} why */
+  showRejection(why) {
     this.fail(why);
     this.card.hidden = false;
     document.body.classList.remove('playing');
   }
 
-  /** Says in place of the number of players why there is no game. @param {string} why */
+  /** Shows an error in place of the number of players. @param {string} why */
   fail(why) {
     this.failed = why;
-    element('title-count').classList.add('failed');
+    byId('title-count').classList.add('failed');
   }
 
-  /** Shows a sentence on the card, such as what the browser lacks. @param {string} text */
+  /** Shows a note on the card, for example on a missing browser feature. @param {string} text */
   note(text) {
     const line = document.createElement('li');
     line.textContent = text;
-    element('title-notes').append(line);
-    element('title-notes').hidden = false;
+    byId('title-notes').append(line);
+    byId('title-notes').hidden = false;
   }
 
   play() {
     const { player } = this;
-    local.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
+    local.setItem(STORAGE_KEY, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
     this.card.hidden = true;
     document.body.classList.add('playing');
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    // From the inspector beside the game too: the keys are the game's from now on.
+    // Moves the keyboard focus from the inspector to the game.
     window.focus();
     this.onPlay(player);
   }
 
-  /** Brings the card up to date. @param {import('../world/world.js').World} world @param {boolean} live @param {number} nowMs */
+  /**
+   * Redraws the card.
+   * @param {import('../world/world.js').World} world
+   * @param {boolean} live
+   * @param {number} nowMs
+   */
   draw(world, live, nowMs) {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
-    const leader = world.focus?.name;
+    const leader = world.cameraTarget?.name;
     const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
       : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
-    const line = element('title-count');
+    const line = byId('title-count');
     if (line.textContent !== text) line.textContent = text;
     this.drawPreview(nowMs);
   }
 
-  /** The chosen player, who looks at the mouse. @param {number} nowMs */
+  /** Draws the chosen player, which looks at the mouse. @param {number} nowMs */
   drawPreview(nowMs) {
     const { ctx, preview } = this;
     const ratio = Math.min(2, devicePixelRatio || 1);
@@ -142,7 +147,7 @@ export class Title {
 /** @returns {{ name: string, skin: number }} */
 function remembered() {
   try {
-    const stored = JSON.parse(local.getItem(STORE) ?? '{}');
+    const stored = JSON.parse(local.getItem(STORAGE_KEY) ?? '{}');
     const skin = Number.isInteger(stored.skin) && SKINS[stored.skin] ? stored.skin : Math.floor(Math.random() * SKINS.length);
     return { name: typeof stored.name === 'string' ? cut(stored.name, NAME_CHARS) : '', skin };
   } catch {

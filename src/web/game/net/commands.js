@@ -1,37 +1,41 @@
 /**
- * What the player wants, as packets: numbered, meant for a tick, sent only when something has changed. Input says
- * what is wanted now; this file decides what to send and when.
+ * Sends the player's commands: assigns sequence numbers and target ticks, and sends only changes.
+ * `Input` holds the wanted state; this file decides what to send and when.
  *
  * @module game/net/commands
  */
 
 import { CHAT_CHARS, CLAN_CHARS, cut, toAngle16 } from './protocol.js';
 
-/** Shortest time between two aims: 20 a second. */
+/** Minimum interval between two `aim` packets, ms: 20 per second. */
 const AIM_MS = 50;
-/** A turn smaller than this is not sent: 65,536 / 720, half a degree. */
+/** Minimum turn that is sent: 65,536 / 720, half a degree. */
 const AIM_STEP = 91;
 
 export class Commands {
-  /** @param {import('./connection.js').Connection} connection @param {import('../world/world.js').World} world @param {import('../../lib/prediction.js').Prediction} [prediction] */
+  /**
+   * @param {import('./connection.js').GameConnection} connection
+   * @param {import('../world/world.js').World} world
+   * @param {import('../../lib/prediction.js').Prediction} [prediction]
+   */
   constructor(connection, world, prediction) {
     this.connection = connection;
     this.world = world;
     this.prediction = prediction;
     this.sequence = 0;
     this.lastTick = 0;
-    /** Direction that the server was told last; undefined when it was told none. @type {number | null | undefined} */
+    /** Last direction sent; undefined before the first. @type {number | null | undefined} */
     this.direction = undefined;
     /** @type {number | undefined} */
     this.heading = undefined;
     this.aimedAt = 0;
-    /** Whether the server was told to swing. */
+    /** Last attack state sent. */
     this.attacking = false;
   }
 
-  /** Forgets what the server was told: a new body stands still, looks to the right and swings nothing. */
+  /** Resets the sent state: a new body stands still, looks to the right and does not attack. */
   spawned() {
-    // To play again is a command as well, and the server counted it.
+    // The server counts `enter` as a command.
     this.sequence += 1;
     this.direction = null;
     this.heading = undefined;
@@ -39,7 +43,7 @@ export class Commands {
     this.lastTick = 0;
   }
 
-  /** @param {number | null} radians null stands still */
+  /** @param {number | null} radians radians; null stands still */
   move(radians) {
     const direction = radians === null ? null : toAngle16(radians);
     if (this.world.ownId === null || direction === this.direction) return;
@@ -57,10 +61,12 @@ export class Commands {
   }
 
   /**
-   * Begins or ends to swing. Before a beginning comes the newest heading, so that the first blow goes where one looks.
-   * @param {boolean} on @param {number | null} radians
-   * @param {boolean} [again] true for a press while one swings already: it uses the item that was taken into the hand since
-   * @returns {boolean} true when the server was told something new
+   * Starts or stops attacking. The newest heading is sent first, so that the first hit goes in the
+   * right direction.
+   * @param {boolean} on
+   * @param {number | null} radians
+   * @param {boolean} [again] true for a press during attacks: it uses the item in the hand
+   * @returns {boolean} true if a packet was sent
    */
   attack(on, radians, again = false) {
     if (this.world.ownId === null || (on === this.attacking && !(on && again))) return false;
@@ -73,42 +79,42 @@ export class Commands {
     return true;
   }
 
-  /** Takes something of one's own into the hand. @param {{ id: number, isWeapon: boolean }} slot */
+  /** Selects a weapon or an item. @param {{ id: number, isWeapon: boolean }} slot */
   select({ id, isWeapon }) {
     return this.world.ownId !== null && this.command('select', { id, is_weapon: isWeapon ? 1 : 0 });
   }
 
-  /** Takes what an age offers. @param {number} choice */
+  /** Chooses an upgrade. @param {number} choice */
   upgrade(choice) {
     return this.world.ownId !== null && this.command('upgrade', { choice });
   }
 
-  /** Founds a clan. @param {string} name */
-  found(name) {
+  /** Creates a clan. @param {string} name */
+  createClan(name) {
     return this.world.ownId !== null && this.command('clan_create', { name: cut(name, CLAN_CHARS) });
   }
 
-  /** Leaves one's clan, or ends it if one owns it. */
+  /** Leaves the clan; the owner dissolves it. */
   leaveClan() {
     return this.world.ownId !== null && this.command('clan_leave', {});
   }
 
-  /** Asks to join a clan. @param {string} name */
-  ask(name) {
+  /** Requests to join a clan. @param {string} name */
+  requestClan(name) {
     return this.world.ownId !== null && this.command('clan_request', { name });
   }
 
-  /** Lets somebody into one's clan who asks, or not. @param {number} player @param {boolean} accept */
+  /** Accepts or declines a join request. @param {number} player @param {boolean} accept */
   answer(player, accept) {
     return this.world.ownId !== null && this.command('clan_answer', { player, accept: accept ? 1 : 0 });
   }
 
-  /** Puts somebody out of one's clan. @param {number} player */
+  /** Removes a member from the clan. @param {number} player */
   kick(player) {
     return this.world.ownId !== null && this.command('clan_kick', { player });
   }
 
-  /** Shows one's place to one's clan. */
+  /** Sends a map ping to the clan. */
   ping() {
     return this.world.ownId !== null && this.command('map_ping', {});
   }
@@ -120,15 +126,16 @@ export class Commands {
   }
 
   /**
-   * Commands never overtake each other, so the tick that they are meant for never goes back.
-   * @param {Parameters<typeof import('./protocol.js').encode>[0]} name @param {Record<string, unknown>} values
+   * Sends a command. Target ticks never decrease.
+   * @param {Parameters<typeof import('./protocol.js').encode>[0]} name
+   * @param {Record<string, unknown>} values
    */
   command(name, values) {
     const now = performance.now();
     this.prediction?.advance(now);
     const next = this.prediction?.commandTick ?? this.world.clock.commandTick(now);
     if (next !== null) this.lastTick = Math.max(this.lastTick, next);
-    // The inspector may have sent a command for this page, whose number the server has counted.
+    // The inspector may have sent a command for this client, whose number the server has counted.
     this.sequence = Math.max(this.sequence, this.world.own?.sequence ?? 0) + 1;
     return this.connection.send(name, { sequence: this.sequence, tick: next === null ? null : this.lastTick, ...values });
   }

@@ -1,81 +1,87 @@
 /**
- * The line to the server: opens it, watches it, opens it again. Bytes and packets come in, packets go out; what they
- * mean for the world is not its business. It never gives up, and says at each moment where it stands.
+ * Connection of the game's page: opens it, detects outages, and reconnects. It carries packets and
+ * does not interpret them. It never gives up, and reports its state.
  *
  * @module game/net/connection
  */
 
 import { Attempt, reach } from '../../lib/attempt.js';
 import { EDITION } from '../../wasm/edition.js';
-import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from '../../lib/close-reasons.js';
+import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
 import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
-import { History } from '../../lib/net-history.js';
+import { NetHistory } from '../../lib/net-history.js';
 import { LOCKSTEP, NO_LOCKSTEP } from '../../lib/lockstep.js';
-import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
-import { ownKey } from '../../lib/resume-key.js';
-import { forgetToken, ownToken } from '../../lib/player-token.js';
-import { fromRoot } from '../../lib/room.js';
+import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadTables, predictionSetup } from './protocol.js';
+import { resumeKey } from '../../lib/resume-key.js';
+import { forgetToken, playerToken } from '../../lib/player-token.js';
+import { urlFromRoot } from '../../lib/room.js';
 import { loadRules } from '../rules/rules.js';
 import { offers, openSocket } from '../../wasm/open-socket.js';
-import { waitMs } from '../../lib/backoff.js';
+import { backoffMs } from '../../lib/backoff.js';
 
-/** A connection that has held this long counts as good: the next outage begins with quick tries again. */
-const GOOD_MS = 5000;
-/** Answers requests while the server runs. */
+/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
+const STABLE_MS = 5000;
+/** Path that a running server responds to. */
 const HEALTH = 'healthz';
 
 /**
- * @typedef {'connecting' | 'live' | 'waiting'} State
- * - connecting: a try is under way
- * - live: the server has said welcome
- * - waiting: the line broke; `retryAt` says when the next try is
+ * @typedef {'connecting' | 'live' | 'waiting'} State - connecting: an attempt is running - live:
+ *   after `welcome` - waiting: until the next attempt at `retryAt`
  */
 
 /** @typedef {{ name: string, skin: number }} Player */
 
-export class Connection {
+export class GameConnection {
   /**
-   * @param {string} path of the endpoint, below the page's own
-   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
+   * @param {string} path endpoint, relative to the page
+   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void}
+   *   onPacket
    * @param {() => void} onState called after each change of `state`
-   * @param {(bytes: Uint8Array, came: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
+   * @param {(bytes: Uint8Array, isReceived: boolean, nowMs: number) => void} [onMessage] called for
+   *   every received and sent message
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
-    /** The page's key. */
-    this.key = ownKey;
-    /** The key of the last connection; '' before the first. */
-    this.proof = '';
+    /** Returns the page's resume key. */
+    this.key = resumeKey;
+    /** Resume key of the last connection; '' before the first. */
+    this.resumeKey = '';
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
-    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
-    this.around = (socket) => socket;
-    /** Runs the world in this page; null for a page that follows as a stream. @type {import('../../lib/lockstep.js').Lockstep | null} */
+    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
+    this.wrapSocket = (socket) => socket;
+    /**
+     * World in this page; null without lockstep.
+     * @type {import('../../lib/lockstep.js').Lockstep | null}
+     */
     this.lockstep = null;
-    /** Whether this connection has asked for lockstep. */
+    /** Whether this connection requested lockstep. */
     this.isInLockstep = false;
-    /** Called before the world begins again in this page, on the same connection. */
+    /** Called before the world is resynchronized on the same connection. */
     this.onAgain = () => {};
     /** @type {State} */
     this.state = 'connecting';
-    /** The last tick of which a page was told that comes back to its player; null if it has none. @type {() => number | null} */
-    this.since = () => null;
-    /** Who plays; null for a watcher. @type {Player | null} */
+    /**
+     * Returns the last tick that the page has received with its player; null without a player.
+     * @type {() => number | null}
+     */
+    this.resumeTick = () => null;
+    /** Player that the connection joins with; null for a spectator. @type {Player | null} */
     this.player = null;
-    /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
+    /** Local time of the next attempt, ms; Infinity if there is none. */
     this.retryAt = 0;
-    /** Tries since the line broke. */
+    /** Attempts since the connection was lost. */
     this.attempt = 0;
     /** Connections that have reached `live`. */
     this.lives = 0;
-    /** Why the line broke, in the server's words if it had any. */
+    /** Close reason of the lost connection, or ''. */
     this.reason = '';
-    /** Counted since the page was opened. */
+    /** Counters since the page was opened. */
     this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
     /** Round trip of the last ping, ms; null before the first. @type {number | null} */
     this.pingMs = null;
-    this.history = new History();
+    this.history = new NetHistory();
     this.liveSince = 0;
     this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
     /** @type {import('../../wasm/open-socket.js').Socket | null} */
@@ -83,10 +89,10 @@ export class Connection {
     /** @type {Attempt<string> | null} */
     this.current = null;
     this.timer = 0;
-    onReturn(() => this.returned());
+    onReturn(() => this.onReturn());
   }
 
-  /** Begins an attempt. */
+  /** Starts an attempt. */
   open() {
     clearTimeout(this.timer);
     this.current?.end();
@@ -99,7 +105,7 @@ export class Connection {
       reach: (signal) => this.reach(signal),
       failed: (error) => {
         if (error) console.warn('no connection:', error);
-        this.broken(this.socket, NO_ANSWER);
+        this.onLost(this.socket, NO_ANSWER);
       },
     });
     this.current = current;
@@ -107,54 +113,58 @@ export class Connection {
     current.begin();
   }
 
-  /** Rejects if the server does not answer requests. @param {AbortSignal} signal */
+  /** Rejects if the server does not respond to requests. @param {AbortSignal} signal */
   async reach(signal) {
-    if (EDITION !== 'tab') await reach(fromRoot(location.href, HEALTH), signal);
+    if (EDITION !== 'tab') await reach(urlFromRoot(location.href, HEALTH), signal);
   }
 
   /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
   connect(key, current) {
-    this.proof = key;
-    const socket = this.around(openSocket(this.path, offers(SUBPROTOCOL, key, ownToken())));
+    this.resumeKey = key;
+    const socket = this.wrapSocket(openSocket(this.path, offers(SUBPROTOCOL, key, playerToken())));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.history.begin();
     socket.onopen = () => {
       if (socket !== this.socket) return;
-      current.opened();
+      current.onOpen();
       this.begin(socket);
     };
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
     socket.onclose = (event) => {
-      if (socket === this.socket) this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+      if (socket === this.socket) this.onLost(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
     };
   }
 
-  /** Whether the browser delays the WebSocket of the current attempt: the server answers requests. */
+  /** Whether the browser delays the WebSocket of the current attempt. */
   get isDelayed() {
     return this.current?.isDelayed ?? false;
   }
 
-  /** The server that answers may be another one than before, with other packet tables and rules. @param {import('../../wasm/open-socket.js').Socket} socket */
+  /**
+   * Loads packet tables and rules, because a restarted server may have other ones, and sends
+   * `hello`.
+   * @param {import('../../wasm/open-socket.js').Socket} socket
+   */
   async begin(socket) {
     try {
-      await Promise.all([loadCodes(), loadRules()]);
+      await Promise.all([loadTables(), loadRules()]);
     } catch (error) {
       console.warn('the packet tables or the rules cannot be loaded:', error);
-      this.broken(socket, 'no packet tables or rules');
+      this.onLost(socket, 'no packet tables or rules');
     }
-    if (socket === this.socket) await this.lockstep?.begin(...predicted());
+    if (socket === this.socket) await this.lockstep?.begin(...predictionSetup());
     if (socket === this.socket) this.hello();
   }
 
-  /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
+  /** Sends `hello`, which also resumes the player after an outage. */
   hello() {
-    this.isInLockstep = this.lockstep?.works ?? false;
+    this.isInLockstep = this.lockstep?.isActive ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.since() });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.resumeTick() });
   }
 
-  /** Begins to play, now and after each reconnection. @param {Player} player */
+  /** Joins the game, now and after each reconnect. @param {Player} player */
   enter(player) {
     this.player = player;
     if (this.state === 'live') this.send('enter', player);
@@ -162,9 +172,9 @@ export class Connection {
   }
 
   /**
-   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later. So is one that the server's packet tables do not
-   * have.
-   * @param {Parameters<typeof encode>[0]} name @param {Record<string, unknown>} values
+   * Sends a packet. It is dropped without a connection, or if the tables lack it.
+   * @param {Parameters<typeof encode>[0]} name
+   * @param {Record<string, unknown>} values
    */
   send(name, values) {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
@@ -186,19 +196,23 @@ export class Connection {
   /** @param {ArrayBuffer} data */
   receive(data) {
     const now = performance.now();
-    this.heartbeat.received(now);
+    this.heartbeat.onMessage(now);
     this.stats.bytesIn += data.byteLength;
     this.stats.messagesIn += 1;
     const { lockstep, socket } = this;
-    if (!lockstep || !socket || !this.isInLockstep) return this.hear(new Uint8Array(data), now);
-    const { told, say } = lockstep.hear(new Uint8Array(data), now);
-    for (const bytes of say) this.write(bytes);
-    for (const bytes of told) if (socket === this.socket) this.hear(bytes, now);
-    if (!lockstep.works) this.broken(socket, lockstep.why);
+    if (!lockstep || !socket || !this.isInLockstep) return this.receiveMessage(new Uint8Array(data), now);
+    const { received, toSend } = lockstep.receive(new Uint8Array(data), now);
+    for (const bytes of toSend) this.write(bytes);
+    for (const bytes of received) if (socket === this.socket) this.receiveMessage(bytes, now);
+    if (!lockstep.isActive) this.onLost(socket, lockstep.why);
   }
 
-  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
-  hear(bytes, now) {
+  /**
+   * Receives a packet, from the server or from the world in this page.
+   * @param {Uint8Array} bytes
+   * @param {number} now
+   */
+  receiveMessage(bytes, now) {
     let packet;
     try {
       packet = decode(bytes);
@@ -211,14 +225,14 @@ export class Connection {
     if (isAgain) this.onAgain();
     this.onMessage(bytes, true, now);
     if (!packet) return;
-    if (packet.name === 'welcome' && !isAgain) this.welcomed(now);
-    else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
-    else if (packet.name === 'update') this.updated(now);
+    if (packet.name === 'welcome' && !isAgain) this.onWelcome(now);
+    else if (packet.name === 'pong') this.onPong(packet.values.nonce, now);
+    else if (packet.name === 'update') this.onUpdate(now);
     this.onPacket(packet, now);
   }
 
   /** @param {number} now */
-  welcomed(now) {
+  onWelcome(now) {
     this.current?.end();
     this.liveSince = now;
     this.lives += 1;
@@ -228,26 +242,31 @@ export class Connection {
   }
 
   /** @param {number} nonce @param {number} now */
-  ponged(nonce, now) {
-    const trip = this.heartbeat.answered(nonce, now);
+  onPong(nonce, now) {
+    const trip = this.heartbeat.onPong(nonce, now);
     if (trip === null) return;
     this.pingMs = trip;
-    this.history.trip(trip, now);
+    this.history.addRoundTrip(trip, now);
   }
 
   /** @param {number} now */
-  updated(now) {
+  onUpdate(now) {
     this.stats.updatesIn += 1;
-    this.history.update(now);
+    this.history.addUpdateGap(now);
   }
 
-  /** The connection is dead, although nothing has closed it. */
+  /** Drops a dead connection. */
   lost() {
-    if (this.state === 'live') this.broken(this.socket, NO_ANSWER);
+    if (this.state === 'live') this.onLost(this.socket, NO_ANSWER);
   }
 
-  /** Ends a connection or an attempt. @param {import('../../wasm/open-socket.js').Socket | null} socket without one the attempt has none yet @param {string} reason */
-  broken(socket, reason) {
+  /**
+   * Ends a connection or an attempt.
+   * @param {import('../../wasm/open-socket.js').Socket | null} socket null if the attempt has none
+   *   yet
+   * @param {string} reason
+   */
+  onLost(socket, reason) {
     if (socket !== this.socket) return;
     clearTimeout(this.timer);
     this.current?.end();
@@ -255,15 +274,16 @@ export class Connection {
     this.socket = null;
     socket?.close();
     const now = performance.now();
-    if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
+    if (this.state === 'live' && now - this.liveSince > STABLE_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
-    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fail(textOf(0, reason));
-    // Two pages with one player must not take it from each other for ever, and a token does not become right.
+    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fallBackToStream(describeClose(0, reason));
+    // No reconnect: two pages would take the player from each other forever, and a wrong token
+    // stays wrong.
     const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
-    // What does not go in lockstep goes on as a stream, at once.
-    const isNowStream = this.isInLockstep && this.lockstep?.works === false;
+    // A failed lockstep connection continues as a stream at once.
+    const isNowStream = this.isInLockstep && this.lockstep?.isActive === false;
     this.isInLockstep = false;
-    const wait = isUnwanted ? Infinity : isNowStream ? 0 : waitMs(this.attempt, Math.random());
+    const wait = isUnwanted ? Infinity : isNowStream ? 0 : backoffMs(this.attempt, Math.random());
     this.attempt += 1;
     this.retryAt = now + wait;
     this.reason = reason || this.reason;
@@ -272,14 +292,14 @@ export class Connection {
     this.setState('waiting');
   }
 
-  /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
-  returned() {
-    if (this.state === 'live') this.heartbeat.ask(performance.now());
+  /** Checks the connection when the page becomes visible or online, or retries at once. */
+  onReturn() {
+    if (this.state === 'live') this.heartbeat.probe(performance.now());
     else if (this.state === 'connecting' && this.current?.isStale) this.open();
     else this.retryNow();
   }
 
-  /** Tries at once instead of after the wait. */
+  /** Retries at once instead of after the delay. */
   retryNow() {
     if (this.state === 'waiting' && this.retryAt < Infinity) this.open();
   }

@@ -1,54 +1,61 @@
 /**
- * The native dialect: names, codes, arguments. A message is `[code, [args...]]` in one binary frame. Codes and the order of arguments are those of the
- * tables in force, which the server serves as `codes.json`: nothing in the page holds a code or a position in a list of arguments.
+ * Native dialect of the game: a message is `[code, [args...]]` in one binary frame. Codes and
+ * argument order come from the tables that the server sends as `codes.json`.
  *
  * @module game/net/protocol
  */
 
-import { tableText } from '../../lib/codec.js';
+import { formatTable } from '../../lib/codec.js';
 import { decode as fromMsgpack, encode as toMsgpack } from '../../lib/msgpack.js';
 
-/** Offered in the upgrade request. */
+/** Subprotocol that the upgrade request offers. */
 export const SUBPROTOCOL = 'tickwire.v1';
-/** The protocol's version, sent in `hello` and expected back in `welcome`. */
+/** Version of the protocol in `hello` and `welcome`. */
 export const VERSION = 1;
-/** A world's own server speaks this dialect here; relative, so that the page works below any path. */
+/** Path of the endpoint, relative, so that the page works below any path. */
 export const ENDPOINT = 'play';
 /** Modes of `hello`. */
 export const MODE = Object.freeze({ watch: 0, play: 1 });
-/** Characters of a name, and of a chat line. The server cuts what is longer. */
+/** Maximum characters of a name and of a chat line. The server truncates longer ones. */
 export const NAME_CHARS = 15;
 export const CHAT_CHARS = 30;
-/** Characters of a clan's name. */
+/** Maximum characters of a clan name. */
 export const CLAN_CHARS = 7;
 
 /**
- * A packet of the tables, as `codes.json` and `tickwire codes --format json` have it.
+ * Packet tables, as in `codes.json` and the output of `tickwire codes --format json`.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments:
+ *   Argument[] }} Row
  * @typedef {{ tables: { rows: Row[] }[] }} Codes
  */
 
-/** The page's dialect. */
+/** Dialect of the page. */
 const DIALECT = 'native';
-/** The game whose page this is. */
+/** Game of the page. */
 const GAME = 'moo';
-/** The tables in force. */
-const CODES = '../../codes.json';
+/** File with the packet tables. */
+const TABLES_FILE = '../../codes.json';
 
-/** Packets that the page can send, by name: code and arguments in order. @type {Map<string, { code: number | string, args: string[] }>} */
+/**
+ * Packets to the server by name: code and argument names in order.
+ * @type {Map<string, { code: number | string, args: string[] }>}
+ */
 const toServer = new Map();
-/** Packets that the server sends, by code. A missing trailing argument is nil. @type {Map<number | string, { name: string, args: string[] }>} */
+/**
+ * Packets to the client by code. A missing trailing argument is nil.
+ * @type {Map<number | string, { name: string, args: string[] }>}
+ */
 const toClient = new Map();
-/** The packet table of the dialect in force, as `packet_codes/` has it. */
+/** Text of the packet table, as in `packet_codes/`. */
 let table = '';
-/** Numbers of a group in a flat list, by the list's name. @type {Map<string, number>} */
+/** Members of a group in a flat list, by the list's name. @type {Map<string, number>} */
 const strides = new Map();
 
-/** Takes the packet tables in force. @param {Codes} codes */
-export function useCodes(codes) {
+/** Sets the packet tables. @param {Codes} codes */
+export function setTables(codes) {
   for (const known of [toServer, toClient, strides]) known.clear();
-  table = tableText(codes, DIALECT);
+  table = formatTable(codes, DIALECT);
   for (const row of codes.tables.flatMap((table) => table.rows)) {
     const code = row.codes[DIALECT];
     if (code === undefined) continue;
@@ -62,36 +69,38 @@ export function useCodes(codes) {
   }
 }
 
-/** What `prediction.wasm` begins with: the game, the dialect and its table. @returns {[game: string, dialect: string, table: string]} */
-export const predicted = () => [GAME, DIALECT, table];
+/**
+ * Returns the setup of `prediction.wasm`: the game, the dialect and its table.
+ * @returns {[game: string, dialect: string, table: string]}
+ */
+export const predictionSetup = () => [GAME, DIALECT, table];
 
 /**
- * Fetches the packet tables in force, and takes them.
- * @throws {Error} in words for the reader, if the server does not answer
+ * Fetches and sets the packet tables.
+ * @throws {Error} with a sentence for the player, if the server does not respond
  */
-export async function loadCodes() {
-  const answer = await fetch(new URL(CODES, import.meta.url), { cache: 'no-cache' });
+export async function loadTables() {
+  const answer = await fetch(new URL(TABLES_FILE, import.meta.url), { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`no packet tables: status ${answer.status}`);
-  useCodes(await answer.json());
+  setTables(await answer.json());
 }
 
-/** Units of the wire. */
+/** Units of the wire, in px or radians. */
 export const UNIT = Object.freeze({
-  /** `hpx`: half pixels from the map's corner. */
+  /** `hpx`: half pixels from the corner of the map. */
   hpx: 0.5,
   /** 16.16 fixed point. */
   fixed: 1 / 65536,
-  /** `angle16` and `angle8`, in radians. */
+  /** Binary angles of 16 and 8 bits. */
   angle16: (2 * Math.PI) / 65536,
   angle8: (2 * Math.PI) / 256,
 });
 
 /**
- * Encodes a packet for the server.
- *
+ * Encodes a packet to the server.
  * @param {string} name
- * @param {Record<string, unknown>} values by argument name; one that is missing is nil
- * @returns {Uint8Array<ArrayBuffer> | null} null for a packet that the tables in force do not have
+ * @param {Record<string, unknown>} values by argument name; a missing one is nil
+ * @returns {Uint8Array<ArrayBuffer> | null} null if the tables lack the packet
  */
 export function encode(name, values) {
   const row = toServer.get(name);
@@ -99,11 +108,10 @@ export function encode(name, values) {
 }
 
 /**
- * Decodes a packet of the server.
- *
+ * Decodes a packet to the client.
  * @param {Uint8Array} bytes
- * @returns {{ name: string, values: Record<string, any> } | null} null for a code that the tables in force do not have
- * @throws {RangeError} when the bytes are no packet
+ * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the code
+ * @throws {RangeError} if the bytes are no packet
  */
 export function decode(bytes) {
   const message = fromMsgpack(bytes);
@@ -117,24 +125,23 @@ export function decode(bytes) {
 }
 
 /**
- * Walks a flat list group by group. An incomplete last group is left out.
- *
- * @param {string} list the list's name
+ * Calls a function for each group of a flat list. An incomplete last group is dropped.
+ * @param {string} list name of the list
  * @param {any[] | null} flat
- * @param {(...fields: any[]) => void} each called with the fields in the order of the tables
+ * @param {(...fields: any[]) => void} each called with the members in the order of the tables
  */
-export function eachGroup(list, flat, each) {
+export function forEachGroup(list, flat, each) {
   const stride = strides.get(list);
   if (!flat || !stride) return;
   for (let i = 0; i + stride <= flat.length; i += stride) each(...flat.slice(i, i + stride));
 }
 
-/** @param {number} radians @returns {number} a binary angle, 65,536 a turn */
+/** Converts an angle to a binary angle. @param {number} radians @returns {number} 0 to 65,535 */
 export function toAngle16(radians) {
   return Math.round(radians / UNIT.angle16) & 0xffff;
 }
 
-/** The first `count` characters, whole code points. @param {string} text @param {number} count */
+/** Returns the first `count` code points of a text. @param {string} text @param {number} count */
 export function cut(text, count) {
   return Array.from(text.trim()).slice(0, count).join('');
 }

@@ -1,16 +1,16 @@
 /**
- * Figures for the panel: how much came and went in the last second, how long frames take. Time is an argument.
+ * Traffic and frame rates for the connection panel. No clock is read here: time is an argument.
  *
  * @module game/net/rates
  */
 
 const FRAMES = 240;
 
-export class Rates {
+export class TrafficRates {
   constructor() {
-    /** A second's worth of each counter, by its name. @type {Record<string, number>} */
+    /** Rate of each counter per second, by name. @type {Record<string, number>} */
     this.perSecond = {};
-    /** Time from one frame to the next, the last `FRAMES` of them, ms; oldest first. @type {number[]} */
+    /** Durations of the last `FRAMES` frames, ms; oldest first. @type {number[]} */
     this.frameMs = [];
     /** @type {Record<string, number>} */
     this.before = {};
@@ -18,7 +18,11 @@ export class Rates {
     this.frameAt = 0;
   }
 
-  /** Notes a frame. @param {number} nowMs @returns {number} ms since the last one, at most 250 */
+  /**
+   * Records a frame.
+   * @param {number} nowMs
+   * @returns {number} time since the last frame, ms, at most 250
+   */
   frame(nowMs) {
     const elapsed = this.frameAt === 0 ? 0 : nowMs - this.frameAt;
     this.frameAt = nowMs;
@@ -27,7 +31,11 @@ export class Rates {
     return Math.min(250, elapsed);
   }
 
-  /** Looks at the counters; once a second the rates change. @param {Record<string, number>} counters @param {number} nowMs */
+  /**
+   * Reads the counters. The rates change once per second.
+   * @param {Record<string, number>} counters
+   * @param {number} nowMs
+   */
   count(counters, nowMs) {
     const elapsed = nowMs - this.since;
     if (elapsed < 1000) return;
@@ -38,7 +46,7 @@ export class Rates {
     this.since = nowMs;
   }
 
-  /** Frames a second over the last frames. */
+  /** Frame rate over the recorded frames, Hz. */
   get framesPerSecond() {
     const sum = this.frameMs.reduce((total, ms) => total + ms, 0);
     return sum === 0 ? 0 : (this.frameMs.length * 1000) / sum;

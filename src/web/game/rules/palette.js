@@ -1,16 +1,16 @@
 /**
- * Colours and the lie of the land. One rule keeps the style together: light comes from the top left, and a thing's
- * outline is its own darkest tone, never black.
+ * Colours and biome borders. One rule keeps the style together: light comes from the top left, and
+ * an outline is the darkest tone of its object, never black.
  *
  * @module game/rules/palette
  */
 
 import { noise } from './random.js';
 
-/** Outline and text colour of everything that has no tone of its own. */
+/** Default colour of outlines and text. */
 export const INK = '#38324a';
-/** Those of one's clan, on the map and above their heads. */
-export const MATE = '#9be8f0';
+/** Colour of clan mates on the map and in labels. */
+export const CLAN_MATE_COLOR = '#9be8f0';
 
 export const SNOW = { base: '#e8eef4', light: '#f5f8fb', dark: '#d6e1eb', mark: '#b9cad9' };
 export const GRASS = { base: '#8fb468', light: '#9bc074', dark: '#83a85d', mark: '#6c9450' };
@@ -19,7 +19,7 @@ export const BANK = { base: '#d3c08c', wet: '#b9a877' };
 export const WATER = { base: '#5caed0', deep: '#4799bf', wave: '#9fd6e8', foam: '#e6f6f8' };
 export const OUTSIDE = { base: '#262b3d', mark: '#323950', edge: '#4a3f55' };
 
-/** Skins differ in lightness as well as in hue, so that they can be told apart without colour vision. */
+/** Skins differ in lightness and hue, so that they are distinguishable without colour vision. */
 export const SKINS = Object.freeze([
   { name: 'chestnut', body: '#bf8f54' },
   { name: 'cream', body: '#f2d9b1' },
@@ -33,7 +33,7 @@ export const SKINS = Object.freeze([
   { name: 'violet', body: '#8a6fc4' },
 ]);
 
-/** Borders of the biomes as parts of the map's side; the figures are those of the rules. */
+/** Biome borders as fractions of the map size, as in the rules. */
 const SNOW_END = 2400 / 14400;
 const RIVER_MIDDLE = 7200 / 14400;
 const RIVER_HALF = 362 / 14400;
@@ -41,11 +41,8 @@ const DESERT_START = 12000 / 14400;
 
 /** @typedef {'snow' | 'grass' | 'river' | 'desert'} Biome */
 
-/**
- * Heights of the borders, px.
- * @param {number} mapSize px
- */
-export function borders(mapSize) {
+/** Returns the y coordinates of the biome borders, px. @param {number} mapSize px */
+export function biomeBorders(mapSize) {
   return {
     snowEnd: SNOW_END * mapSize,
     riverStart: (RIVER_MIDDLE - RIVER_HALF) * mapSize,
@@ -54,22 +51,34 @@ export function borders(mapSize) {
   };
 }
 
-/** @param {number} y px @param {number} mapSize px @returns {Biome} */
+/**
+ * Returns the biome at a height.
+ * @param {number} y px
+ * @param {number} mapSize px
+ * @returns {Biome}
+ */
 export function biomeAt(y, mapSize) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   if (y <= at.snowEnd) return 'snow';
   if (y >= at.riverStart && y <= at.riverEnd) return 'river';
   return y >= at.desertStart ? 'desert' : 'grass';
 }
 
-/** How far a border is drawn from its true height at `x`, so that it does not look ruled. @param {number} x px @param {number} seed @param {number} reach px */
-export function wobble(x, seed, reach) {
+/**
+ * Returns the vertical offset of a drawn border at `x`, px, so that it does not look straight.
+ * @param {number} x px
+ * @param {number} seed
+ * @param {number} reach maximum offset, px
+ */
+export function borderOffset(x, seed, reach) {
   return (noise(x / 260, seed) + 0.45 * noise(x / 83, seed + 7)) * reach;
 }
 
 /**
  * Mixes two colours.
- * @param {string} from `#rrggbb` @param {string} to `#rrggbb` @param {number} part 0 to 1
+ * @param {string} from `#rrggbb`
+ * @param {string} to `#rrggbb`
+ * @param {number} part 0 to 1
  */
 export function mix(from, to, part) {
   const a = parseInt(from.slice(1), 16);
@@ -78,7 +87,7 @@ export function mix(from, to, part) {
   return `#${((channel(16) << 16) | (channel(8) << 8) | channel(0)).toString(16).padStart(6, '0')}`;
 }
 
-/** The outline that belongs to a fill. @param {string} fill */
+/** Returns the outline colour of a fill. @param {string} fill */
 export function outlineOf(fill) {
   return mix(fill, INK, 0.68);
 }

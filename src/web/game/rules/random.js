@@ -1,11 +1,17 @@
 /**
- * Chance that is the same each time: a number in, a number out. It places tufts and pebbles, which every page should
- * show alike, and nothing that the game depends on.
+ * Deterministic noise for decoration that every page draws alike, such as tufts and pebbles. The
+ * game does not depend on it.
  *
  * @module game/rules/random
  */
 
-/** @param {number} a @param {number} [b] @param {number} [c] whole numbers @returns {number} 0 to 1, without 1 */
+/**
+ * Hashes whole numbers to a number.
+ * @param {number} a
+ * @param {number} [b]
+ * @param {number} [c]
+ * @returns {number} 0 to 1, exclusive
+ */
 export function hash(a, b = 0, c = 0) {
   let h = Math.imul(a | 0, 0x9e3779b1) ^ Math.imul((b | 0) + 0x7f4a7c15, 0x85ebca6b) ^ Math.imul((c | 0) + 0x165667b1, 0xc2b2ae35);
   h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
@@ -13,13 +19,23 @@ export function hash(a, b = 0, c = 0) {
   return ((h ^ (h >>> 15)) >>> 0) / 0x100000000;
 }
 
-/** A row of such numbers. @param {number} a @param {number} [b] @returns {() => number} */
+/**
+ * Returns a generator of such numbers.
+ * @param {number} a
+ * @param {number} [b]
+ * @returns {() => number}
+ */
 export function sequence(a, b = 0) {
   let i = 0;
   return () => hash(a, b, (i += 1));
 }
 
-/** A smooth line through random heights at whole numbers. @param {number} x @param {number} seed @returns {number} -1 to 1 */
+/**
+ * Returns one-dimensional value noise.
+ * @param {number} x
+ * @param {number} seed
+ * @returns {number} -1 to 1
+ */
 export function noise(x, seed) {
   const cell = Math.floor(x);
   const part = x - cell;

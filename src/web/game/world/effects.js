@@ -1,7 +1,7 @@
 /**
- * What flies, shakes and flashes for a moment. Every kind has a pool of fixed size, in which a new one takes the place
- * of the oldest; each remembers when and where it began, and where it is now follows from the time. Pure: time and
- * chance are arguments.
+ * Short effects: flying debris and numbers, rings, footprints, shaking and flashes. Each kind has a
+ * pool of fixed size, in which a new effect replaces the oldest one. An effect stores its start;
+ * its state follows from the time. Time and randomness are arguments.
  *
  * @module game/world/effects
  */
@@ -12,38 +12,41 @@ const PARTICLES = 288;
 const NUMBERS = 40;
 const RINGS = 16;
 const PRINTS = 180;
-/** Things and players that shake or flash at once; beyond, the oldest one stops. */
-const MARKED = 64;
+/** Maximum number of shaking or flashing objects. Further ones stop the oldest. */
+const MAX_FLASHING = 64;
 
 export const SHAKE_MS = 340;
-/** How far a struck thing goes, px. */
+/** Amplitude of shaking, px. */
 const SHAKE_PX = 11;
 export const FLASH_MS = 220;
 export const NUMBER_MS = 950;
 export const RING_MS = 520;
-/** Time that a footprint stays in the snow. */
+/** Duration of a footprint in snow, ms. */
 export const PRINT_MS = 4200;
-/** Part of its speed that a flying piece loses each ms. */
+/** Fraction of the speed that debris loses per ms. */
 const DRAG = 0.006;
 
 /**
  * @typedef {object} Particle
  * @property {'leaf' | 'chip' | 'spark' | 'dust'} shape
  * @property {string} colour `#rrggbb`
- * @property {number} x where it began, px
+ * @property {number} x start, px
  * @property {number} y
- * @property {number} vx px a ms at first
+ * @property {number} vx initial velocity, px/ms
  * @property {number} vy
  * @property {number} size px
- * @property {number} turn radians at first
- * @property {number} spin radians a ms
+ * @property {number} turn initial angle, radians
+ * @property {number} spin angular velocity, radians/ms
  * @property {number} bornMs
  * @property {number} lifeMs
  */
 
-/** @typedef {{ text: string, style: string, x: number, y: number, bornMs: number }} Figure a number that flies up */
+/**
+ * @typedef {{ text: string, style: string, x: number, y: number, bornMs: number }} Figure a rising
+ *   number
+ */
 
-/** A pool: a ring of things that are written over. @template T */
+/** A pool: a ring of objects that are overwritten. @template T */
 class Pool {
   /** @param {number} size @param {() => T} make */
   constructor(size, make) {
@@ -51,7 +54,7 @@ class Pool {
     this.next = 0;
   }
 
-  /** The one that has been there longest. @returns {T} */
+  /** Returns the oldest object for reuse. @returns {T} */
   take() {
     const one = this.all[this.next];
     this.next = (this.next + 1) % this.all.length;
@@ -60,7 +63,7 @@ class Pool {
 }
 
 export class Effects {
-  /** @param {() => number} random 0 to 1 */
+  /** @param {() => number} random returns 0 to 1 */
   constructor(random = Math.random) {
     this.random = random;
     this.particles = new Pool(PARTICLES, () => /** @type {Particle} */ ({ shape: 'dust', colour: '#ffffff', x: 0, y: 0, vx: 0,
@@ -68,23 +71,30 @@ export class Effects {
     this.numbers = new Pool(NUMBERS, () => /** @type {Figure} */ ({ text: '', style: '', x: 0, y: 0, bornMs: -Infinity }));
     this.rings = new Pool(RINGS, () => ({ x: 0, y: 0, colour: '#ffffff', radius: 0, bornMs: -Infinity }));
     this.prints = new Pool(PRINTS, () => ({ x: 0, y: 0, way: 0, bornMs: -Infinity }));
-    /** @type {Map<number, { direction: number, bornMs: number }>} things that shake, by id */
+    /** Shaking objects by id. @type {Map<number, { direction: number, bornMs: number }>} */
     this.shaking = new Map();
-    /** @type {Map<number, number>} when players were hurt, by id */
+    /** Start of the flash of each player, ms. @type {Map<number, number>} */
     this.flashing = new Map();
   }
 
-  /** Between two numbers. @param {number} low @param {number} high */
+  /** Returns a random number in a range. @param {number} low @param {number} high */
   between(low, high) {
     return low + (high - low) * this.random();
   }
 
   /**
-   * Pieces that fly from a point.
-   * @param {Particle['shape']} shape @param {readonly string[]} colours @param {number} count
-   * @param {number} x @param {number} y
-   * @param {number} direction radians @param {number} spread radians to each side @param {number} speed px a ms at most
-   * @param {number} size px at most @param {number} lifeMs at most @param {number} nowMs
+   * Adds debris that flies from a point.
+   * @param {Particle['shape']} shape
+   * @param {readonly string[]} colours
+   * @param {number} count
+   * @param {number} x
+   * @param {number} y
+   * @param {number} direction radians
+   * @param {number} spread radians to each side
+   * @param {number} speed maximum, px/ms
+   * @param {number} size maximum, px
+   * @param {number} lifeMs maximum, ms
+   * @param {number} nowMs
    */
   burst(shape, colours, count, x, y, direction, spread, speed, size, lifeMs, nowMs) {
     for (let i = 0; i < count; i++) {
@@ -105,35 +115,61 @@ export class Effects {
     }
   }
 
-  /** @param {number} x @param {number} y @param {string} text @param {string} style @param {number} nowMs */
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {string} text
+   * @param {string} style
+   * @param {number} nowMs
+   */
   number(x, y, text, style, nowMs) {
     const one = this.numbers.take();
     Object.assign(one, { text, style, bornMs: nowMs, x: x + this.between(-12, 12), y: y + this.between(-5, 5) });
   }
 
-  /** @param {number} x @param {number} y @param {number} radius px at its end @param {string} colour @param {number} nowMs */
+  /**
+   * Adds a ring.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius final radius, px
+   * @param {string} colour
+   * @param {number} nowMs
+   */
   ring(x, y, radius, colour, nowMs) {
     Object.assign(this.rings.take(), { x, y, radius, colour, bornMs: nowMs });
   }
 
-  /** A footprint. @param {number} x @param {number} y @param {number} way radians @param {number} nowMs */
-  print(x, y, way, nowMs) {
+  /**
+   * Adds a footprint.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} way radians
+   * @param {number} nowMs
+   */
+  addFootprint(x, y, way, nowMs) {
     Object.assign(this.prints.take(), { x, y, way, bornMs: nowMs });
   }
 
-  /** Lets a thing shake. @param {number} id @param {number} direction radians @param {number} nowMs */
+  /**
+   * Shakes an object.
+   * @param {number} id
+   * @param {number} direction radians
+   * @param {number} nowMs
+   */
   shake(id, direction, nowMs) {
     remember(this.shaking, id, { direction, bornMs: nowMs });
   }
 
-  /** Lets a player flash. @param {number} id @param {number} nowMs */
+  /** Flashes a player. @param {number} id @param {number} nowMs */
   flash(id, nowMs) {
     remember(this.flashing, id, nowMs);
   }
 
   /**
-   * How far a thing is from its place: off with the blow, back, and past it, ever less.
-   * @param {number} id @param {number} nowMs @param {{ x: number, y: number }} out written and returned
+   * Returns the offset of a shaking object, px: a damped oscillation in the direction of the hit.
+   * @param {number} id
+   * @param {number} nowMs
+   * @param {{ x: number, y: number }} out written and returned
    */
   offset(id, nowMs, out) {
     const shake = this.shaking.get(id);
@@ -146,12 +182,12 @@ export class Effects {
     return out;
   }
 
-  /** How strongly a player flashes, 0 to 1. @param {number} id @param {number} nowMs */
+  /** Returns the strength of a player's flash, 0 to 1. @param {number} id @param {number} nowMs */
   flashOf(id, nowMs) {
     return Math.max(0, 1 - ageMs(nowMs, this.flashing.get(id) ?? -Infinity) / FLASH_MS);
   }
 
-  /** Pieces and numbers that live at this moment. @param {number} nowMs */
+  /** Counts the running effects. @param {number} nowMs */
   count(nowMs) {
     const alive = (list, life) => list.filter((one) => ageMs(nowMs, one.bornMs) < (life ?? one.lifeMs)).length;
     return { particles: alive(this.particles.all), numbers: alive(this.numbers.all, NUMBER_MS) };
@@ -159,19 +195,21 @@ export class Effects {
 }
 
 /**
- * Where a piece is.
- * @param {Particle} particle @param {number} nowMs @param {{ x: number, y: number }} out written and returned
+ * Returns the position of a piece of debris, px.
+ * @param {Particle} particle
+ * @param {number} nowMs
+ * @param {{ x: number, y: number }} out written and returned
  */
-export function placeOf(particle, nowMs, out) {
+export function positionOf(particle, nowMs, out) {
   const way = (1 - Math.exp(-DRAG * ageMs(nowMs, particle.bornMs))) / DRAG;
   out.x = particle.x + particle.vx * way;
   out.y = particle.y + particle.vy * way;
   return out;
 }
 
-/** Puts an entry at the end of a map and keeps the map small. */
+/** Moves an entry to the end of a map and limits the size of the map. */
 function remember(map, key, value) {
   map.delete(key);
   map.set(key, value);
-  if (map.size > MARKED) map.delete(map.keys().next().value);
+  if (map.size > MAX_FLASHING) map.delete(map.keys().next().value);
 }

@@ -1,33 +1,86 @@
 /**
- * What was heard of and shows but once: what effects and sounds are made of. The list is bounded: a hidden page draws no
- * frame that would take them away. Pure.
+ * World events that effects and sounds show once. The list is bounded, because a hidden page draws
+ * no frames that would consume it.
  *
  * @module game/world/events
  */
 
-/** Happenings that wait for a frame; beyond, the oldest are dropped. */
-const MOST = 256;
+import { ageMs } from '../../lib/age.js';
+
+/** Resources by number. */
+export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
+
+/** Gold that arrives this long after the last swing was not gathered, ms. */
+const PASSIVE_GOLD_MS = 400;
+/** Maximum number of pending events. Further ones drop the oldest. */
+const MAX_EVENTS = 256;
 
 /**
- * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
- * seen, px.
- * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished' | 'pinged' | 'told', atMs: number,
- *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
- * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
- * - eaten: `id` · placed, gone: `id` the structure, `resource` its item
- * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
- * - spawned: oneself · fell: `id` who died, `amount` its skin · said: `id` · told: the operator
- * - shot: `id` who, `direction`, `resource` the kind · landed: the same, `amount` 1 if it hit something
- * - lunged: `id` the animal · vanished: the same, `amount` its health · pinged: `id` the player, where it is
+ * A world event that effects and sounds show once. The position is where it was rendered, px.
+ *
+ * - swung: `id` of the player
+ * - struck: `id` of the object, `direction` of the hit
+ * - hurt, healed: `id`, `amount`
+ * - eaten: `id`
+ * - placed, gone: `id` of the structure, `resource` its item
+ * - gained: `resource` and `amount` of the own player
+ * - scored: `amount` of points for a kill
+ * - aged: `amount` is the new age of the own player
+ * - spawned: the own player
+ * - fell: `id` of the dead player, `amount` its skin
+ * - said: `id`
+ * - told: a notice of the operator
+ * - shot: `id` of the shooter, `direction`, `resource` is the kind
+ * - landed: as shot, `amount` 1 if it hit something
+ * - lunged: `id` of the animal
+ * - vanished: `id` of the animal, `amount` its health
+ * - pinged: `id` of the player
+ *
+ * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained'
+ *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished'
+ *   | 'pinged' | 'told', atMs: number, x: number, y: number, id: number, amount: number,
+ *   direction: number, resource: number }} WorldEvent
  */
 
 /**
- * Adds one to a list.
- * @param {Happening[]} list @param {Happening['kind']} kind @param {number} atMs
- * @param {{ x: number, y: number } | undefined} place @param {Partial<Happening>} more
+ * Appends an event and limits the list.
+ * @param {WorldEvent[]} list
+ * @param {WorldEvent['kind']} kind
+ * @param {number} atMs
+ * @param {{ x: number, y: number } | undefined} position
+ * @param {Partial<WorldEvent>} more
  */
-export function note(list, kind, atMs, place, more) {
-  const { x, y } = place ?? { x: NaN, y: NaN };
-  if (list.length >= MOST) list.shift();
+export function pushEvent(list, kind, atMs, position, more) {
+  const { x, y } = position ?? { x: NaN, y: NaN };
+  if (list.length >= MAX_EVENTS) list.shift();
   list.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
+}
+
+/**
+ * Appends the events of gathered resources, of points for a kill, and of a new age.
+ * @param {import('./world.js').World} world with the new statistics
+ * @param {import('./world.js').Stats} before earlier statistics
+ * @param {import('./player.js').Player} own
+ * @param {number} nowMs
+ */
+export function pushGains(world, before, own, nowMs) {
+  const { stats } = world;
+  const position = ageMs(nowMs, world.struckAt.atMs) < 100 ? pointBetween(own.shown, world.struckAt) : own.shown;
+  // Gold for a kill is shown as points, not as gathered gold.
+  const kills = stats.kills > before.kills;
+  RESOURCES.forEach((name, resource) => {
+    if (kills && name === 'gold') return;
+    const amount = stats[name] - before[name];
+    // Passive gold of mills arrives continuously and gets no number.
+    const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, world.struckAt.atMs)) > PASSIVE_GOLD_MS;
+    if (amount > 0 && !paid) world.pushEvent('gained', nowMs, position, { resource, amount });
+  });
+  const points = stats.gold - before.gold;
+  if (kills && points > 0) world.pushEvent('scored', nowMs, own.shown, { amount: points });
+  if (stats.age > before.age) world.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
+}
+
+/** Returns a point between a player and an object, closer to the object. */
+function pointBetween(own, thing) {
+  return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

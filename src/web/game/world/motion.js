@@ -1,62 +1,70 @@
 /**
- * Where everyone is shown in a frame: oneself ahead of the server, others between two updates or run on.
+ * Rendered positions of a frame: the own player predicted, others interpolated or extrapolated.
  *
  * @module game/world/motion
  */
 
 import { BAR_MS, step } from '../../lib/interpolation.js';
-import { reckon } from '../../lib/dead-reckoning.js';
+import { extrapolate } from '../../lib/dead-reckoning.js';
 
-/** Speed at which hands swing fully, px a ms. The rules let nobody walk faster than 0.328. */
+/** Walking speed of the full hand animation, px/ms. The maximum in the rules is 0.328. */
 const FULL_PACE = 0.3;
-/** A swing that the server tells of so long after the lead was foreseen. */
-const FORESEEN_MS = 1000;
+/** Maximum time after the lead in which a `swings` packet confirms a predicted swing, ms. */
+const PREDICTED_MS = 1000;
 
 /** @typedef {import('./world.js').World} World */
 
-/** Moves all that have a body to where they are at this moment. @param {World} world @param {number} nowMs */
-export function move(world, nowMs) {
+/** Moves all bodies to their rendered positions. @param {World} world @param {number} nowMs */
+export function updatePositions(world, nowMs) {
   const { clock, prediction } = world;
-  const { interpolation = true, reckoning = true } = prediction?.switches ?? {};
-  // Without interpolation each update is shown as it is, when it comes.
-  const others = interpolation ? clock.othersTick(nowMs) : world.tick;
+  const { interpolation = true, deadReckoning = true } = prediction?.features ?? {};
+  // Without interpolation each update is rendered as it arrives.
+  const others = interpolation ? clock.renderTick(nowMs) : world.tick;
   const own = interpolation ? clock.ownTick(nowMs) : world.tick;
-  /** @param {import('../../lib/interpolation.js').Track} track */
-  const reckoned = (track) => (interpolation && reckoning && prediction
-    ? reckon(track, others, world.tick, clock, (from, velocity, ticks) => prediction.walkOn(from, velocity, ticks)) : null);
+  /** @param {import('../../lib/interpolation.js').PositionHistory} track */
+  const reckoned = (track) => (interpolation && deadReckoning && prediction
+    ? extrapolate(track, others, world.tick, clock, (from, velocity, ticks) => prediction.extrapolate(from, velocity, ticks)) : null);
   const elapsed = Math.max(1, nowMs - world.advancedAt);
   world.advancedAt = nowMs;
   for (const player of world.players.values()) {
-    if (player.id === world.ownId) step(player, own, elapsed, FULL_PACE, world.ahead);
+    if (player.id === world.ownId) step(player, own, elapsed, FULL_PACE, world.predicted);
     else step(player, others, elapsed, FULL_PACE, reckoned(player.track), true);
     player.shownHealth += (player.health - player.shownHealth) * Math.min(1, elapsed / BAR_MS);
     if (player.bubble && player.bubble.untilMs < nowMs) player.bubble = null;
   }
-  foresee(world, nowMs);
-  world.herd.advance(others, elapsed, nowMs, reckoned);
+  applyPrediction(world, nowMs);
+  world.animalTracker.advance(others, elapsed, nowMs, reckoned);
 }
 
-/** Whether what the server tells of one's own hand was shown already. @param {World} world @param {number} nowMs */
-export function isForeseen({ ahead, foreseenAt, prediction }, nowMs) {
-  return ahead !== null && nowMs - foreseenAt < (prediction?.figures.leadMs ?? 0) + FORESEEN_MS;
+/**
+ * Whether prediction has already shown an own swing that the server reports.
+ * @param {World} world
+ * @param {number} nowMs
+ */
+export function wasPredicted({ predicted, predictedSwingAt, prediction }, nowMs) {
+  return predicted !== null && nowMs - predictedSwingAt < (prediction?.figures.leadMs ?? 0) + PREDICTED_MS;
 }
 
-/** Shows one's own hand, and what one has built, as it is predicted. @param {World} world @param {number} nowMs */
-function foresee(world, nowMs) {
-  const { ahead, built } = world;
+/**
+ * Shows the predicted hand and structures of the own player.
+ * @param {World} world
+ * @param {number} nowMs
+ */
+function applyPrediction(world, nowMs) {
+  const { predicted, built } = world;
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   const swings = world.prediction?.takeEvents() ?? [];
-  built.foreseen = [];
-  if (!ahead || !own) return;
-  // In the order in which src/games/moo/prediction.rs puts them.
-  const [, weapon, item, ...structures] = ahead.numbers;
-  built.setForeseen(structures);
+  built.predicted = [];
+  if (!predicted || !own) return;
+  // In the order of src/games/moo/prediction.rs.
+  const [, weapon, item, ...structures] = predicted.numbers;
+  built.setPredicted(structures);
   own.weapon = weapon;
   own.item = item < 0 ? null : item;
   for (const [, hits] of swings) {
-    world.foreseenAt = nowMs;
+    world.predictedSwingAt = nowMs;
     own.swing.atMs = nowMs;
     own.swing.hit = hits !== 0;
-    world.happen('swung', nowMs, own.shown, { id: own.id });
+    world.pushEvent('swung', nowMs, own.shown, { id: own.id });
   }
 }

@@ -1,92 +1,108 @@
 /**
- * What players built and what one has to use: structures, one's own kit, what an age offers. Packets come in, state comes
- * out; nothing is guessed.
+ * Structures in view, and the own inventory and upgrade offers. Packets come in, state comes out.
  *
  * @module game/world/structures
  */
 
-import { UNIT, eachGroup } from '../net/protocol.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
 
-/** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number, aim: number, aimed: number,
- *   shotMs: number, endsTick: number | null }} Structure px, radians; `aim` where a turret shot last, when, and where it looked before that;
- *   the tick in which it ends by itself, if it does */
-/** @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts` of what stands, by group */
+/**
+ * @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number,
+ *   seenMs: number, aim: number, aimed: number, shotMs: number, endsTick: number | null }}
+ *   Structure px, radians; `aim` where a turret shot last, when, and where it looked before that;
+ *   the tick in which it ends by itself, if it does
+ */
+/**
+ * @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts`:
+ *   standing structures by group
+ */
 /** @typedef {{ points: number, age: number, choices: number[] }} Offers */
 
-export class Built {
+export class Structures {
   constructor() {
-    /** What one has built and the server has not confirmed yet. @type {{ item: number, x: number, y: number, heading: number }[]} */
-    this.foreseen = [];
-    /** @type {Map<number, Structure>} those that are known to stand */
+    /**
+     * Predicted own structures that the server has not confirmed yet.
+     * @type {{ item: number, x: number, y: number, heading: number }[]}
+     */
+    this.predicted = [];
+    /** Known structures by id. @type {Map<number, Structure>} */
     this.structures = new Map();
     this.clear();
   }
 
-  /** A new connection is told everything anew. */
+  /** Clears everything for a new connection. */
   clear() {
     this.structures.clear();
     /** @type {Kit} */
     this.kit = { weapons: [], items: [], counts: new Map() };
     /** @type {Offers} */
     this.offers = { points: 0, age: 0, choices: [] };
-    /** Rises with each change of the kit, and with each of the offers. */
+    /** Versions that rise with each change of the inventory and of the offers. */
     this.kitVersion = (this.kitVersion ?? 0) + 1;
     this.offersVersion = (this.offersVersion ?? 0) + 1;
   }
 
-  /** What one has built, in numbers of `prediction.wasm`: item, x, y, heading, and so on. @param {number[]} flat */
-  setForeseen(flat) {
+  /** Sets the predicted structures. @param {number[]} flat */
+  setPredicted(flat) {
     for (let at = 0; at + 4 <= flat.length; at += 4) {
-      this.foreseen.push({ item: flat[at], x: flat[at + 1], y: flat[at + 2], heading: flat[at + 3] * UNIT.angle16 });
+      this.predicted.push({ item: flat[at], x: flat[at + 1], y: flat[at + 2], heading: flat[at + 3] * UNIT.angle16 });
     }
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   add(flat, nowMs) {
-    eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
+    forEachGroup('structures', flat, (id, item, owner, x, y, heading) => {
       const way = heading * UNIT.angle8;
-      // What was seen to be built need not come up again.
-      const seenMs = this.foreseen.some((one) => one.item === item && one.x === x && one.y === y) ? -Infinity : nowMs;
+      // A confirmed predicted structure does not animate again.
+      const seenMs = this.predicted.some((one) => one.item === item && one.x === x && one.y === y) ? -Infinity : nowMs;
       this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs, aim: way, aimed: way, shotMs: -Infinity, endsTick: null });
     });
   }
 
-  /** @param {number[]} ids @returns {Structure[]} those of them that were known */
+  /** Removes structures. @param {number[]} ids @returns {Structure[]} the removed ones */
   remove(ids) {
     const known = (ids ?? []).map((id) => this.structures.get(id)).filter((one) => one !== undefined);
     for (const { id } of known) this.structures.delete(id);
     return known;
   }
 
-  /** When some of them end by themselves. @param {any[]} flat */
-  setEnds(flat) {
-    eachGroup('until', flat, (id, tick) => {
+  /** Sets the ticks at which structures end by themselves. @param {any[]} flat */
+  setEndTicks(flat) {
+    forEachGroup('until', flat, (id, tick) => {
       const one = this.structures.get(id);
       if (one) one.endsTick = tick;
     });
   }
 
-  /** A turret shoots. @param {number} id @param {number} heading radians @param {number} nowMs */
-  aim(id, heading, nowMs) {
+  /**
+   * Turns a turret that shoots.
+   * @param {number} id
+   * @param {number} heading radians
+   * @param {number} nowMs
+   */
+  aimTurret(id, heading, nowMs) {
     const turret = this.structures.get(id);
     if (turret) Object.assign(turret, { aimed: turret.aim, aim: heading, shotMs: nowMs });
   }
 
-  /** @param {Record<string, any>} values of `kit` */
+  /** Sets the inventory. @param {Record<string, any>} values values of `kit` */
   setKit({ weapons, items, counts }) {
     const standing = new Map();
-    eachGroup('counts', counts, (group, count) => standing.set(group, count));
+    forEachGroup('counts', counts, (group, count) => standing.set(group, count));
     this.kit = { weapons: weapons ?? [], items: items ?? [], counts: standing };
     this.kitVersion += 1;
   }
 
-  /** @param {Record<string, any>} values of `offers` */
+  /** Sets the upgrade offers. @param {Record<string, any>} values values of `offers` */
   setOffers({ points, age, choices }) {
     this.offers = { points: points ?? 0, age: age ?? 0, choices: choices ?? [] };
     this.offersVersion += 1;
   }
 
-  /** What the number keys select, in order: weapons, then items. @returns {{ id: number, isWeapon: boolean }[]} */
+  /**
+   * Slots of the number keys in order: weapons, then items.
+   * @returns {{ id: number, isWeapon: boolean }[]}
+   */
   get slots() {
     const { weapons, items } = this.kit;
     return [...weapons.map((id) => ({ id, isWeapon: true })), ...items.map((id) => ({ id, isWeapon: false }))];

@@ -1,37 +1,47 @@
 /**
- * How a tool is swung: a short wind-up, a fast stroke across, the way back. Pure: times in, angles out.
+ * Animation of a swinging tool: a short wind-up, a fast stroke, the way back. Times come in, angles
+ * go out.
  *
  * @module game/world/swing
  */
 
 import { weaponOf } from '../rules/rules.js';
 
-/** Parts of a swing at which the wind-up ends, the blow lands, the stroke ends. */
+/** Fractions of a swing at which the wind-up ends, the hit lands, and the stroke ends. */
 const WIND_UP = 0.24;
 const IMPACT = 0.36;
 const STROKE = 0.46;
-/** How far the arm goes back and across, radians; the tool is in the right hand, and right is positive. */
+/**
+ * Angles of the wind-up and of the stroke, radians. The tool is in the right hand; right is
+ * positive.
+ */
 const BACK = 0.55;
 const ACROSS = -1.25;
-/** Time in which what shoots comes back to rest, ms. */
+/** Duration of the recoil of a shooting weapon, ms. */
 const KICK_MS = 210;
-/** No swing is seen to take longer, ms. */
+/** Maximum duration of a drawn swing, ms. */
 const LONGEST_MS = 420;
-/** The answer to a press comes at most this part of a swing after it; what comes later is a swing of its own. */
-const ANSWERED = 0.8;
+/**
+ * Maximum delay of the server's answer to a press, as a fraction of a swing. A later one starts a
+ * swing of its own.
+ */
+const MAX_ANSWER_DELAY = 0.8;
 
-/** Time from one swing to the next, ms. @param {number} weapon */
+/** Returns the time from one swing to the next, ms. @param {number} weapon */
 export const swingMs = (weapon) => weaponOf(weapon).ms;
 
-/** Time that a swing is seen to take, ms: after a heavy blow the arm rests. @param {number} weapon */
+/**
+ * Returns the drawn duration of a swing, ms. After a slow swing the arm rests.
+ * @param {number} weapon
+ */
 export const strokeMs = (weapon) => Math.min(LONGEST_MS, swingMs(weapon));
 
-/** Time from the beginning of a swing to its blow, ms. @param {number} weapon */
+/** Returns the time from the start of a swing to its hit, ms. @param {number} weapon */
 export const impactMs = (weapon) => strokeMs(weapon) * IMPACT;
 
 /**
- * How far the arm is turned from where it rests.
- * @param {number} part of the swing, 0 to 1; before and after it rests
+ * Returns the angle of the arm relative to its rest position.
+ * @param {number} part fraction of the swing; at rest outside 0 to 1
  * @returns {number} radians
  */
 export function swingAngle(part) {
@@ -42,9 +52,10 @@ export function swingAngle(part) {
 }
 
 /**
- * The streak behind a fast stroke.
- * @param {number} part of the swing
- * @returns {{ from: number, to: number, alpha: number } | null} angles as of `swingAngle`, null when there is none
+ * Returns the streak behind a fast stroke.
+ * @param {number} part fraction of the swing
+ * @returns {{ from: number, to: number, alpha: number } | null} angles as in `swingAngle`; null
+ *   without a streak
  */
 export function streak(part) {
   if (!(part > WIND_UP && part < STROKE + 0.16)) return null;
@@ -53,23 +64,27 @@ export function streak(part) {
 }
 
 /**
- * When the swing began that is shown for oneself. A press shows at once; the server's answer to it does not begin the
- * swing anew.
- * @param {number} saidMs newest swing that the server told of
- * @param {number} pressedMs newest press that found the arm at rest
- * @param {number} ms time of one swing
+ * Returns the start of the own drawn swing, ms. A press starts it at once; the server's answer does
+ * not restart it.
+ * @param {number} saidMs newest swing that the server reported
+ * @param {number} pressedMs newest press with the arm at rest
+ * @param {number} ms duration of a swing
  */
-export function ownSwing(saidMs, pressedMs, ms) {
+export function ownSwingStart(saidMs, pressedMs, ms) {
   const after = saidMs - pressedMs;
-  return after >= 0 && after < ms * ANSWERED ? pressedMs : Math.max(saidMs, pressedMs);
+  return after >= 0 && after < ms * MAX_ANSWER_DELAY ? pressedMs : Math.max(saidMs, pressedMs);
 }
 
-/** How far what shoots is thrown back: at once, and home again. @param {number} sinceMs since the shot @returns {number} 1 to 0 */
-export function kickPart(sinceMs) {
+/**
+ * Returns the recoil of a shooting weapon, 1 to 0.
+ * @param {number} sinceMs time since the shot
+ * @returns {number} 1 to 0
+ */
+export function recoilProgress(sinceMs) {
   return sinceMs >= 0 && sinceMs < KICK_MS ? (1 - sinceMs / KICK_MS) ** 2 : 0;
 }
 
-/** Slow at both ends. @param {number} part */
+/** Smoothstep. @param {number} part 0 to 1 */
 function ease(part) {
   return part * part * (3 - 2 * part);
 }

@@ -1,61 +1,54 @@
 /**
- * What the page knows of the world: packets come in, state comes out. It holds only what the server has said; nothing
- * is guessed. The drawing files read it and never write it.
+ * State of the world in view: packets come in, state comes out. It holds what the server has sent,
+ * and the prediction of the own player. The drawing files only read it.
  *
  * @module game/world/world
  */
 
-import { Herd } from './animals.js';
-import { Built } from './structures.js';
+import { AnimalTracker } from './animals.js';
+import { Structures } from './structures.js';
 import { Clans } from './clans.js';
-import { note } from './events.js';
-import { Clock } from '../../lib/interpolation.js';
+import { RESOURCES, pushEvent, pushGains } from './events.js';
+import { TickClock } from '../../lib/interpolation.js';
 import { ageMs } from '../../lib/age.js';
-import { isForeseen, move } from './motion.js';
-import { UNIT, eachGroup } from '../net/protocol.js';
+import { wasPredicted, updatePositions } from './motion.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
 import { newPlayer } from './player.js';
 import { itemOf, rules } from '../rules/rules.js';
-import { Shots } from './projectiles.js';
+import { Projectiles } from './projectiles.js';
 
-/** Time that a chat line hovers over its player. */
+/** Duration of a speech bubble, ms. */
 const BUBBLE_MS = 3000;
-/** Chat lines that are kept. */
+/** Stored chat lines. */
 const CHAT_LINES = 60;
 
-/** Kinds of scenery by number, and what they give. */
-export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
-export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
+/** Kinds of scenery by number. */
+export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 
-/** Gold that comes this long after the last swing was not gathered. */
-const PAID_MS = 400;
-/** Health that rises within this time of the food leaving the hand was eaten. */
-const EATEN_MS = 60;
-/** Packets that come within this time of an update tell of its tick. */
+/** Health that rises within this time after the hand held food was eaten, ms. */
+const FOOD_HEAL_MS = 60;
+/** Packets within this time after an update belong to its tick, ms. */
 const SAME_TURN_MS = 8;
-/** A new body looks at another place: what leaves view within this time has not died. */
-const MOVED_MS = 400;
-/** Kill messages that are kept. */
+/** Objects that leave view within this time after a respawn are not dead, ms. */
+const VIEW_CHANGE_MS = 400;
+/** Stored kill messages. */
 const KILLS = 20;
 
-/** What one has before the server has said anything. */
-const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
+/** Statistics before the first packet. */
+const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
 
 /** @typedef {import('./player.js').Player} Player */
 
-/** @typedef {typeof NOTHING} Stats */
+/** @typedef {typeof INITIAL_STATS} Stats */
 
-/** @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
-
-/** @typedef {import('./events.js').Happening} Happening */
-
-/** @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px */
-
-/** @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number, heading: number, direction: number | null }} Own */
-
-/** @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null, players: number }} Board */
+/** @typedef {import('./events.js').WorldEvent} WorldEvent */
+/** @typedef {import('./player.js').Death} Death */
+/** @typedef {import('./player.js').Thing} Thing */
+/** @typedef {import('./player.js').Own} Own */
+/** @typedef {import('./player.js').Board} Board */
 
 export class World {
-  /** @param {import('../../lib/prediction.js').Prediction | null} [prediction] what runs one's own player ahead of the server */
+  /** @param {import('../../lib/prediction.js').Prediction | null} [prediction] */
   constructor(prediction = null) {
     this.prediction = prediction;
     this.epoch = '';
@@ -64,64 +57,70 @@ export class World {
     this.mapSize = 14400;
     this.tickHz = 30;
     this.updateHz = 30;
-    this.clock = new Clock(30, 30);
-    /** Newest tick heard of. */
+    this.clock = new TickClock(30, 30);
+    /** Newest received tick. */
     this.tick = 0;
-    /** @type {Map<number, Player>} players in view, oneself included */
+    /** Players in view, including the own one. @type {Map<number, Player>} */
     this.players = new Map();
-    /** Those whom the newest update took out of view: a death is told beside it. @type {Map<number, Player>} */
+    /**
+     * Players that the newest update removed from view; `died` or `kill` may follow.
+     * @type {Map<number, Player>}
+     */
     this.gone = new Map();
-    /** @type {Map<number, Thing>} scenery seen so far */
+    /** Known scenery. @type {Map<number, Thing>} */
     this.things = new Map();
-    /** What players built, and what one has to build with. */
-    this.built = new Built();
-    this.shots = new Shots();
-    this.herd = new Herd();
+    /** Structures, inventory and upgrade offers. */
+    this.built = new Structures();
+    this.projectiles = new Projectiles();
+    this.animalTracker = new AnimalTracker();
     this.clans = new Clans();
-    /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
+    /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
-    /** When a swing of one's own was foreseen last. */
-    this.foreseenAt = -Infinity;
+    /** Time of the last predicted own swing. */
+    this.predictedSwingAt = -Infinity;
     this.movedAt = -Infinity;
-    /** Rises whenever `things` has grown or begun anew. */
+    /** Version that rises when `things` grows or is cleared. */
     this.thingsVersion = 0;
-    /** One's own player; null for a watcher. @type {number | null} */
+    /** Number of the own player; null for a spectator. @type {number | null} */
     this.ownId = null;
-    /** One's own number also after one has died, until the next body. @type {number | null} */
+    /** Number of the own player, also after its death until the next body. @type {number | null} */
     this.bodyId = null;
-    /** Newest exact record of one's own player. @type {Own | null} */
+    /** Newest exact record of the own player. @type {Own | null} */
     this.own = null;
-    /** Whom a watcher follows. @type {number | null} */
-    this.watched = null;
-    /** The ten best, one's own place from 1, players in all. @type {Board} */
+    /** Spectated player. @type {number | null} */
+    this.spectated = null;
+    /** Top ten, own rank from 1, number of players. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
-    /** What was said; nobody's number is the operator's. @type {{ player: number | null, name: string, text: string, atMs: number }[]} */
+    /** Chat lines. @type {import('./player.js').ChatLine[]} */
     this.chat = [];
     this.advancedAt = 0;
-    /** One's own figures. @type {Stats} */
-    this.stats = NOTHING;
-    /** Highest age of this life: dying resets the figures before it is told. */
+    /** Statistics of the own player. @type {Stats} */
+    this.stats = INITIAL_STATS;
+    /** Highest age of this life. Death resets the statistics before the `died` packet. */
     this.lifeAge = 1;
-    /** How one died; null while one lives or only watches. @type {Death | null} */
+    /** Death of the own player; null while it lives or spectates. @type {Death | null} */
     this.death = null;
-    /** @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs: number }[]} */
+    /** Kill feed. @type {import('./player.js').KillMessage[]} */
     this.kills = [];
-    /** @type {Happening[]} oldest first; whoever shows them takes them away */
-    this.happenings = [];
-    /** Health and hands that came before the update that says who they belong to. @type {Map<number, number>} */
+    /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
+    this.events = [];
+    /** Health of players that enter with the next update. @type {Map<number, number>} */
     this.earlyHealth = new Map();
-    /** @type {Map<number, { weapon: number, item: number | null }>} */
+    /** Hands of these players. @type {Map<number, { weapon: number, item: number | null }>} */
     this.earlyHands = new Map();
-    /** The newest stroke that hit something, of whomever. */
+    /** Newest swing of any player that hit something. */
     this.hitWith = { weapon: 0, atMs: -Infinity };
-    /** The newest thing that was struck beside oneself: where gains are shown. @type {{ x: number, y: number, atMs: number }} */
+    /** Newest hit object near the own player. @type {{ x: number, y: number, atMs: number }} */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
-    /** What the server complained about last. @type {{ rule: string, detail: string, atMs: number } | null} */
+    /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
     this.error = null;
   }
 
-  /** Applies a packet. @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
+  /**
+   * Applies a packet.
+   * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
+   */
   apply({ name, values }, nowMs) {
     switch (name) {
       case 'welcome': return this.welcome(values, nowMs);
@@ -129,39 +128,39 @@ export class World {
       case 'spawned': return this.spawned(values.player, nowMs);
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
-      case 'chat': return this.say(values.player, values.text, nowMs);
-      case 'pong': return this.hear(values.tick, nowMs, false);
+      case 'chat': return this.onChat(values.player, values.text, nowMs);
+      case 'pong': return this.onTick(values.tick, nowMs, false);
       case 'error': this.error = { rule: values.rule, detail: values.detail, atMs: nowMs }; return;
-      case 'watching': this.watched = values.player; return;
-      case 'swings': return eachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
-      case 'shakes': return eachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
-      case 'health': return eachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
+      case 'watching': this.spectated = values.player; return;
+      case 'swings': return forEachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
+      case 'shakes': return forEachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
+      case 'health': return forEachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
       case 'stats': return this.setStats(/** @type {any} */ (values), nowMs);
       case 'died': return this.died(values.by, values.name, nowMs);
       case 'kill': return this.killed(values, nowMs);
       case 'structures': return this.structures(values.structures, nowMs);
-      case 'structure_ends': return this.built.setEnds(values.until);
-      case 'gone': return this.built.remove(values.objects).forEach((one) => this.happen('gone', nowMs, one, { id: one.id, resource: one.item }));
+      case 'structure_ends': return this.built.setEndTicks(values.until);
+      case 'gone': return this.built.remove(values.objects).forEach((one) => this.pushEvent('gone', nowMs, one, { id: one.id, resource: one.item }));
       case 'kit': return this.built.setKit(values);
       case 'offers': return this.built.setOffers(values);
-      case 'hands': return eachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
+      case 'hands': return forEachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
       case 'shots': return this.shoot(values.shots, nowMs);
-      case 'shot_ends': return this.shots.end(values.ends);
+      case 'shot_ends': return this.projectiles.end(values.ends);
       case 'animals': return this.animals(values.animals, nowMs);
-      case 'animals_gone': return this.vanish(values.animals, nowMs);
-      case 'strikes': return this.herd.strike(values.animals, nowMs).forEach(({ id, shown }) => this.happen('lunged', nowMs, shown, { id }));
+      case 'animals_gone': return this.removeAnimals(values.animals, nowMs);
+      case 'strikes': return this.animalTracker.strike(values.animals, nowMs).forEach(({ id, shown }) => this.pushEvent('lunged', nowMs, shown, { id }));
       case 'clans': return this.clans.setAll(values.clans);
       case 'clan_changes': return this.clans.change(values.ended, values.founded);
       case 'clan': return this.clans.setOwn(values);
       case 'mates': return this.clans.setMates(values.mates, nowMs);
-      case 'map_ping': return this.pinged(values.player, values.x, values.y, nowMs);
-      case 'say': return this.told(values.text, nowMs);
+      case 'map_ping': return this.onMapPing(values.player, values.x, values.y, nowMs);
+      case 'say': return this.onNotice(values.text, nowMs);
       case 'tags': return this.clans.setTags(values.tags);
       default: return;
     }
   }
 
-  /** A new connection knows nobody yet. Scenery of the same world stays, so that the ground does not blink. */
+  /** Resets the state for a new connection, but keeps the scenery of the same world. */
   welcome(values, nowMs) {
     const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
@@ -174,70 +173,70 @@ export class World {
     this.mapSize = values.map_size_px;
     this.tickHz = values.tick_hz;
     this.updateHz = values.update_hz;
-    this.clock = new Clock(values.tick_hz, values.update_hz);
+    this.clock = new TickClock(values.tick_hz, values.update_hz);
     this.tick = values.tick;
     this.players.clear();
     this.gone.clear();
     this.ownId = null;
     this.bodyId = null;
     this.own = null;
-    this.watched = null;
-    this.stats = NOTHING;
+    this.spectated = null;
+    this.stats = INITIAL_STATS;
     this.lifeAge = 1;
-    this.happenings.length = 0;
+    this.events.length = 0;
     this.earlyHealth.clear();
     this.earlyHands.clear();
-    for (const part of [this.built, this.shots, this.herd, this.clans]) part.clear();
-    this.hear(values.tick, nowMs, false);
+    for (const part of [this.built, this.projectiles, this.animalTracker, this.clans]) part.clear();
+    this.onTick(values.tick, nowMs, false);
   }
 
-  /** A body of one's own, the first one or a new one. @param {number} id @param {number} nowMs */
+  /** Handles a new body of the own player. @param {number} id @param {number} nowMs */
   spawned(id, nowMs) {
     this.movedAt = nowMs;
     this.ownId = id;
     this.bodyId = id;
-    this.watched = null;
+    this.spectated = null;
     this.death = null;
     this.lifeAge = 1;
   }
 
   /** @param {number} tick @param {number} nowMs @param {boolean} prompt */
-  hear(tick, nowMs, prompt) {
+  onTick(tick, nowMs, prompt) {
     this.tick = Math.max(this.tick, tick);
-    this.clock.heard(tick, nowMs, prompt);
+    this.clock.onUpdate(tick, nowMs, prompt);
   }
 
   update(values, nowMs) {
     const tick = values.tick;
-    this.hear(tick, nowMs, true);
+    this.onTick(tick, nowMs, true);
     this.updatedAt = nowMs;
     this.gone.clear();
     const { ownId } = this;
     for (const id of values.leaves ?? []) this.leave(id);
-    eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
-      // It was another's until now, or lives again: `spawned` has said so already.
+    forEachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
+      // Keeps the own number: the entering body is the one that `spawned` announced.
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
-      this.place(id, tick, x, y, heading, true);
+      this.addSample(id, tick, x, y, heading, true);
     });
-    eachGroup('full', values.full, (id, x, y, heading) => this.place(id, tick, x, y, heading, true));
-    // One player may have moved and turned: both lists make one sample.
+    forEachGroup('full', values.full, (id, x, y, heading) => this.addSample(id, tick, x, y, heading, true));
+    // A player that moved and turned is in both lists, which make one sample.
     const headings = new Map();
-    eachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
-    eachGroup('moved', values.moved, (id, dx, dy) => {
+    forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
+    forEachGroup('moved', values.moved, (id, dx, dy) => {
       const player = this.players.get(id);
-      if (player) this.place(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
+      if (player) this.addSample(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
       headings.delete(id);
     });
     for (const [id, heading] of headings) {
       const player = this.players.get(id);
-      if (player) this.place(id, tick, player.qx, player.qy, heading, false);
+      if (player) this.addSample(id, tick, player.qx, player.qy, heading, false);
     }
-    eachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
+    forEachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
       const moving = this.own !== null && (this.own.vx !== 0 || this.own.vy !== 0);
       this.own = { sequence, marginTicks, x: x * UNIT.fixed, y: y * UNIT.fixed, vx: vx * UNIT.fixed, vy: vy * UNIT.fixed,
         heading: heading * UNIT.angle16, direction };
-      this.placeOwn(tick, moving);
+      this.addOwnSample(tick, moving);
     });
     this.earlyHealth.clear();
     this.earlyHands.clear();
@@ -245,7 +244,7 @@ export class World {
 
   /** @param {number} id @param {string} name @param {number} skin */
   enter(id, name, skin) {
-    // The server tells only of those who are not whole.
+    // The server sends health only if it is not full.
     const health = this.earlyHealth.get(id) ?? rules.player_health;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
     this.players.set(id, newPlayer(id, name, skin, health, hand));
@@ -256,17 +255,18 @@ export class World {
     const player = this.players.get(id);
     if (player) this.gone.set(id, player);
     this.players.delete(id);
-    this.clans.forget(id);
+    this.clans.clearTag(id);
     if (id !== this.ownId) return;
     this.ownId = null;
     this.own = null;
   }
 
   /**
+   * Adds a position sample of a player.
    * @param {number} id @param {number} tick @param {number} qx hpx @param {number} qy hpx
-   * @param {number | null} heading angle8; null when it has not changed @param {boolean} complete
+   * @param {number | null} heading angle8; null if unchanged @param {boolean} complete
    */
-  place(id, tick, qx, qy, heading, complete) {
+  addSample(id, tick, qx, qy, heading, complete) {
     const player = this.players.get(id);
     if (!player) return;
     player.qx = qx;
@@ -276,8 +276,8 @@ export class World {
     if (player.track.samples.length === 1) Object.assign(player.shown, player.track.last);
   }
 
-  /** @param {number} tick @param {boolean} moving whether it was on its way in the last record */
-  placeOwn(tick, moving) {
+  /** Adds an exact sample of the own player. @param {number} tick @param {boolean} moving */
+  addOwnSample(tick, moving) {
     const player = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!player || !this.own) return;
     const { x, y, heading } = this.own;
@@ -288,32 +288,32 @@ export class World {
 
   /** @param {any[]} flat */
   objects(flat) {
-    eachGroup('objects', flat, (id, kind, x, y, scale) => this.things.set(id, { id, kind, x, y, scale }));
+    forEachGroup('objects', flat, (id, kind, x, y, scale) => this.things.set(id, { id, kind, x, y, scale }));
     this.thingsVersion += 1;
   }
 
   board(values) {
     /** @type {Board['rows']} */
     const rows = [];
-    eachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
+    forEachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
     this.leaderboard = { rows, place: values.place, players: values.players };
   }
 
   /** @param {number} id @param {string} text @param {number} nowMs */
-  say(id, text, nowMs) {
+  onChat(id, text, nowMs) {
     const player = this.players.get(id);
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
     this.log(id, player?.name ?? `#${id}`, text, nowMs);
-    this.happen('said', nowMs, player?.shown, { id });
+    this.pushEvent('said', nowMs, player?.shown, { id });
   }
 
   /**
-   * Notes what shows but once.
-   * @param {Happening['kind']} kind @param {number} atMs @param {{ x: number, y: number } | undefined} place
-   * @param {Partial<Happening>} more
+   * Appends a world event.
+   * @param {WorldEvent['kind']} kind @param {number} atMs
+   * @param {{ x: number, y: number } | undefined} position @param {Partial<WorldEvent>} more
    */
-  happen(kind, atMs, place, more) {
-    note(this.happenings, kind, atMs, place, more);
+  pushEvent(kind, atMs, position, more) {
+    pushEvent(this.events, kind, atMs, position, more);
   }
 
   /** @param {number} id @param {number} weapon @param {boolean} hit @param {number} nowMs */
@@ -322,64 +322,69 @@ export class World {
     if (!player) return;
     if (hit) this.hitWith = { weapon, atMs: nowMs };
     player.swing.count += 1;
-    if (id === this.ownId && isForeseen(this, nowMs)) return;
+    if (id === this.ownId && wasPredicted(this, nowMs)) return;
     player.weapon = weapon;
     player.swing.atMs = nowMs;
     player.swing.hit = hit;
-    this.happen('swung', nowMs, player.shown, { id });
+    this.pushEvent('swung', nowMs, player.shown, { id });
   }
 
-  /** What is predicted of oneself now; null without prediction. */
-  get ahead() {
-    return this.prediction?.switches.prediction ? this.prediction.ahead : null;
+  /** Predicted state of the own player; null without prediction. */
+  get predicted() {
+    return this.prediction?.features.prediction ? this.prediction.predicted : null;
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   structures(flat, nowMs) {
     this.built.add(flat, nowMs);
-    eachGroup('structures', flat, (id, item, owner, x, y) => this.happen('placed', nowMs, { x, y }, { id, resource: item }));
+    forEachGroup('structures', flat, (id, item, owner, x, y) => this.pushEvent('placed', nowMs, { x, y }, { id, resource: item }));
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   shoot(flat, nowMs) {
     const { clock } = this;
-    // A shot leaves the hand where that is shown.
-    const lateMs = (by) => (by === this.ownId ? clock.ownDelayMs : clock.delayMs);
-    for (const { by, kind, x, y, heading, bornMs } of this.shots.add(flat, nowMs, lateMs)) {
+    // A shot starts where the shooter is rendered.
+    const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
+    for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
       const player = this.players.get(by);
       if (player) player.shotMs = bornMs;
-      this.built.aim(by, heading, bornMs);
-      this.happen('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
+      this.built.aimTurret(by, heading, bornMs);
+      this.pushEvent('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
     }
   }
 
-  /** Animals have no tick of their own: it is that of the update beside them, or that of the moment. @param {any[]} flat @param {number} nowMs */
+  /**
+   * Applies records of animals, which have the tick of the update in the same message.
+   * @param {any[]} flat @param {number} nowMs
+   */
   animals(flat, nowMs) {
-    const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickHeard(nowMs);
-    this.herd.tell(flat, tick, this.clock, ({ id, shown }, amount) => this.happen('hurt', nowMs, shown, { id, amount }));
+    const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickReceivedAt(nowMs);
+    this.animalTracker.applyRecords(flat, tick, this.clock, ({ id, shown }, amount) => this.pushEvent('hurt', nowMs, shown, { id, amount }));
   }
 
   /** @param {number[]} ids @param {number} nowMs */
-  vanish(ids, nowMs) {
-    const gone = this.herd.remove(ids, nowMs);
-    if (nowMs - this.movedAt < MOVED_MS) return;
-    for (const { id, shown, health } of gone) this.happen('vanished', nowMs, shown, { id, amount: health });
+  removeAnimals(ids, nowMs) {
+    const gone = this.animalTracker.remove(ids, nowMs);
+    if (nowMs - this.movedAt < VIEW_CHANGE_MS) return;
+    for (const { id, shown, health } of gone) this.pushEvent('vanished', nowMs, shown, { id, amount: health });
   }
 
   /** @param {number} player @param {number} x @param {number} y @param {number} nowMs */
-  pinged(player, x, y, nowMs) {
+  onMapPing(player, x, y, nowMs) {
     this.clans.ping(player, x, y, nowMs);
-    this.happen('pinged', nowMs, { x, y }, { id: player });
+    this.pushEvent('pinged', nowMs, { x, y }, { id: player });
   }
 
-  /** The operator tells everyone something. @param {string} text @param {number} nowMs */
-  told(text, nowMs) {
+  /** Shows a notice of the operator. @param {string} text @param {number} nowMs */
+  onNotice(text, nowMs) {
     this.notice = { text, atMs: nowMs };
     this.log(null, 'Operator', text, nowMs);
-    this.happen('told', nowMs, undefined, {});
+    this.pushEvent('told', nowMs, undefined, {});
   }
 
-  /** @param {number | null} player @param {string} name @param {string} text @param {number} nowMs */
+  /**
+   * @param {number | null} player @param {string} name @param {string} text @param {number} nowMs
+   */
   log(player, name, text, nowMs) {
     this.chat.push({ player, name, text, atMs: nowMs });
     if (this.chat.length > CHAT_LINES) this.chat.shift();
@@ -390,19 +395,23 @@ export class World {
     this.earlyHands.set(id, { weapon, item });
     const player = this.players.get(id);
     if (!player) return;
-    if (itemOf(player.told)?.group === 'food') player.foodMs = nowMs;
-    player.told = item;
+    if (itemOf(player.receivedItem)?.group === 'food') player.foodMs = nowMs;
+    player.receivedItem = item;
     player.weapon = weapon;
     player.item = item;
   }
 
-  /** @param {number} id @param {number} direction radians, away from whoever struck @param {number} nowMs */
+  /**
+   * Handles a hit on an object or a structure.
+   * @param {number} id @param {number} direction radians, away from the attacker
+   * @param {number} nowMs
+   */
   struck(id, direction, nowMs) {
     const thing = this.things.get(id);
     const structure = this.built.structures.get(id);
-    if (structure) this.happen('struck', nowMs, structure, { id, direction });
+    if (structure) this.pushEvent('struck', nowMs, structure, { id, direction });
     if (!thing) return;
-    this.happen('struck', nowMs, thing, { id, direction });
+    this.pushEvent('struck', nowMs, thing, { id, direction });
     const own = this.ownId === null ? undefined : this.players.get(this.ownId)?.shown;
     if (own && Math.hypot(own.x - thing.x, own.y - thing.y) < thing.scale + 150) this.struckAt = { x: thing.x, y: thing.y, atMs: nowMs };
   }
@@ -413,9 +422,9 @@ export class World {
     this.earlyHealth.set(id, health);
     if (!player || health === player.health) return;
     const amount = Math.abs(health - player.health);
-    this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
-    const holdsFood = itemOf(player.told)?.group === 'food';
-    if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
+    this.pushEvent(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
+    const holdsFood = itemOf(player.receivedItem)?.group === 'food';
+    if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < FOOD_HEAL_MS)) this.pushEvent('eaten', nowMs, player.shown, { id });
     player.health = health;
   }
 
@@ -426,71 +435,57 @@ export class World {
     const own = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
-    const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? between(own.shown, this.struckAt) : own.shown;
-    // What a kill pays is told as points, and not as gold that was gathered.
-    const kills = stats.kills > before.kills;
-    RESOURCES.forEach((name, resource) => {
-      if (kills && name === 'gold') return;
-      const amount = stats[name] - before[name];
-      // What mills pay comes all the time, and is not worth a number.
-      const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PAID_MS;
-      if (amount > 0 && !paid) this.happen('gained', nowMs, place, { resource, amount });
-    });
-    const points = stats.gold - before.gold;
-    if (kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
-    if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
+    pushGains(this, before, own, nowMs);
   }
 
-  /** Oneself has died: no body any more, and one looks on. @param {number | null} by @param {string | null} name @param {number} nowMs */
+  /**
+   * Handles the death of the own player, which then spectates.
+   * @param {number | null} by @param {string | null} name @param {number} nowMs
+   */
   died(by, name, nowMs) {
     const id = this.bodyId ?? -1;
     const own = this.players.get(id) ?? this.gone.get(id);
     const { x, y } = own?.shown ?? { x: NaN, y: NaN };
     const { kills, score } = this.stats;
-    const beast = by === null ? this.herd.strikerAt(x, y, nowMs) : '';
+    const beast = by === null ? this.animalTracker.recentAttackerAt(x, y, nowMs) : '';
     this.death = { by, name: name ?? '', beast, age: this.lifeAge, kills, score, x, y, atMs: nowMs };
     if (this.ownId !== null) this.leave(this.ownId);
-    if (own) this.fall(own, nowMs);
-    this.watched ??= by;
+    if (own) this.onDeath(own, nowMs);
+    this.spectated ??= by;
   }
 
-  /** @param {Record<string, any>} values of `kill` @param {number} nowMs */
+  /** Handles a kill message. @param {Record<string, any>} values @param {number} nowMs */
   killed(values, nowMs) {
     this.kills.push({ killer: values.killer, killerName: values.killer_name ?? '', victim: values.victim,
       victimName: values.victim_name ?? '', atMs: nowMs });
     if (this.kills.length > KILLS) this.kills.shift();
     if (values.victim === this.bodyId) return;
     const victim = this.players.get(values.victim) ?? this.gone.get(values.victim);
-    if (victim) this.fall(victim, nowMs);
+    if (victim) this.onDeath(victim, nowMs);
   }
 
-  /** The last blow took whatever health there was. @param {Player} player @param {number} nowMs */
-  fall({ id, skin, shown, health }, nowMs) {
-    if (health > 0) this.happen('hurt', nowMs, shown, { id, amount: health });
-    this.happen('fell', nowMs, shown, { id, amount: skin });
+  /** Emits the events of a death. @param {Player} player @param {number} nowMs */
+  onDeath({ id, skin, shown, health }, nowMs) {
+    if (health > 0) this.pushEvent('hurt', nowMs, shown, { id, amount: health });
+    this.pushEvent('fell', nowMs, shown, { id, amount: skin });
   }
 
-  /** The player that the camera follows: oneself, or whom the watcher follows. @returns {Player | undefined} */
-  get focus() {
-    return this.players.get(this.ownId ?? this.watched ?? -1);
+  /** Own player, or the spectated one. @returns {Player | undefined} */
+  get cameraTarget() {
+    return this.players.get(this.ownId ?? this.spectated ?? -1);
   }
 
-  /** What one has to pay with: wood, food, stone, gold. @returns {number[]} */
-  get stock() {
+  /** Resources of the own player: wood, food, stone, gold. @returns {number[]} */
+  get resources() {
     return RESOURCES.map((name) => this.stats[name]);
   }
 
-  /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */
+  /** Moves everything to its rendered position. Called once per frame. @param {number} nowMs */
   advance(nowMs) {
     this.clock.advance(nowMs);
-    move(this, nowMs);
-    for (const { by, kind, x, y, heading, hit } of this.shots.advance(nowMs)) {
-      this.happen('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
+    updatePositions(this, nowMs);
+    for (const { by, kind, x, y, heading, hit } of this.projectiles.advance(nowMs)) {
+      this.pushEvent('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }
   }
-}
-
-/** A point between a player and what it strikes, nearer to the thing. */
-function between(own, thing) {
-  return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

@@ -1,19 +1,20 @@
 /**
- * A frame drawn: its header bit by bit, as in RFC 6455 section 5.2, and the bytes behind it in lanes.
+ * Draws a frame: its header bit by bit, as in RFC 6455 section 5.2, and the bytes after it in
+ * lanes.
  *
- * Each box stands for a place in the bytes, so that whatever is pointed at lights up everywhere. The payload of a masked frame is never drawn under a
- * label of the unmasked one.
+ * Each box stands for a range of bits, so that pointing at a part highlights it everywhere. The
+ * payload of a masked frame never appears under a label of the unmasked one.
  *
  * @module inspector/frame/bit-diagram
  */
 
-import { Lanes } from './byte-lanes.js';
-import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, touch } from './tree.js';
+import { ByteLanes } from './byte-lanes.js';
+import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, overlaps } from './tree.js';
 
-/** Names as in the RFC's figure. */
+/** Field names as in the RFC. */
 const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
 
-/** @param {string} kind @param {string} [text] */
+/** Creates a `div` with a class and a text. @param {string} kind @param {string} [text] */
 export function element(kind, text) {
   const made = document.createElement('div');
   made.className = kind;
@@ -22,23 +23,30 @@ export function element(kind, text) {
 }
 
 /**
- * @typedef {{ start: number, end: number }} Place in bits
- * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header: number, parts: import('./tree.js').Part[],
- *   problem: Place | null, changed: number[], editable: boolean }} Drawn `header` is where the header ends, in bytes; `changed` are bits
+ * @typedef {{ start: number, end: number }} BitRange range in bits
+ * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header:
+ *   number, parts: import('./tree.js').Part[], problem: BitRange | null, changed: number[],
+ *   editable: boolean }} Drawn `header`: end of the header, bytes; `changed`: changed bits
  */
 
-/** Scrolls a box, and nothing around it, until something in it is seen. @param {HTMLElement} box @param {HTMLElement} inside */
+/**
+ * Scrolls a box until an element inside is visible.
+ * @param {HTMLElement} box
+ * @param {HTMLElement} inside
+ */
 export function scrollTo(box, inside) {
   const [frame, part] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
   if (part.top < frame.top) box.scrollTop -= frame.top - part.top;
   else if (part.bottom > frame.bottom) box.scrollTop += part.bottom - frame.bottom;
 }
 
-export class Drawing {
+export class BitDiagram {
   /**
-   * @param {HTMLElement} figure @param {HTMLElement} cells
-   * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit: (bit: number) => void, byte: (at: number) => void,
-   *   redrawn: () => void }} on what is pointed at and pressed: a bit only while it can be edited
+   * @param {HTMLElement} figure
+   * @param {HTMLElement} cells
+   * @param {{ point: (range: BitRange | null, by: string) => void, pin: (range: BitRange) => void,
+   *   bit: (bit: number) => void, byte: (at: number) => void, redrawn: () => void }} on callbacks
+   *   for the pointed and pressed parts; `bit` only in an editable frame
    */
   constructor(figure, cells, on) {
     this.figure = figure;
@@ -48,9 +56,9 @@ export class Drawing {
     this.drawn = null;
     /** @type {{ box: HTMLElement, start: number, end: number }[]} */
     this.places = [];
-    this.lanes = new Lanes(cells, (box, start, end) => this.place(box, start, end));
+    this.lanes = new ByteLanes(cells, (box, start, end) => this.registerBox(box, start, end));
     for (const part of [figure, cells]) {
-      part.addEventListener('pointerover', (event) => on.point(placeOf(event), part.id));
+      part.addEventListener('pointerover', (event) => on.point(rangeOf(event), part.id));
       part.addEventListener('pointerleave', () => on.point(null, part.id));
       part.addEventListener('click', (event) => this.pressed(event));
     }
@@ -64,18 +72,18 @@ export class Drawing {
     if (this.drawn?.editable && bit instanceof HTMLElement) this.on.bit(Number(bit.dataset.bit));
     else if (cell instanceof HTMLElement) this.on.byte(Number(cell.dataset.at));
     if (this.drawn?.editable) return;
-    const place = placeOf(event);
-    if (place) this.on.pin(place);
+    const range = rangeOf(event);
+    if (range) this.on.pin(range);
   }
 
   /** @param {Drawn} drawn */
   show(drawn) {
     this.drawn = drawn;
     this.places = [];
-    this.drawFigure(drawn);
+    this.drawHeader(drawn);
     this.drawLanes(drawn);
     for (const one of this.places) {
-      if (drawn.problem) one.box.classList.toggle('bad', touch(one, drawn.problem));
+      if (drawn.problem) one.box.classList.toggle('bad', overlaps(one, drawn.problem));
       one.box.classList.toggle('changed', drawn.changed.some((bit) => one.start <= bit && bit < one.end));
     }
   }
@@ -86,7 +94,7 @@ export class Drawing {
     this.lanes.draw({ bytes, meant, leaves, key: key ? [key.start, key.end] : null, editable }, parts);
   }
 
-  /** Where a row has room for more bytes, or for fewer, all is drawn anew. */
+  /** Redraws everything if the bytes per row change. */
   resized() {
     if (!this.drawn || this.lanes.wanted(this.drawn.parts) === this.lanes.columns) return;
     this.show(this.drawn);
@@ -101,13 +109,18 @@ export class Drawing {
   }
 
   /** @param {Drawn} drawn */
-  drawFigure({ leaves, bytes, header, changed, editable }) {
+  drawHeader({ leaves, bytes, header, changed, editable }) {
     this.figure.classList.toggle('editable', editable);
     const boxes = segments(leaves, header * BYTE).map((segment) => this.box(segment, leaves[segment.leaf], bytes, changed));
     this.figure.replaceChildren(...boxes);
   }
 
-  /** @param {ReturnType<typeof segments>[number]} segment @param {import('./tree.js').Leaf} one @param {Uint8Array} bytes @param {number[]} changed */
+  /**
+   * @param {ReturnType<typeof segments>[number]} segment
+   * @param {import('./tree.js').Leaf} one
+   * @param {Uint8Array} bytes
+   * @param {number[]} changed
+   */
   box(segment, one, bytes, changed) {
     const box = element(`box t-${one.tint}`);
     box.style.gridRow = String(segment.row + 1);
@@ -125,38 +138,42 @@ export class Drawing {
     if (goesOn) box.classList.add('from');
     if (segment.end < one.end) box.classList.add('to');
     box.title = `${one.name}: ${one.value}`;
-    this.place(box, one.start, one.end);
+    this.registerBox(box, one.start, one.end);
     return box;
   }
 
   /** @param {HTMLElement} box @param {number} start @param {number} end */
-  place(box, start, end) {
+  registerBox(box, start, end) {
     box.dataset.start = String(start);
     box.dataset.end = String(end);
     this.places.push({ box, start, end });
   }
 
-  /** Lights up what a place touches. @param {Place | null} place @param {string} kind of light */
-  light(place, kind) {
-    for (const one of this.places) one.box.classList.toggle(kind, place !== null && touch(one, place));
+  /**
+   * Highlights the boxes that overlap a range.
+   * @param {BitRange | null} range
+   * @param {string} kind CSS class
+   */
+  highlight(range, kind) {
+    for (const one of this.places) one.box.classList.toggle(kind, range !== null && overlaps(one, range));
   }
 
-  /** Brings the bytes of a place into sight. @param {Place} place */
-  reveal(place) {
-    const [first] = bytesOf(place.start, place.end);
+  /** Scrolls to the bytes of a range. @param {BitRange} range */
+  reveal(range) {
+    const [first] = bytesOf(range.start, range.end);
     const cell = this.places.find((one) => one.start === first * BYTE && one.box.classList.contains('cell'));
     const box = this.cells.parentElement;
     if (cell && box) scrollTo(box, cell.box);
   }
 }
 
-/** @param {Event} event @returns {Place | null} */
-function placeOf(event) {
+/** @param {Event} event @returns {BitRange | null} */
+function rangeOf(event) {
   const box = /** @type {HTMLElement} */ (event.target).closest('[data-start]');
   return box instanceof HTMLElement ? { start: Number(box.dataset.start), end: Number(box.dataset.end) } : null;
 }
 
-/** A value as a box has room for it: one bit needs no words. @param {{ name: string, value: string }} leaf */
+/** Shortens a value to the width of a box. @param {{ name: string, value: string }} leaf */
 function short({ name, value }) {
   if (['fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') && name !== 'fin' ? 'set' : SHORT[name]?.[value[0]] ?? 'unused';
   if (name === 'mask') return value.startsWith('1') ? 'masked' : 'off';

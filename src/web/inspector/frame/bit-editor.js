@@ -1,34 +1,36 @@
 /**
- * "Flip a bit": a frame is edited in place, the explainer says what the server would do with it, and for a connection that is one's own it can be sent.
+ * Editor "Flip a bit": edits a frame in place. The explainer describes the server's reaction;
+ * on the own connection it can be sent.
  *
  * @module inspector/frame/bit-editor
  */
 
 import { element } from './bit-diagram.js';
-import { Edit, difference, examples, hexByte } from './edit.js';
-import { Story, linkOf, verdict } from './injection-log.js';
-import { hex, layOut, unhex } from './tree.js';
+import { Edit, difference, suggestedFlips, hexByte } from './edit.js';
+import { InjectionLog, linkOf, verdict } from './injection-log.js';
+import { hex, flattenTree, parseHex } from './tree.js';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
 
 /** @param {Uint8Array} bytes */
 const digits = (bytes) => [...bytes].map(hex).join('');
 
-/** See the module. */
-export class Flip {
+/** Editor of a frame. */
+export class BitEditor {
   /**
    * @param {import('../explainer.js').Explainer} explainer
-   * @param {import('../own-client.js').Own} own
-   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () => void }} on what the frame view has to draw
+   * @param {import('../own-client.js').OwnClient} own
+   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () =>
+   *   void }} on callbacks of the frame view
    */
   constructor(explainer, own, on) {
     this.explainer = explainer;
     this.own = own;
     this.on = on;
-    this.story = new Story();
+    this.log = new InjectionLog();
     /** @type {Edit | null} */
     this.edit = null;
     /** @type {import('../list/frames.js').Entry | null} */
@@ -36,11 +38,11 @@ export class Flip {
     this.tree = /** @type {any} */ (null);
     this.leaves = /** @type {import('./tree.js').Leaf[]} */ ([]);
     this.teaches = '';
-    /** Names of the values that the explainer wrote anew. @type {string[]} */
+    /** Names of the values that the explainer has rewritten. @type {string[]} */
     this.rewritten = [];
-    at('send').onclick = () => this.send();
-    at('undo').onclick = () => this.undo();
-    at('story-close').onclick = () => this.closeStory();
+    byId('send').onclick = () => this.send();
+    byId('undo').onclick = () => this.undo();
+    byId('story-close').onclick = () => this.closeLog();
   }
 
   get isOpen() {
@@ -49,13 +51,13 @@ export class Flip {
 
   /** @param {any} explained @param {import('../list/frames.js').Entry} entry */
   open(explained, entry) {
-    this.closeStory();
-    this.edit = new Edit(unhex(explained.raw));
+    this.closeLog();
+    this.edit = new Edit(parseHex(explained.raw));
     this.entry = entry;
     this.tree = explained.frames[0].tree;
-    this.leaves = layOut(this.tree).leaves;
+    this.leaves = flattenTree(this.tree).leaves;
     this.forget();
-    at('editor').hidden = false;
+    byId('editor').hidden = false;
     this.drawExamples();
     this.changed();
   }
@@ -63,7 +65,7 @@ export class Flip {
   close() {
     if (!this.edit) return;
     this.edit = null;
-    at('editor').hidden = true;
+    byId('editor').hidden = true;
     this.on.closed();
   }
 
@@ -74,11 +76,11 @@ export class Flip {
     this.changed();
   }
 
-  /** @param {number} place @param {string} text of a byte */
-  set(place, text) {
+  /** Sets a byte. @param {number} index @param {string} text two hexadecimal digits */
+  set(index, text) {
     const value = hexByte(text);
     if (value === null) return;
-    this.edit?.set(place, value);
+    this.edit?.set(index, value);
     this.forget();
     this.changed();
   }
@@ -89,7 +91,7 @@ export class Flip {
     this.changed();
   }
 
-  /** Of the suggested flip, if what is edited was one. */
+  /** Forgets that the edit is a suggested flip. */
   forget() {
     this.teaches = '';
     this.rewritten = [];
@@ -99,7 +101,7 @@ export class Flip {
     if (!this.edit || !this.entry) return;
     const explained = this.explainer.explainBytes({ from: this.entry.from, bytes: digits(this.edit.bytes) });
     const changed = this.edit.differing() ?? [];
-    at('difference').textContent = difference(this.edit, this.leaves, this.rewritten);
+    byId('difference').textContent = difference(this.edit, this.leaves, this.rewritten);
     this.drawVerdict(explained);
     this.drawSending();
     this.on.edited(explained, changed);
@@ -107,21 +109,21 @@ export class Flip {
 
   drawExamples() {
     if (!this.edit || !this.entry) return;
-    const all = this.entry.from === 'client' ? examples(this.edit.original, this.tree) : [];
-    at('examples').replaceChildren(...all.map((example) => {
+    const all = this.entry.from === 'client' ? suggestedFlips(this.edit.original, this.tree) : [];
+    byId('examples').replaceChildren(...all.map((example) => {
       const button = document.createElement('button');
       Object.assign(button, { type: 'button', textContent: example.label, title: example.teaches });
       button.dataset.example = example.id;
-      button.onclick = () => this.take(example);
+      button.onclick = () => this.applyExample(example);
       return button;
     }));
-    at('examples').hidden = all.length === 0;
+    byId('examples').hidden = all.length === 0;
   }
 
   /** @param {import('./edit.js').Example} example */
-  take(example) {
+  applyExample(example) {
     if (!this.edit || !this.entry) return;
-    this.edit.replace(example.bytes ?? unhex(this.explainer.rewrite({ n: this.entry.n, set: example.values ?? {}, next: true })));
+    this.edit.replace(example.bytes ?? parseHex(this.explainer.rewrite({ n: this.entry.n, set: example.values ?? {}, next: true })));
     this.teaches = example.teaches;
     this.rewritten = example.values ? [...Object.keys(example.values), 'sequence (the next number, because the server drops a repeated one)'] : [];
     this.changed();
@@ -130,76 +132,80 @@ export class Flip {
   /** @param {any} explained */
   drawVerdict(explained) {
     const { kind, rule, text, address } = verdict(explained);
-    at('verdict').dataset.kind = kind;
-    at('verdict').replaceChildren(...sentence(rule, text, address));
-    if (this.teaches !== '') at('verdict').append(element('teaches', this.teaches));
+    byId('verdict').dataset.kind = kind;
+    byId('verdict').replaceChildren(...sentence(rule, text, address));
+    if (this.teaches !== '') byId('verdict').append(element('teaches', this.teaches));
   }
 
   drawSending() {
-    const why = this.whyNot();
-    at('send').disabled = why !== '' || !this.edit?.isChanged;
-    at('undo').disabled = !this.edit?.isChanged;
-    at('send-why').textContent = why;
+    const why = this.unsendableReason();
+    byId('send').disabled = why !== '' || !this.edit?.isChanged;
+    byId('undo').disabled = !this.edit?.isChanged;
+    byId('send-why').textContent = why;
   }
 
-  /** Why the bytes cannot be sent; empty if they can. */
-  whyNot() {
+  /** Returns why the bytes cannot be sent; '' if they can. */
+  unsendableReason() {
     if (this.entry?.from === 'server') return 'The server sent this frame, and you cannot send bytes as the server. The verdict shows how your client would answer.';
-    if (this.own.proof === null) return 'You can send bytes only on your own connection: open the game and choose "See the wire".';
+    if (this.own.resumeKey === null) return 'You can send bytes only on your own connection: open the game and choose "See the wire".';
     if (this.own.id !== this.entry?.client) return 'This is not the connection of your game: the verdict is shown, and nothing is sent.';
     return '';
   }
 
   send() {
     const { edit } = this;
-    if (!edit || this.whyNot() !== '') return;
-    const told = difference(edit, this.leaves, this.rewritten);
+    if (!edit || this.unsendableReason() !== '') return;
+    const summary = difference(edit, this.leaves, this.rewritten);
     if (!this.own.inject(digits(edit.bytes))) return;
     this.close();
-    this.story.begin(digits(edit.bytes), told);
-    this.drawStory();
+    this.log.begin(digits(edit.bytes), summary);
+    this.drawLog();
     this.on.sent();
   }
 
-  closeStory() {
-    this.story.close();
-    this.drawStory();
+  closeLog() {
+    this.log.close();
+    this.drawLog();
   }
 
   /** @param {{ injected: number | null, error?: string }} answer */
   answered(answer) {
-    this.story.answered(answer);
-    this.drawStory();
+    this.log.answered(answer);
+    this.drawLog();
   }
 
-  /** @param {import('../list/frames.js').Entry[]} entries that are new @returns {import('../list/frames.js').Entry | null} the frame that was sent */
+  /**
+   * Receives observed frames.
+   * @param {import('../list/frames.js').Entry[]} entries new entries
+   * @returns {import('../list/frames.js').Entry | null} the sent frame, if it is among them
+   */
   observed(entries) {
     let sent = null;
     let isTold = false;
     for (const entry of entries) {
-      isTold = this.story.observed(entry, (n) => this.explainer.explain(n)) || isTold;
-      if (this.story.isActive && /** @type {any} */ (entry).injected) sent ??= entry;
+      isTold = this.log.observed(entry, (n) => this.explainer.explain(n)) || isTold;
+      if (this.log.isActive && /** @type {any} */ (entry).injected) sent ??= entry;
     }
-    if (isTold) this.drawStory();
+    if (isTold) this.drawLog();
     return sent;
   }
 
   /** @param {string} rule */
   ended(rule) {
-    this.story.ended(rule);
-    this.drawStory();
+    this.log.ended(rule);
+    this.drawLog();
   }
 
-  /** @param {number | null} id of one's own client */
-  back(id) {
-    if (id !== null) this.story.back(id);
-    this.drawStory();
+  /** Handles a reconnect of the game. @param {number | null} id number of the own client */
+  onReconnected(id) {
+    if (id !== null) this.log.onReconnected(id);
+    this.drawLog();
     if (this.edit) this.drawSending();
   }
 
-  drawStory() {
-    at('story').hidden = !this.story.isActive;
-    at('story-lines').replaceChildren(...this.story.lines.map(({ kind, rule, text, address }) => {
+  drawLog() {
+    byId('story').hidden = !this.log.isActive;
+    byId('story-lines').replaceChildren(...this.log.lines.map(({ kind, rule, text, address }) => {
       const line = document.createElement('li');
       line.dataset.kind = kind;
       const mark = element('mark', MARKS[kind]);
@@ -209,11 +215,17 @@ export class Flip {
       line.append(mark, words);
       return line;
     }));
-    at('story-lines').scrollTop = at('story-lines').scrollHeight;
+    byId('story-lines').scrollTop = byId('story-lines').scrollHeight;
   }
 }
 
-/** A rule, what it says, and where it is written. @param {string} rule @param {string} text @param {string} address @returns {Node[]} */
+/**
+ * Formats a rule, its text and its section.
+ * @param {string} rule
+ * @param {string} text
+ * @param {string} address
+ * @returns {Node[]}
+ */
 export function sentence(rule, text, address) {
   const parts = [];
   if (rule !== '') {
@@ -226,7 +238,7 @@ export function sentence(rule, text, address) {
   return parts;
 }
 
-/** @param {string} address of a rule */
+/** Creates the link to the section of a rule. @param {string} address section of a rule */
 function addressOf(address) {
   const href = linkOf(address);
   const made = document.createElement(href ? 'a' : 'i');

@@ -1,6 +1,6 @@
 /**
- * The bytes behind the header as lanes, one below the other: the masking key, the payload as sent, the key again under it, the payload unmasked, and
- * what the bytes mean. A byte has the same column in all lanes.
+ * Draws the bytes after the header as lanes: the masking key, the payload as sent, the repeated key
+ * below it, the unmasked payload, and the values. A byte has the same column in all lanes.
  *
  * @module inspector/frame/byte-lanes
  */
@@ -8,27 +8,34 @@
 import { BYTE, bytesOf, hex, leafAt } from './tree.js';
 import { keyByte } from './xor-stepper.js';
 
-/** Bytes in a row where there is room, and where there is not. */
+/** Bytes per row with and without enough space. */
 const WIDE = 16;
 const NARROW = 8;
-/** Room for a row of sixteen, px. */
+/** Width for a row of sixteen bytes, px. */
 const WIDE_PX = 560;
-/** Bytes of a part that are drawn. Beyond: their number. */
-const SHOWN_MOST = 4096;
-/** A longer payload has its meaning in the fields below alone. */
-const MEANS_MOST = 64;
-/** So many letters in a row look like text. */
+/** Maximum drawn bytes of a part. Further ones are counted. */
+const MAX_DRAWN_BYTES = 4096;
+/** Maximum bytes of a payload whose values are drawn. */
+const MAX_VALUE_BYTES = 64;
+/** Successive letters that count as text. */
 const LETTERS = 3;
 
-/** @typedef {{ bytes: Uint8Array, meant: Uint8Array, leaves: import('./tree.js').Leaf[], key: [number, number] | null, editable: boolean }} Source */
+/**
+ * @typedef {{ bytes: Uint8Array, meant: Uint8Array, leaves: import('./tree.js').Leaf[], key:
+ *   [number, number] | null, editable: boolean }} Source
+ */
 
-/** Bytes in a row. @param {number} length of the payload @param {number} px of room */
+/**
+ * Returns the bytes per row.
+ * @param {number} length payload bytes
+ * @param {number} px available width
+ */
 export function columnsFor(length, px) {
-  const most = px >= WIDE_PX ? WIDE : NARROW;
-  return length > 4 && length < most ? length : most;
+  const maxColumns = px >= WIDE_PX ? WIDE : NARROW;
+  return length > 4 && length < maxColumns ? length : maxColumns;
 }
 
-/** Whether some letters follow one another. @param {Uint8Array} bytes */
+/** Whether the bytes contain successive letters. @param {Uint8Array} bytes */
 export function hasText(bytes) {
   let run = 0;
   return bytes.some((byte) => {
@@ -37,10 +44,10 @@ export function hasText(bytes) {
   });
 }
 
-/** @param {number} byte */
+/** Returns the character of a byte, or a visible replacement. @param {number} byte */
 export const sign = (byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte === 0x20 ? '␣' : '\u00a0');
 
-/** A value as a box has room for it: `90°` of `16384 turn16 = 90°`. @param {string} value */
+/** Shortens a value to the width of a box: `90°` for `16384 turn16 = 90°`. @param {string} value */
 const short = (value) => value.slice(value.lastIndexOf(' = ') < 0 ? 0 : value.lastIndexOf(' = ') + 3);
 
 /** @param {string} kind @param {string} [text] */
@@ -51,12 +58,16 @@ function element(kind, text) {
   return made;
 }
 
-/** See the module. */
-export class Lanes {
-  /** @param {HTMLElement} box @param {(box: HTMLElement, start: number, end: number) => void} place remembers where a box is, in bits */
-  constructor(box, place) {
+/** Byte lanes of a frame. */
+export class ByteLanes {
+  /**
+   * @param {HTMLElement} box
+   * @param {(box: HTMLElement, start: number, end: number) => void} registerBox registers a box for
+   *   a range of bits
+   */
+  constructor(box, registerBox) {
     this.box = box;
-    this.place = place;
+    this.registerBox = registerBox;
     this.columns = WIDE;
   }
 
@@ -67,7 +78,7 @@ export class Lanes {
     this.box.replaceChildren(...parts.flatMap((part) => this.part(source, part)));
   }
 
-  /** Bytes in a row, as the box is now. @param {import('./tree.js').Part[]} parts */
+  /** Returns the bytes per row for the current width. @param {import('./tree.js').Part[]} parts */
   wanted(parts) {
     const payload = parts.find((part) => part.kind === 'masked' || part.kind === 'plain');
     return columnsFor((payload?.end ?? 0) - (payload?.start ?? 0), this.box.clientWidth);
@@ -76,16 +87,16 @@ export class Lanes {
   /** @param {Source} source @param {import('./tree.js').Part} part */
   part(source, part) {
     const lanes = [];
-    const end = Math.min(part.end, part.start + SHOWN_MOST);
+    const end = Math.min(part.end, part.start + MAX_DRAWN_BYTES);
     const text = part.kind !== 'unread' && part.kind !== 'next' && hasText(source.meant.subarray(part.start, part.end));
-    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MEANS_MOST;
+    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MAX_VALUE_BYTES;
     for (let from = part.start; from < end; from += this.columns) {
       const to = Math.min(from + this.columns, end);
       const block = { from, to, begin: part.start };
       if (part.masked) lanes.push(...this.masked(source, block));
       else lanes.push(this.lane(NAMES[part.kind] ?? 'payload', part.kind, block, source, (at) => source.bytes[at]));
       if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
-      if (means) lanes.push(this.means(source, block));
+      if (means) lanes.push(this.drawValues(source, block));
       lanes.at(-1).classList.add('ends');
     }
     if (part.kind === 'next') lanes.unshift(element('next', `A further frame: ${part.name}`));
@@ -105,8 +116,12 @@ export class Lanes {
   }
 
   /**
-   * @param {string} label @param {string} kind @param {{ from: number, to: number, begin: number }} block @param {Source} source
-   * @param {(at: number) => number} byte @param {(byte: number) => string} [print]
+   * @param {string} label
+   * @param {string} kind
+   * @param {{ from: number, to: number, begin: number }} block
+   * @param {Source} source
+   * @param {(at: number) => number} byte
+   * @param {(byte: number) => string} [print]
    */
   lane(label, kind, { from, to, begin }, { leaves, editable }, byte, print = hex) {
     const lane = element(`lane ${kind}`);
@@ -118,14 +133,18 @@ export class Lanes {
       const cell = element(`cell t-${leaf < 0 ? 'code' : leaves[leaf].tint}`, print(byte(at)));
       cell.dataset.at = String(at);
       if (editable && EDITABLE.has(kind)) cell.classList.add('editable');
-      this.place(cell, at * BYTE, (at + 1) * BYTE);
+      this.registerBox(cell, at * BYTE, (at + 1) * BYTE);
       lane.append(cell);
     }
     return lane;
   }
 
-  /** What the bytes mean: a box for each value below its bytes. @param {Source} source @param {{ from: number, to: number }} block */
-  means({ leaves }, { from, to }) {
+  /**
+   * Draws a box for each value below its bytes.
+   * @param {Source} source
+   * @param {{ from: number, to: number }} block
+   */
+  drawValues({ leaves }, { from, to }) {
     const lane = element('lane means');
     lane.append(element('label', 'meaning'));
     for (const leaf of leaves) {
@@ -136,7 +155,7 @@ export class Lanes {
       box.style.gridColumn = `${left - from + 2} / span ${right - left}`;
       box.append(element('name', leaf.name.replaceAll('_', ' ')), element('value', left === start ? short(leaf.value) : '…'));
       box.title = `${leaf.name}: ${leaf.value}`;
-      this.place(box, leaf.start, leaf.end);
+      this.registerBox(box, leaf.start, leaf.end);
       lane.append(box);
     }
     return lane;

@@ -1,5 +1,5 @@
 /**
- * The chosen frame as text for other places: hexadecimal, JSON, a command, a C array, a link. The bytes and the JSON are the explainer's.
+ * Menu that copies the selected frame as hexadecimal, JSON, a command, a C array, or a link.
  *
  * @module inspector/frame/copy-menu
  */
@@ -7,26 +7,37 @@
 import { copyText as copy } from '../../lib/clipboard.js';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-/** Bytes in a line of a C array. */
+/** Bytes per line of a C array. */
 const LINE_BYTES = 12;
 
-/** @param {string} raw digits @returns {string[]} */
+/**
+ * Splits hexadecimal digits into bytes.
+ * @param {string} raw hexadecimal digits
+ * @returns {string[]}
+ */
 const groups = (raw) => raw.match(/../g) ?? [];
 
-/** Digits as groups of two. @param {{ raw: string }} explained */
+/** Formats the bytes in hexadecimal. @param {{ raw: string }} explained */
 export const asHex = ({ raw }) => groups(raw).join(' ');
 
-/** What `tickwire explain --json` prints for the frame, laid out. @param {Record<string, any>} explained */
+/** Formats the JSON of `tickwire explain --json`. @param {Record<string, any>} explained */
 export function asJson({ n, raw, text, ...rest }) {
   return JSON.stringify(rest, null, 2);
 }
 
-/** A command that draws the frame. @param {{ raw: string, from: string, dialect: string }} explained */
+/**
+ * Returns a command that explains the frame.
+ * @param {{ raw: string, from: string, dialect: string }} explained
+ */
 export const asCommand = ({ raw, from, dialect }) => `tickwire explain --dialect ${dialect} --from ${from} ${raw}`;
 
-/** @param {{ raw: string, from: string }} explained @param {string} name of the packet */
+/**
+ * Formats the bytes as a C array.
+ * @param {{ raw: string, from: string }} explained
+ * @param {string} name packet name
+ */
 export function asArray({ raw, from }, name) {
   const bytes = groups(raw).map((byte) => `0x${byte}`);
   const lines = [];
@@ -35,21 +46,21 @@ export function asArray({ raw, from }, name) {
   return `/* ${name}, from the ${from} */\nstatic const unsigned char ${word}_frame[${bytes.length}] = {\n${lines.join('\n')}\n};\n`;
 }
 
-/** The menu: a button that opens it, and its items, which the arrow keys reach. */
+/** Menu button and its items, which arrow keys reach. */
 export class CopyMenu {
   /**
-   * @param {() => { explained: any, name: string } | null} chosen the frame, explained
-   * @param {() => string} link to it; throws if there is none
-   * @param {(told: string) => void} tell
+   * @param {() => { explained: any, name: string } | null} chosen returns the selected frame
+   * @param {() => string} link returns a link to the frame; throws if it is too long
+   * @param {(text: string) => void} notify
    */
-  constructor(chosen, link, tell) {
+  constructor(chosen, link, notify) {
     this.chosen = chosen;
     this.link = link;
-    this.tell = tell;
-    at('copy').onclick = () => this.toggle(at('copy-menu').hidden);
-    at('copy-link').onclick = () => this.take('link');
-    at('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.take(event.target.dataset.as); };
-    at('copy-menu').onkeydown = (event) => this.key(event);
+    this.notify = notify;
+    byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
+    byId('copy-link').onclick = () => this.copyAs('link');
+    byId('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.copyAs(event.target.dataset.as); };
+    byId('copy-menu').onkeydown = (event) => this.key(event);
     document.addEventListener('pointerdown', (event) => {
       if (!(/** @type {HTMLElement} */ (event.target).closest('.copying'))) this.toggle(false, false);
     });
@@ -57,16 +68,16 @@ export class CopyMenu {
 
   /** @param {boolean} isOpen @param {boolean} [takesFocus] */
   toggle(isOpen, takesFocus = true) {
-    const wasOpen = !at('copy-menu').hidden;
-    at('copy-menu').hidden = !isOpen;
-    at('copy').setAttribute('aria-expanded', String(isOpen));
-    if (isOpen) at('copy-menu').firstElementChild.focus();
-    else if (wasOpen && takesFocus) at('copy').focus();
+    const wasOpen = !byId('copy-menu').hidden;
+    byId('copy-menu').hidden = !isOpen;
+    byId('copy').setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) byId('copy-menu').firstElementChild.focus();
+    else if (wasOpen && takesFocus) byId('copy').focus();
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const items = [...at('copy-menu').children];
+    const items = [...byId('copy-menu').children];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
     else if (event.key === 'Escape' || event.key === 'Tab') this.toggle(false);
@@ -76,10 +87,10 @@ export class CopyMenu {
   }
 
   /** @param {string} kind */
-  async take(kind) {
-    this.toggle(false, !at('copy-menu').hidden);
+  async copyAs(kind) {
+    this.toggle(false, !byId('copy-menu').hidden);
     const chosen = this.chosen();
-    if (!chosen) return this.tell('Choose a frame first');
+    if (!chosen) return this.notify('Choose a frame first');
     const { explained, name } = chosen;
     const bytes = `${explained.raw.length / 2} bytes`;
     try {
@@ -90,9 +101,9 @@ export class CopyMenu {
         array: () => [asArray(explained, name), `${bytes} as a C array`],
         link: () => [this.link(), `a link that carries the ${bytes} of ${name}`],
       }[kind]();
-      this.tell(await copy(text) ? `Copied ${what}` : 'The browser does not let this page copy');
+      this.notify(await copy(text) ? `Copied ${what}` : 'The browser does not let this page copy');
     } catch (error) {
-      this.tell(error instanceof Error ? error.message : String(error));
+      this.notify(error instanceof Error ? error.message : String(error));
     }
   }
 }

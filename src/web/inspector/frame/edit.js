@@ -1,29 +1,28 @@
 /**
- * A frame that is being edited: its bytes, what differs from the ones that travelled, and the flips that the page suggests.
- *
- * Where a field lies comes from the explainer's tree, and so does the verdict on the edited bytes; here bits are only turned over.
+ * An edited frame: its bytes, the differences to the original, and suggested flips. The explainer
+ * locates the fields and judges the edited bytes; this file only changes bits.
  *
  * @module inspector/frame/edit
  */
 
 import { BYTE, bitAt } from './tree.js';
 
-/** Bits of a wrong length in one example: the most that 16 bits can say, which is more than the server takes in a message. */
+/** Wrong length of an example: the maximum of 16 bits, more than the server accepts. */
 const LONG = [0xff, 0xff];
-/** The value of the length that says that 16 bits of length follow (RFC 6455 section 5.2). */
+/** Payload length that announces a 16-bit length (RFC 6455 section 5.2). */
 const LENGTH_IN_16 = 126;
 const HALF_TURN = 0x8000;
 const TURN = 0x10000;
 
-/** See the module. */
+/** Edited bytes of a frame. */
 export class Edit {
-  /** @param {Uint8Array} original bytes as they travelled */
+  /** @param {Uint8Array} original sent bytes */
   constructor(original) {
     this.original = original.slice();
     this.bytes = original.slice();
   }
 
-  /** @param {number} bit from the front */
+  /** Flips a bit. @param {number} bit index from the start */
   flip(bit) {
     if (bit < 0 || bit >= this.bytes.length * BYTE) return;
     this.bytes = this.bytes.slice();
@@ -50,7 +49,7 @@ export class Edit {
     return this.bytes.length !== this.original.length || this.bytes.some((byte, at) => byte !== this.original[at]);
   }
 
-  /** Bits that differ; null if the frame has another length, so that its bits have no counterparts. @returns {number[] | null} */
+  /** Returns the changed bits; null if the length differs. @returns {number[] | null} */
   differing() {
     if (this.bytes.length !== this.original.length) return null;
     const bits = [];
@@ -59,13 +58,18 @@ export class Edit {
   }
 }
 
-/** A byte of two hexadecimal digits; null if the text is none. @param {string} text */
+/** Parses a byte of up to two hexadecimal digits; null if invalid. @param {string} text */
 export function hexByte(text) {
   return /^[0-9a-f]{1,2}$/i.test(text.trim()) ? Number.parseInt(text, 16) : null;
 }
 
-/** Sets the bits of a place to a number. @param {Uint8Array} bytes @param {[number, number]} place in bits @param {number} value */
-export function put(bytes, [start, end], value) {
+/**
+ * Sets a range of bits to a number.
+ * @param {Uint8Array} bytes
+ * @param {[number, number]} range in bits
+ * @param {number} value
+ */
+export function setBits(bytes, [start, end], value) {
   const out = bytes.slice();
   for (let bit = start; bit < end; bit += 1) {
     const mask = 1 << (BYTE - 1 - (bit % BYTE));
@@ -77,35 +81,37 @@ export function put(bytes, [start, end], value) {
 
 /**
  * @typedef {{ name: string, bits: [number, number], raw?: any, children: Node[] }} Node
- * @typedef {{ id: string, label: string, teaches: string, bytes?: Uint8Array, values?: Record<string, any> }} Example `values` are for the
- *   explainer to write into the packet
+ * @typedef {{ id: string, label: string, teaches: string, bytes?: Uint8Array, values?:
+ *   Record<string, any> }} Example `values`: values that the explainer writes into the packet
  */
 
 /**
- * The suggested flips for a frame of a client.
- * @param {Uint8Array} bytes as they travelled @param {Node} tree of the frame @returns {Example[]}
+ * Returns the suggested flips for a client frame.
+ * @param {Uint8Array} bytes sent bytes
+ * @param {Node} tree tree of the frame
+ * @returns {Example[]}
  */
-export function examples(bytes, tree) {
+export function suggestedFlips(bytes, tree) {
   const field = (name) => tree.children.find((node) => node.name === name);
   const found = [];
   const add = (name, id, label, teaches, make) => {
     const node = field(name);
     if (node) found.push({ id, label, teaches, bytes: make(node.bits) });
   };
-  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (place) => put(bytes, place, 0));
-  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (place) => put(bytes, place, 1));
-  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (place) => put(bytes, place, 3));
+  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (range) => setBits(bytes, range, 0));
+  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (range) => setBits(bytes, range, 1));
+  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (range) => setBits(bytes, range, 3));
   const length = field('payload_length');
   if (length && length.raw < LENGTH_IN_16) {
-    add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (place) => {
-      const said = put(bytes, place, LENGTH_IN_16);
-      const end = place[1] / BYTE;
-      return Uint8Array.from([...said.slice(0, end), ...LONG, ...said.slice(end)]);
+    add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (range) => {
+      const declared = setBits(bytes, range, LENGTH_IN_16);
+      const end = range[1] / BYTE;
+      return Uint8Array.from([...declared.slice(0, end), ...LONG, ...declared.slice(end)]);
     });
     add('payload_length', 'short', 'Length − 1', 'TCP has no message boundaries: one wrong length, and every later frame begins at the wrong byte.',
-      (place) => put(bytes, place, Math.max(0, length.raw - 1)));
+      (range) => setBits(bytes, range, Math.max(0, length.raw - 1)));
   }
-  const direction = find(tree, 'direction');
+  const direction = findNode(tree, 'direction');
   if (direction) {
     const value = typeof direction.raw === 'number' ? (direction.raw + HALF_TURN) % TURN : 0;
     found.push({ id: 'direction', label: 'Another direction', values: { direction: value },
@@ -114,20 +120,26 @@ export function examples(bytes, tree) {
   return found;
 }
 
-/** The first node of a name. @param {Node} tree @param {string} name @returns {Node | undefined} */
-export function find(tree, name) {
+/**
+ * Returns the first node with a name.
+ * @param {Node} tree
+ * @param {string} name
+ * @returns {Node | undefined}
+ */
+export function findNode(tree, name) {
   if (tree.name === name) return tree;
   for (const child of tree.children) {
-    const found = find(child, name);
+    const found = findNode(child, name);
     if (found) return found;
   }
   return undefined;
 }
 
 /**
- * What differs, in words: the field of each bit comes from the explainer's leaves of the original.
- * @param {Edit} edit @param {{ name: string, start: number, end: number }[]} leaves of the original @param {string[]} [rewritten] values that
- *   were written anew
+ * Describes the changes. The explainer's leaves of the original give the field of each bit.
+ * @param {Edit} edit
+ * @param {{ name: string, start: number, end: number }[]} leaves leaves of the original
+ * @param {string[]} [rewritten] names of rewritten values
  */
 export function difference(edit, leaves, rewritten = []) {
   const bits = edit.differing();

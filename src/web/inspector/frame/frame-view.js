@@ -1,66 +1,76 @@
 /**
- * The chosen frame: its title, its header, its bytes in lanes, one byte bit by bit, and its fields, which light up together; and the same frame while
- * it is edited.
+ * View of the selected frame: title, header, byte lanes, one byte bit by bit, and the tree of
+ * fields, with linked highlights; also while the frame is edited.
  *
  * @module inspector/frame/frame-view
  */
 
-import { Drawing } from './bit-diagram.js';
-import { Flip, sentence } from './bit-editor.js';
-import { clock } from '../list/list.js';
-import { Rows } from './tree-rows.js';
-import { BYTE, layOut, meant, partsOf, unhex } from './tree.js';
+import { BitDiagram } from './bit-diagram.js';
+import { BitEditor, sentence } from './bit-editor.js';
+import { formatTime } from '../list/list.js';
+import { TreeRows } from './tree-rows.js';
+import { BYTE, flattenTree, unmaskedBytes, partsOf, parseHex } from './tree.js';
 import { Unmasking } from './unmasking.js';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-/** @typedef {{ start: number, end: number }} Place in bits */
+/** @typedef {{ start: number, end: number }} BitRange range in bits */
 
 export class FrameView {
-  /** @param {import('../explainer.js').Explainer} explainer @param {import('../own-client.js').Own} own */
+  /**
+   * @param {import('../explainer.js').Explainer} explainer
+   * @param {import('../own-client.js').OwnClient} own
+   */
   constructor(explainer, own) {
-    const point = (place, by) => this.point(place, by);
-    const pin = (place) => this.pin(place);
-    const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.flip.flip(bit); };
-    this.drawing = new Drawing(at('figure'), at('cells'), { point, pin, bit, byte: (byte) => this.take(byte), redrawn: () => this.unmasking.drawLanes() });
-    this.rows = new Rows(at('tree'), point, pin);
-    this.unmasking = new Unmasking(at('cells'), { flip: (bit) => this.flip.flip(bit), set: (byte, text) => this.flip.set(byte, text) });
-    this.flip = new Flip(explainer, own, {
+    const point = (range, by) => this.point(range, by);
+    const pin = (range) => this.pin(range);
+    const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.editor.flip(bit); };
+    this.diagram = new BitDiagram(byId('figure'), byId('cells'), { point, pin, bit, byte: (byte) => this.selectByte(byte), redrawn: () => this.unmasking.drawLanes() });
+    this.rows = new TreeRows(byId('tree'), point, pin);
+    this.unmasking = new Unmasking(byId('cells'), { flip: (bit) => this.editor.flip(bit), set: (byte, text) => this.editor.set(byte, text) });
+    this.editor = new BitEditor(explainer, own, {
       edited: (explained, changed) => this.edited(explained, changed),
       closed: () => this.closed(),
       sent: () => this.on.sent?.(),
     });
     this.on = { sent: /** @type {(() => void) | null} */ (null) };
-    /** What was pressed stays lit. @type {Place | null} */
+    /** Pinned range, which stays highlighted. @type {BitRange | null} */
     this.pinned = null;
-    /** What is shown, so that it can be edited. @type {{ explained: any, entry: import('../list/frames.js').Entry } | null} */
+    /**
+     * Shown frame, for editing.
+     * @type {{ explained: any, entry: import('../list/frames.js').Entry } | null}
+     */
     this.shown = null;
-    /** The byte that is edited. */
+    /** Selected byte of the editor. */
     this.selected = 0;
-    at('flip').onclick = () => this.toggleFlip();
+    byId('flip').onclick = () => this.toggleEditor();
   }
 
-  /** @param {Place | null} place @param {string} by the part where the pointer is */
-  point(place, by) {
-    for (const part of [this.drawing, this.rows]) part.light(place, 'lit');
-    if (by === 'cells') this.unmasking.point(place && Math.floor(place.start / BYTE));
-    // The part that is pointed into does not move under the pointer.
-    if (place && by !== 'tree') this.rows.reveal(place);
+  /**
+   * Highlights a range.
+   * @param {BitRange | null} range
+   * @param {string} by id of the element under the pointer
+   */
+  point(range, by) {
+    for (const part of [this.diagram, this.rows]) part.highlight(range, 'lit');
+    if (by === 'cells') this.unmasking.point(range && Math.floor(range.start / BYTE));
+    // The tree does not scroll under the pointer.
+    if (range && by !== 'tree') this.rows.reveal(range);
   }
 
-  /** @param {Place | null} place again lets go */
-  pin(place) {
-    const again = this.pinned !== null && place !== null && this.pinned.start === place.start && this.pinned.end === place.end;
-    this.pinned = again ? null : place;
-    for (const part of [this.drawing, this.rows]) part.light(this.pinned, 'pinned');
-    if (this.pinned) this.drawing.reveal(this.pinned);
+  /** Pins a range; the same one again unpins it. @param {BitRange | null} range */
+  pin(range) {
+    const again = this.pinned !== null && range !== null && this.pinned.start === range.start && this.pinned.end === range.end;
+    this.pinned = again ? null : range;
+    for (const part of [this.diagram, this.rows]) part.highlight(this.pinned, 'pinned');
+    if (this.pinned) this.diagram.reveal(this.pinned);
   }
 
-  /** A byte was pressed. @param {number} byte in the frame */
-  take(byte) {
-    if (!this.flip.isOpen) {
-      this.unmasking.take(byte);
+  /** Handles a press on a byte. @param {number} byte index in the frame */
+  selectByte(byte) {
+    if (!this.editor.isOpen) {
+      this.unmasking.selectByte(byte);
       return;
     }
     this.selected = byte;
@@ -69,41 +79,41 @@ export class FrameView {
 
   /** @param {any} explained @param {import('../list/frames.js').Entry} entry */
   show(explained, entry) {
-    this.flip.close();
+    this.editor.close();
     this.shown = { explained, entry };
     this.title(entry);
-    at('flip').hidden = explained.text !== undefined;
+    byId('flip').hidden = explained.text !== undefined;
     this.draw(explained, []);
-    at('tree').parentElement.scrollTop = 0;
+    byId('tree').parentElement.scrollTop = 0;
   }
 
-  /** @param {any} explained @param {number[]} changed bits */
+  /** Draws a frame. @param {any} explained @param {number[]} changed bits */
   draw(explained, changed) {
     const { frames, text } = explained;
-    at('frame-text').hidden = text === undefined;
-    at('frame-text').textContent = text ?? '';
-    // The head of a request or response is text, which has no bits to speak of.
-    at('figure').hidden = text !== undefined;
+    byId('frame-text').hidden = text === undefined;
+    byId('frame-text').textContent = text ?? '';
+    // A request or response head is text without bit fields.
+    byId('figure').hidden = text !== undefined;
     const problem = frames.find((frame) => frame.problem)?.problem ?? null;
-    if (this.flip.isOpen) at('frame-problem').hidden = true;
+    if (this.editor.isOpen) byId('frame-problem').hidden = true;
     else this.problem(problem);
     this.pinned = null;
-    const bytes = unhex(explained.raw);
+    const bytes = parseHex(explained.raw);
     const [first] = frames;
-    const payload = unhex(first.payload);
-    const laid = layOut(first.tree);
-    const leaves = frames.flatMap((frame) => layOut(frame.tree).leaves);
-    const plain = meant(bytes.subarray(0, first.end), payload);
+    const payload = parseHex(first.payload);
+    const laid = flattenTree(first.tree);
+    const leaves = frames.flatMap((frame) => flattenTree(frame.tree).leaves);
+    const plain = unmaskedBytes(bytes.subarray(0, first.end), payload);
     const whole = bytes.slice();
     whole.set(plain);
     const { header, parts } = partsOf(frames, text !== undefined);
-    const place = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
-    this.drawing.show({ leaves, bytes, meant: whole, header, parts, problem: place, changed, editable: this.flip.isOpen });
-    this.rows.show(laid.rows, whole, place);
+    const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
+    this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
+    this.rows.show(laid.rows, whole, range);
     const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
     this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
     this.bytes = bytes;
-    if (this.flip.isOpen) this.drawSelected();
+    if (this.editor.isOpen) this.drawSelected();
     else this.unmasking.show(this.masked);
   }
 
@@ -112,59 +122,59 @@ export class FrameView {
     this.unmasking.edit(this.selected, this.bytes, this.masked);
   }
 
-  toggleFlip() {
-    if (this.flip.isOpen) this.flip.close();
+  toggleEditor() {
+    if (this.editor.isOpen) this.editor.close();
     else if (this.shown && this.shown.explained.text === undefined) {
       this.selected = this.masked?.payload[0] ?? 0;
-      this.flip.open(this.shown.explained, this.shown.entry);
+      this.editor.open(this.shown.explained, this.shown.entry);
     }
-    at('flip').setAttribute('aria-pressed', String(this.flip.isOpen));
-    at('flip-word').textContent = this.flip.isOpen ? 'Done' : 'Flip a bit';
+    byId('flip').setAttribute('aria-pressed', String(this.editor.isOpen));
+    byId('flip-word').textContent = this.editor.isOpen ? 'Done' : 'Flip a bit';
   }
 
   /** @param {any} explained @param {number[]} changed */
   edited(explained, changed) {
-    at('chosen').classList.add('editing');
+    byId('chosen').classList.add('editing');
     this.draw(explained, changed);
   }
 
   closed() {
-    at('chosen').classList.remove('editing');
-    at('flip').setAttribute('aria-pressed', 'false');
-    at('flip-word').textContent = 'Flip a bit';
+    byId('chosen').classList.remove('editing');
+    byId('flip').setAttribute('aria-pressed', 'false');
+    byId('flip-word').textContent = 'Flip a bit';
     if (this.shown) this.draw(this.shown.explained, []);
   }
 
   /** @param {import('../list/frames.js').Entry} entry */
   title(entry) {
-    at('hint').hidden = true;
-    at('chosen').hidden = false;
-    at('chosen').dataset.n = String(entry.n);
-    at('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
+    byId('hint').hidden = true;
+    byId('chosen').hidden = false;
+    byId('chosen').dataset.n = String(entry.n);
+    byId('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
     const who = /** @type {any} */ (entry).injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
-    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, clock(entry.at_ms), `frame ${entry.n}`];
+    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `frame ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
-    at('frame-title').append(' ', small);
-    at('frame-line').textContent = entry.line;
+    byId('frame-title').append(' ', small);
+    byId('frame-line').textContent = entry.line;
   }
 
   /** @param {{ rule: string, address: string, sentence: string, answer: string } | null} problem */
   problem(problem) {
-    at('frame-problem').hidden = problem === null;
+    byId('frame-problem').hidden = problem === null;
     if (!problem) return;
     const answer = problem.answer === 'wait' ? '' : ` Answer: ${problem.answer}.`;
-    at('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.sentence.replace(/\.$/, '')}.${answer}`, problem.address));
+    byId('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.sentence.replace(/\.$/, '')}.${answer}`, problem.address));
   }
 
-  /** Forgets the frame; but not one whose story is being told. */
+  /** Clears the view, unless the log of a sent frame is open. */
   clear() {
-    this.flip.close();
-    if (this.flip.story.isActive) return;
-    at('hint').hidden = false;
-    at('chosen').hidden = true;
+    this.editor.close();
+    if (this.editor.log.isActive) return;
+    byId('hint').hidden = false;
+    byId('chosen').hidden = true;
     this.shown = null;
-    this.drawing.clear();
+    this.diagram.clear();
     this.rows.clear();
     this.unmasking.show(null);
   }

@@ -1,36 +1,40 @@
 /**
- * What happened to bytes that were sent as one's own client: what the server read, what it answered, and how the game came back.
- *
- * All of it is seen in the observed traffic and told by the explainer; this puts it in order, in plain sentences.
+ * Log of bytes that were sent as the own client: what the server read, its response, and the
+ * reconnect of the game. It follows the observed frames, which the explainer decodes.
  *
  * @module inspector/frame/injection-log
  */
 
-import { find } from './edit.js';
+import { findNode } from './edit.js';
 import { isCommand } from './key-presses.js';
-import { unhex } from './tree.js';
+import { parseHex } from './tree.js';
 
-/** The byte that overwrites what may be a token. */
+/** Byte that overwrites a possible token. */
 const COVER = 0x2a;
 
 const RFC = /^RFC (\d+) section ([\d.]+)$/;
 
-/** The address of a rule's section; null if it is no RFC's. @param {string} address */
+/** Returns the URL of a section; null if it is no RFC. @param {string} address */
 export function linkOf(address) {
   const [, rfc, section] = RFC.exec(address) ?? [];
   return rfc ? `https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section}` : null;
 }
 
-/** The first problem of an explanation; null if there is none. @param {any} explained @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number, number] } | null} */
+/**
+ * Returns the first problem of an explanation; null without one.
+ * @param {any} explained
+ * @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number,
+ *   number] } | null}
+ */
 export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
 
-/** Whether a frame begins a message, or goes on with one, that does not end with it. @param {any} explained */
+/** Whether a frame belongs to a message that it does not finish. @param {any} explained */
 const isUnfinished = (explained) => [0, false].includes(explained.frames[0]?.fin);
 
-/** Sender and receiver of a frame, in words. @param {any} explained */
+/** Names the sender and the receiver of a frame. @param {any} explained */
 const ends = ({ from }) => (from === 'server' ? { sender: 'the server', receiver: 'your game' } : { sender: 'your game', receiver: 'the server' });
 
-/** What the receiver of the bytes does with them, in one sentence. @param {any} explained */
+/** Describes what the receiver does with the bytes. @param {any} explained */
 export function verdict(explained) {
   const problem = problemOf(explained);
   const line = explained.frames[0]?.line ?? '';
@@ -47,34 +51,39 @@ export function verdict(explained) {
   return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
 }
 
-/** A sentence with a large first letter and without its full stop. @param {string} text */
+/** Capitalizes a sentence and removes its full stop. @param {string} text */
 const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '');
 
 /**
- * @typedef {{ kind: 'sent' | 'no' | 'covered' | 'broken' | 'fine' | 'wait' | 'close' | 'over' | 'back', rule?: string, text: string, address?: string }} Line
+ * @typedef {{ kind: 'sent' | 'no' | 'covered' | 'broken' | 'fine' | 'wait' | 'close' | 'over' |
+ *   'back', rule?: string, text: string, address?: string }} Line
  */
 
-/** See the module. */
-export class Story {
+/** Log of sent bytes. */
+export class InjectionLog {
   constructor() {
     /** @type {Line[]} */
     this.lines = [];
     this.isActive = false;
-    /** The client as which the bytes were sent. @type {number | null} */
+    /** Client that sent the bytes. @type {number | null} */
     this.client = null;
-    this.isOver = false;
-    /** Whether the game has connected again. */
-    this.isBack = false;
+    this.hasEnded = false;
+    /** Whether the game has reconnected. */
+    this.hasReconnected = false;
     this.isRead = false;
-    /** The direction that was sent, while no update has told it. @type {number | null} */
+    /** Sent direction, until an update contains it. @type {number | null} */
     this.direction = null;
-    /** The bytes that were sent, in hexadecimal. */
+    /** Sent bytes, in hexadecimal. */
     this.digits = '';
   }
 
-  /** @param {string} digits bytes that were sent, in hexadecimal @param {string} difference in words */
+  /**
+   * Starts the log.
+   * @param {string} digits sent bytes, in hexadecimal
+   * @param {string} difference description of the changes
+   */
   begin(digits, difference) {
-    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null, digits });
+    Object.assign(this, { isActive: true, client: null, hasEnded: false, hasReconnected: false, isRead: false, direction: null, digits });
     this.lines = [{ kind: 'sent', text: `You sent ${digits.length / 2} bytes as your own client. ${difference}` }];
   }
 
@@ -83,7 +92,10 @@ export class Story {
     this.lines = [];
   }
 
-  /** @param {{ injected: number | null, error?: string }} answer of the server */
+  /**
+   * Receives the server's response to the request.
+   * @param {{ injected: number | null, error?: string }} answer
+   */
   answered({ injected, error }) {
     if (!this.isActive) return;
     this.client = injected;
@@ -91,13 +103,14 @@ export class Story {
   }
 
   /**
-   * A frame that was observed.
-   * @param {import('../list/frames.js').Entry & { injected?: boolean }} entry @param {(n: number) => any} explain
-   * @returns {boolean} whether it is part of the story
+   * Receives an observed frame.
+   * @param {import('../list/frames.js').Entry & { injected?: boolean }} entry
+   * @param {(n: number) => any} explain
+   * @returns {boolean} whether the log has changed
    */
   observed(entry, explain) {
     if (!this.isActive) return false;
-    if (this.isOver) return this.isBack && this.goesOn(entry);
+    if (this.hasEnded) return this.hasReconnected && this.onNextCommand(entry);
     if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
     if (!this.isRead || entry.from !== 'server') return false;
     if (entry.opcode === 'close') return this.closed(explain(entry.n));
@@ -113,73 +126,80 @@ export class Story {
     this.isRead = true;
     const { kind, rule, text, address } = verdict(explained);
     const [frame] = explained.frames;
-    const direction = kind === 'fine' && frame.packet === 'move' ? find(frame.tree, 'direction') : undefined;
+    const direction = kind === 'fine' && frame.packet === 'move' ? findNode(frame.tree, 'direction') : undefined;
     this.direction = typeof direction?.raw === 'number' ? direction.raw : null;
     const goesOn = isUnfinished(explained) ? ' The message is not finished.' : '';
-    if (kind === 'fine') return this.tell('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
-    if (kind === 'wait') return this.tell('wait', text);
+    if (kind === 'fine') return this.add('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
+    if (kind === 'wait') return this.add('wait', text);
     this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
     const covered = coveredBytes(this.digits, explained.raw);
-    if (isFirst && covered > 0) this.tell('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
+    if (isFirst && covered > 0) this.add('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
     return true;
   }
 
   /** @param {any} explained */
   closed(explained) {
-    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.value);
+    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.value);
     const why = reason ? `, reason ${reason}` : '';
-    return this.tell('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
+    return this.add('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
   }
 
   /** @param {any} explained */
   refused(explained) {
-    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
-    return this.tell('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
+    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.raw);
+    return this.add('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
   }
 
   /** @param {any} explained */
   updated(explained) {
-    const own = explained.frames && find(explained.frames[0].tree, 'own');
-    const direction = own && find(own, 'direction');
+    const own = explained.frames && findNode(explained.frames[0].tree, 'own');
+    const direction = own && findNode(own, 'direction');
     if (direction?.raw !== this.direction) return false;
     this.direction = null;
-    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
+    return this.add('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
   }
 
-  /** @param {string} rule that ended the connection */
+  /** Records the end of the connection. @param {string} rule rule that closed it */
   ended(rule) {
-    if (!this.isActive || this.isOver || this.client === null) return;
-    this.isOver = true;
-    this.tell('over', `The connection ended: ${rule}.`);
+    if (!this.isActive || this.hasEnded || this.client === null) return;
+    this.hasEnded = true;
+    this.add('over', `The connection ended: ${rule}.`);
   }
 
-  /** @param {number} id of one's own client, when the game plays again */
-  back(id) {
-    if (!this.isActive || !this.isOver || id === this.client) return;
+  /** Records the reconnect of the game. @param {number} id new number of the own client */
+  onReconnected(id) {
+    if (!this.isActive || !this.hasEnded || id === this.client) return;
     this.client = id;
-    this.isBack = true;
-    this.tell('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
+    this.hasReconnected = true;
+    this.add('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
   }
 
-  /** The next frame of a key press ends the story. @param {import('../list/frames.js').Entry} entry */
-  goesOn(entry) {
+  /**
+   * The next frame of a key press ends the log.
+   * @param {import('../list/frames.js').Entry} entry
+   */
+  onNextCommand(entry) {
     if (entry.client !== this.client || !isCommand(entry) || entry.packet?.startsWith('enter')) return false;
     this.close();
     return true;
   }
 
   /** @param {Line['kind']} kind @param {string} text @returns {true} */
-  tell(kind, text) {
+  add(kind, text) {
     this.lines.push({ kind, text });
     return true;
   }
 }
 
-/** How many of the bytes that were sent are shown as `*` instead. @param {string} sent @param {string} shown both in hexadecimal */
+/**
+ * Counts the sent bytes that are shown as `*` instead.
+ * @param {string} sent
+ * @param {string} shown both in hexadecimal
+ */
 function coveredBytes(sent, shown) {
-  const [bytes, seen] = [unhex(sent), unhex(shown)];
+  const [bytes, seen] = [parseHex(sent), parseHex(shown)];
   return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
 }
 
-/** What a line of the explainer says behind the header. @param {string} line */
+/** Returns the part of an explainer line after the header. @param {string} line */
 const after = (line) => line.slice(line.indexOf(': ') + 2);

@@ -1,31 +1,34 @@
 /**
- * The tree of a frame as rows: name, value, encoding, bytes. Parents open and close.
- *
- * Comes in: rows in their order. Goes out: what is pointed at. Never: text of a client as anything but text.
+ * Tree of a frame as table rows: name, value, encoding, bytes. Parents can be folded. It reports
+ * the row under the pointer. Text of a client becomes text only.
  *
  * @module inspector/frame/tree-rows
  */
 
 import { scrollTo } from './bit-diagram.js';
-import { BYTE, bytesOf, closedAtFirst, hex, openRows, touch } from './tree.js';
+import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js';
 
-/** Rows that fit a glance: where there are more, parts of parts begin closed. */
-const GLANCE = 48;
-/** Bytes of a value that its row shows. */
+/** Maximum open rows. In a larger tree nested parts start folded. */
+const OPEN_ROWS_LIMIT = 48;
+/** Maximum bytes of a value in its row. */
 const BYTES_SHOWN = 9;
 
-/** @typedef {{ start: number, end: number }} Place in bits */
+/** @typedef {{ start: number, end: number }} BitRange range in bits */
 
-export class Rows {
-  /** @param {HTMLElement} table @param {(place: Place | null, by: string) => void} onPoint @param {(place: Place) => void} onPin */
+export class TreeRows {
+  /**
+   * @param {HTMLElement} table
+   * @param {(range: BitRange | null, by: string) => void} onPoint
+   * @param {(range: BitRange) => void} onPin
+   */
   constructor(table, onPoint, onPin) {
     this.table = table;
     /** @type {import('./tree.js').Row[]} */
     this.rows = [];
     this.bytes = new Uint8Array();
-    /** @type {Place | null} */
+    /** @type {BitRange | null} */
     this.problem = null;
-    /** Rows that are closed, by place. @type {Set<number>} */
+    /** Indices of folded rows. @type {Set<number>} */
     this.closed = new Set();
     /** @type {Map<number, HTMLElement>} */
     this.shown = new Map();
@@ -40,7 +43,7 @@ export class Rows {
     return line instanceof HTMLElement ? this.rows[Number(line.dataset.row)] : null;
   }
 
-  /** @param {Event} event @param {(place: Place) => void} onPin */
+  /** @param {Event} event @param {(range: BitRange) => void} onPin */
   pressed(event, onPin) {
     const row = this.rowOf(event);
     if (!row) return;
@@ -51,12 +54,17 @@ export class Rows {
     } else onPin(row);
   }
 
-  /** @param {import('./tree.js').Row[]} rows @param {Uint8Array} bytes as they are meant @param {Place | null} problem */
+  /**
+   * Shows a frame.
+   * @param {import('./tree.js').Row[]} rows
+   * @param {Uint8Array} bytes unmasked bytes
+   * @param {BitRange | null} problem
+   */
   show(rows, bytes, problem) {
     this.rows = rows;
     this.bytes = bytes;
     this.problem = problem;
-    this.closed = closedAtFirst(rows, GLANCE);
+    this.closed = closedAtFirst(rows, OPEN_ROWS_LIMIT);
     this.draw();
   }
 
@@ -77,7 +85,7 @@ export class Rows {
     const line = document.createElement('tr');
     line.dataset.row = String(at);
     line.className = `t-${row.tint}`;
-    if (this.problem && row.last === at && touch(row, this.problem)) line.classList.add('bad');
+    if (this.problem && row.last === at && overlaps(row, this.problem)) line.classList.add('bad');
     const name = line.insertCell();
     name.className = 'name';
     name.style.setProperty('--depth', String(row.depth));
@@ -97,7 +105,10 @@ export class Rows {
     return line;
   }
 
-  /** Its own bytes in hexadecimal, or its bits in their places. @param {import('./tree.js').Row} row */
+  /**
+   * Returns the bytes of a row in hexadecimal, or its bits in their positions.
+   * @param {import('./tree.js').Row} row
+   */
   raw(row) {
     if (row.headEnd <= row.start) return '';
     if ((row.headEnd - row.start) % BYTE !== 0) {
@@ -110,21 +121,25 @@ export class Rows {
     return to - from > BYTES_SHOWN ? `${text} …` : text;
   }
 
-  /** Lights up the rows of a place: those that lie in it, and closed ones around it. @param {Place | null} place @param {string} kind */
-  light(place, kind) {
+  /**
+   * Highlights the rows in a range, and folded rows around it.
+   * @param {BitRange | null} range
+   * @param {string} kind CSS class
+   */
+  highlight(range, kind) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
       const own = { start: row.start, end: this.closed.has(at) ? row.end : row.headEnd };
-      const lit = place !== null && (touch(own, place) || (row.start === place.start && row.end === place.end));
+      const lit = range !== null && (overlaps(own, range) || (row.start === range.start && row.end === range.end));
       line.classList.toggle(kind, lit);
     }
   }
 
-  /** Brings the row of a place into sight. @param {Place} place */
-  reveal(place) {
+  /** Scrolls to the row of a range. @param {BitRange} range */
+  reveal(range) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
-      if (touch({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, place)) {
+      if (overlaps({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, range)) {
         const box = this.table.closest('div');
         if (box) scrollTo(box, line);
         return;

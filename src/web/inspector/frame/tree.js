@@ -1,39 +1,42 @@
 /**
- * The tree of an explanation as the drawing needs it: its leaves, its rows, and what lies where.
- *
- * The tree comes from the explainer, which alone says what a byte means. From it come leaves that tile the bytes, rows to show, and the places of
- * the header's fields in a figure of 16 bits a row.
+ * Flattens the tree of an explanation for drawing: leaves that tile the bytes, rows of the table,
+ * and header fields in a diagram of 16 bits per row.
  *
  * @module inspector/frame/tree
  */
 
 export const BYTE = 8;
-/** Bits in a row of the figure: the header, two bytes a row. */
+/** Bits per row of the diagram: two bytes of the header. */
 export const FIGURE_BITS = 16;
-/** The leaf with which a container begins; the container's row speaks for it. */
+/** Leaf at the start of a container. The container's row stands for it. */
 const HEAD = 'head';
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
   extended_payload_length: 'length', masking_key: 'key' };
-/** Colours for arguments; the next one begins again. */
+/** Number of argument colours, which repeat. */
 export const TINTS = 6;
 
 /**
- * @typedef {{ name: string, bits: [number, number], value: string, encoding: string, children: Node[] }} Node
- * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, row: number, tint: string }} Leaf places in bits
- * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, headEnd: number, depth: number, parent: number,
- *   last: number, parts: number, tint: string }} Row `last` is its last descendant, `headEnd` where its own bytes end
+ * @typedef {{ name: string, bits: [number, number], value: string, encoding: string, children:
+ *   Node[] }} Node
+ * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, row:
+ *   number, tint: string }} Leaf `start` and `end` in bits
+ * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, headEnd:
+ *   number, depth: number, parent: number, last: number, parts: number, tint: string }} Row `last`:
+ *   last descendant; `headEnd`: end of its own bytes
  */
 
 /**
- * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'unread' | 'next', start: number, end: number, masked: boolean, name: string }} Part places in
- *   bytes: the masking key, a payload, bytes that are not read, and a further frame
+ * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'unread' | 'next', start: number, end: number,
+ *   masked: boolean, name: string }} Part range in bytes: masking key, payload, unread bytes, or a
+ *   further frame
  */
 
 /**
- * The bytes behind the header, part by part. What is not read is neither key nor payload.
- * @param {{ tree: Node, masked: boolean | null, start: number, end: number, line: string }[]} frames @param {boolean} isText whether these are
- *   the lines of a head
- * @returns {{ header: number, parts: Part[] }} where the header ends, and what follows
+ * Returns the parts after the header. Unread bytes are neither key nor payload.
+ * @param {{ tree: Node, masked: boolean | null, start: number, end: number, line: string }[]}
+ *   frames
+ * @param {boolean} isText whether the bytes are an HTTP head
+ * @returns {{ header: number, parts: Part[] }} end of the header, and the parts after it
  */
 export function partsOf(frames, isText) {
   const [first, ...rest] = frames;
@@ -52,10 +55,12 @@ export function partsOf(frames, isText) {
 }
 
 /**
- * Leaves in the order of the input, and rows in the order in which they are shown: the header, which is drawn above them, comes last.
- * @param {Node} tree of one frame @returns {{ leaves: Leaf[], rows: Row[] }}
+ * Returns the leaves in order of the bytes, and the rows in order of display: the header comes
+ * last, because the diagram shows it.
+ * @param {Node} tree tree of a frame
+ * @returns {{ leaves: Leaf[], rows: Row[] }}
  */
-export function layOut(tree) {
+export function flattenTree(tree) {
   const laid = { leaves: /** @type {Leaf[]} */ ([]), rows: /** @type {Row[]} */ ([]) };
   const tintOf = (child) => HEADER_TINTS[child.name];
   for (const child of tree.children.filter((one) => !tintOf(one))) add(laid, child, 0, -1, 'code');
@@ -64,7 +69,13 @@ export function layOut(tree) {
   return laid;
 }
 
-/** @param {{ leaves: Leaf[], rows: Row[] }} laid @param {Node} node @param {number} depth @param {number} parent @param {string} tint */
+/**
+ * @param {{ leaves: Leaf[], rows: Row[] }} laid
+ * @param {Node} node
+ * @param {number} depth
+ * @param {number} parent
+ * @param {string} tint
+ */
 function add(laid, node, depth, parent, tint) {
   const head = node.children[0]?.name === HEAD ? node.children[0] : null;
   const { name, value, encoding } = node;
@@ -85,7 +96,7 @@ function leaf(laid, { name, value, encoding, bits: [start, end] }, row, tint) {
   if (end > start) laid.leaves.push({ name, value, encoding, start, end, row, tint });
 }
 
-/** The leaf at a bit; -1 if there is none. @param {Leaf[]} leaves @param {number} bit */
+/** Returns the leaf at a bit; -1 if there is none. @param {Leaf[]} leaves @param {number} bit */
 export function leafAt(leaves, bit) {
   let [low, high] = [0, leaves.length - 1];
   while (low <= high) {
@@ -97,17 +108,27 @@ export function leafAt(leaves, bit) {
   return -1;
 }
 
-/** Bytes that a range of bits touches, as a range. @param {number} start @param {number} end @returns {[number, number]} */
+/**
+ * Returns the range of bytes that overlaps a range of bits.
+ * @param {number} start
+ * @param {number} end
+ * @returns {[number, number]}
+ */
 export const bytesOf = (start, end) => [Math.floor(start / BYTE), end > start ? Math.ceil(end / BYTE) : Math.floor(start / BYTE)];
 
-/** Whether two ranges share anything. @param {{ start: number, end: number }} a @param {{ start: number, end: number }} b */
-export const touch = (a, b) => a.start < b.end && b.start < a.end;
+/**
+ * Whether two ranges overlap.
+ * @param {{ start: number, end: number }} a
+ * @param {{ start: number, end: number }} b
+ */
+export const overlaps = (a, b) => a.start < b.end && b.start < a.end;
 
 /**
- * Leaves cut where a row of the figure ends.
- * @param {Leaf[]} leaves @param {number} endBit nothing from here on
- * @returns {{ leaf: number, start: number, end: number, row: number, column: number, bits: number, main: boolean }[]} `main` is the widest
- *   part of its leaf, the first of them, which has room for the value
+ * Splits the leaves at the row ends of the diagram.
+ * @param {Leaf[]} leaves
+ * @param {number} endBit end of the diagram
+ * @returns {{ leaf: number, start: number, end: number, row: number, column: number, bits: number,
+ *   main: boolean }[]} `main`: the first widest segment of its leaf, which shows the value
  */
 export function segments(leaves, endBit) {
   const found = [];
@@ -127,41 +148,49 @@ export function segments(leaves, endBit) {
   return found;
 }
 
-/** Bytes of hexadecimal text. @param {string} text */
-export const unhex = (text) => Uint8Array.from({ length: text.length >> 1 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
+/** Parses hexadecimal text. @param {string} text */
+export const parseHex = (text) => Uint8Array.from({ length: text.length >> 1 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
 
-/** @param {number} byte */
+/** Formats a byte as two hexadecimal digits. @param {number} byte */
 export const hex = (byte) => byte.toString(16).padStart(2, '0');
 
 /**
- * The bytes as they are meant: as they travel, with the payload unmasked in its place.
- * @param {Uint8Array} bytes as they travel @param {Uint8Array} payload unmasked; it ends where the frame ends
+ * Returns the bytes with the unmasked payload.
+ * @param {Uint8Array} bytes sent bytes
+ * @param {Uint8Array} payload unmasked payload, which ends with the frame
  */
-export function meant(bytes, payload) {
+export function unmaskedBytes(bytes, payload) {
   const whole = bytes.slice();
   if (payload.length > 0 && payload.length <= whole.length) whole.set(payload, whole.length - payload.length);
   return whole;
 }
 
-/** A bit of bytes: 0 or 1. @param {Uint8Array} bytes @param {number} bit */
+/** Returns a bit: 0 or 1. @param {Uint8Array} bytes @param {number} bit */
 export const bitAt = (bytes, bit) => (bytes[Math.floor(bit / BYTE)] >> (BYTE - 1 - (bit % BYTE))) & 1;
 
 /**
- * Rows that begin closed: parts of parts, where there are more than fit a glance.
- * @param {Row[]} rows @param {number} most rows @returns {Set<number>}
+ * Returns the rows that start folded: nested parts, if there are too many rows.
+ * @param {Row[]} rows
+ * @param {number} maxRows maximum open rows
+ * @returns {Set<number>}
  */
-export function closedAtFirst(rows, most) {
+export function closedAtFirst(rows, maxRows) {
   const closed = new Set();
-  if (rows.length <= most) return closed;
+  if (rows.length <= maxRows) return closed;
   rows.forEach((row, at) => {
     if (row.last > at && row.depth >= 2 && /^\[\d+\]$/.test(row.name)) closed.add(at);
   });
-  if (rows.length - [...closed].reduce((sum, at) => sum + rows[at].last - at, 0) <= most) return closed;
-  rows.forEach((row, at) => { if (row.last - at > most / 4 && row.tint !== 'code') closed.add(at); });
+  if (rows.length - [...closed].reduce((sum, at) => sum + rows[at].last - at, 0) <= maxRows) return closed;
+  rows.forEach((row, at) => { if (row.last - at > maxRows / 4 && row.tint !== 'code') closed.add(at); });
   return closed;
 }
 
-/** Rows that are seen: those without a closed row above them. @param {Row[]} rows @param {Set<number>} closed @returns {number[]} */
+/**
+ * Returns the visible rows: those without a folded parent.
+ * @param {Row[]} rows
+ * @param {Set<number>} closed
+ * @returns {number[]}
+ */
 export function openRows(rows, closed) {
   const seen = [];
   for (let at = 0; at < rows.length; at += 1) {

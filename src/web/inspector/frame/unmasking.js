@@ -1,45 +1,51 @@
 /**
- * One byte, bit by bit: how the XOR with the key unmasks it, step by step; and, while a frame is edited, its bits to turn over.
+ * Shows one byte bit by bit: its XOR with the key, step by step; in an edited frame, its bits as
+ * buttons.
  *
  * @module inspector/frame/unmasking
  */
 
 import { hex } from './tree.js';
-import { KEY_BYTES, Stepper, bitsOf, keyByte } from './xor-stepper.js';
+import { KEY_BYTES, XorStepper, bitsOf, keyByte } from './xor-stepper.js';
 
-/** Time of one step while it plays, ms. */
+/** Duration of a step, ms. */
 const STEP_MS = 900;
 const ROWS = { sent: 'as sent', key: 'XOR key', meant: 'unmasked' };
 
 /**
- * @typedef {{ bytes: Uint8Array, meant: Uint8Array, payload: [number, number], key: [number, number] }} Masked places in bytes
+ * @typedef {{ bytes: Uint8Array, meant: Uint8Array, payload: [number, number], key: [number,
+ *   number] }} Masked ranges in bytes
  */
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
-/** See the module. */
+/** View of one byte. */
 export class Unmasking {
   /**
-   * @param {HTMLElement} cells the lanes
-   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by their place in the frame
+   * @param {HTMLElement} cells element of the byte lanes
+   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by
+   *   their index in the frame
    */
   constructor(cells, on) {
     this.cells = cells;
     this.on = on;
-    this.stepper = new Stepper();
+    this.stepper = new XorStepper();
     /** @type {Masked | null} */
     this.masked = null;
-    /** The byte that is being edited, and the bytes that it is one of. @type {{ at: number, bytes: Uint8Array } | null} */
+    /**
+     * Index of the edited byte, and the bytes of the frame.
+     * @type {{ at: number, bytes: Uint8Array } | null}
+     */
     this.edited = null;
-    /** The byte that is pointed at, in the frame. @type {number | null} */
+    /** Index of the byte under the pointer. @type {number | null} */
     this.pointed = null;
     this.timer = 0;
     this.rows = Object.fromEntries(Object.entries(ROWS).map(([kind, label]) => [kind, this.row(kind, label)]));
-    at('byte').replaceChildren(...Object.values(this.rows).map((row) => row.line));
-    at('xor-back').onclick = () => this.step(-1);
-    at('xor-forward').onclick = () => this.step(1);
-    at('xor-play').onclick = () => this.toggle();
+    byId('byte').replaceChildren(...Object.values(this.rows).map((row) => row.line));
+    byId('xor-back').onclick = () => this.step(-1);
+    byId('xor-forward').onclick = () => this.step(1);
+    byId('xor-play').onclick = () => this.toggle();
   }
 
   /** @param {string} kind @param {string} label */
@@ -66,7 +72,7 @@ export class Unmasking {
     return { line, value, bits };
   }
 
-  /** A frame with a masked payload, or one without. @param {Masked | null} masked */
+  /** Shows a frame; null without a masked payload. @param {Masked | null} masked */
   show(masked) {
     clearInterval(this.timer);
     this.masked = masked;
@@ -76,7 +82,12 @@ export class Unmasking {
     this.draw();
   }
 
-  /** Shows a byte of a frame that is edited. @param {number} at @param {Uint8Array} bytes @param {Masked | null} masked */
+  /**
+   * Shows a byte of an edited frame.
+   * @param {number} at
+   * @param {Uint8Array} bytes
+   * @param {Masked | null} masked
+   */
   edit(at, bytes, masked) {
     this.masked = masked;
     this.edited = { at, bytes };
@@ -84,17 +95,17 @@ export class Unmasking {
     this.draw();
   }
 
-  /** The byte that is pointed at is the one that is shown, while nothing is stepped. @param {number | null} byte */
+  /** Shows the byte under the pointer, unless a step is shown. @param {number | null} byte */
   point(byte) {
     if (this.edited || this.stepper.at !== null) return;
     this.pointed = byte;
     this.draw();
   }
 
-  /** Takes a byte of the payload to hand. @param {number} byte in the frame */
-  take(byte) {
+  /** Selects a byte of the payload. @param {number} byte index in the frame */
+  selectByte(byte) {
     if (!this.masked) return;
-    this.stepper.take(byte - this.masked.payload[0]);
+    this.stepper.selectByte(byte - this.masked.payload[0]);
     this.stopTimer();
     this.draw();
   }
@@ -125,12 +136,12 @@ export class Unmasking {
 
   draw() {
     const { masked, edited, stepper } = this;
-    at('xor').hidden = !masked && !edited;
-    at('xor').classList.toggle('editing', edited !== null);
-    at('xor').classList.toggle('stepping', stepper.at !== null);
-    at('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
-    at('xor-steps').hidden = edited !== null;
-    at('xor-why').hidden = !masked || edited !== null;
+    byId('xor').hidden = !masked && !edited;
+    byId('xor').classList.toggle('editing', edited !== null);
+    byId('xor').classList.toggle('stepping', stepper.at !== null);
+    byId('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
+    byId('xor-steps').hidden = edited !== null;
+    byId('xor-why').hidden = !masked || edited !== null;
     this.drawByte();
     this.drawLanes();
   }
@@ -146,9 +157,9 @@ export class Unmasking {
     this.fill('sent', bytes[shown] ?? 0, true);
     this.fill('key', isMasked ? keyByte(bytes.subarray(...masked.key), shown - begin) : 0, isMasked);
     this.fill('meant', isMasked ? masked.meant[shown] : 0, isMasked);
-    const place = shown - begin;
-    at('xor-at').textContent = isMasked
-      ? `Byte ${place} of the payload XOR byte ${place % KEY_BYTES} of the key (${place} mod ${KEY_BYTES} = ${place % KEY_BYTES}): equal bits give 0, different bits 1.`
+    const offset = shown - begin;
+    byId('xor-at').textContent = isMasked
+      ? `Byte ${offset} of the payload XOR byte ${offset % KEY_BYTES} of the key (${offset} mod ${KEY_BYTES} = ${offset % KEY_BYTES}): equal bits give 0, different bits 1.`
       : `Byte ${shown} of the frame. Click a bit, or type two hexadecimal digits.`;
   }
 
@@ -158,17 +169,17 @@ export class Unmasking {
     line.hidden = !isShown;
     if (value instanceof HTMLInputElement) {
       value.readOnly = this.edited === null;
-      // What is being typed stays.
+      // A value that is being typed stays.
       if (document.activeElement !== value || Number.parseInt(value.value, 16) !== byte) value.value = hex(byte);
     } else value.textContent = hex(byte);
-    bitsOf(byte).forEach((bit, place) => {
-      bits[place].textContent = String(bit);
-      bits[place].disabled = this.edited === null || kind === 'key';
-      bits[place].classList.toggle('one', bit === 1);
+    bitsOf(byte).forEach((bit, index) => {
+      bits[index].textContent = String(bit);
+      bits[index].disabled = this.edited === null || kind === 'key';
+      bits[index].classList.toggle('one', bit === 1);
     });
   }
 
-  /** Marks the byte at hand in all lanes; those after it are still masked. */
+  /** Marks the current byte in all lanes. Later ones are still masked. */
   drawLanes() {
     const begin = this.masked?.payload[0] ?? 0;
     const hand = this.edited?.at ?? (this.stepper.at === null ? null : begin + this.stepper.at);

@@ -1,8 +1,9 @@
 /**
- * Unmasking in steps (RFC 6455 section 5.3): byte i of the payload is XORed with byte i mod 4 of the key.
+ * Steps through the unmasking of a payload (RFC 6455 section 5.3): byte i is XORed with byte i mod
+ * 4 of the key.
  *
- * The stepper knows which byte is at hand, and nothing else. At rest no byte is at hand and the whole payload is shown unmasked; from there a step
- * forward begins with the first byte, and a step back with the last one.
+ * The stepper stores the current byte only. When stopped, it has none and the whole payload is
+ * unmasked; a step forward then starts at the first byte, a step back at the last one.
  *
  * @module inspector/frame/xor-stepper
  */
@@ -11,33 +12,37 @@
 export const KEY_BYTES = 4;
 const BITS = [7, 6, 5, 4, 3, 2, 1, 0];
 
-/** The bits of a byte, the most significant one first. @param {number} byte @returns {number[]} */
+/** Returns the bits of a byte, most significant first. @param {number} byte @returns {number[]} */
 export const bitsOf = (byte) => BITS.map((bit) => (byte >> bit) & 1);
 
-/** The byte of the key for a byte of the payload. @param {Uint8Array} key @param {number} at */
+/**
+ * Returns the key byte for a payload byte.
+ * @param {Uint8Array} key
+ * @param {number} at index in the payload
+ */
 export const keyByte = (key, at) => key[at % KEY_BYTES];
 
-/** See the module. */
-export class Stepper {
+/** Position of the unmasking. */
+export class XorStepper {
   constructor() {
     this.length = 0;
-    /** The byte at hand; null at rest. @type {number | null} */
+    /** Current byte; null when stopped. @type {number | null} */
     this.at = null;
     this.isPlaying = false;
   }
 
-  /** Begins anew, at rest. @param {number} length of the payload */
+  /** Resets to stopped. @param {number} length payload bytes */
   reset(length) {
     this.length = length;
-    this.rest();
+    this.stop();
   }
 
-  rest() {
+  stop() {
     this.at = null;
     this.isPlaying = false;
   }
 
-  /** By hand: playing stops. @param {1 | -1} by */
+  /** Moves by hand, which pauses. @param {1 | -1} by */
   step(by) {
     this.isPlaying = false;
     this.move(by);
@@ -51,19 +56,19 @@ export class Stepper {
     this.at = next < 0 || next >= this.length ? null : next;
   }
 
-  /** Takes a byte to hand. @param {number} at */
-  take(at) {
+  /** Selects a byte. @param {number} at */
+  selectByte(at) {
     this.isPlaying = false;
     if (at >= 0 && at < this.length) this.at = at;
   }
 
-  /** Plays from the byte at hand, or from the first one; or stops. */
+  /** Plays from the current or the first byte, or pauses. */
   toggle() {
     this.isPlaying = !this.isPlaying && this.length > 0;
     if (this.isPlaying && this.at === null) this.at = 0;
   }
 
-  /** The next byte while it plays; the last one is followed by rest. */
+  /** Advances while playing. After the last byte it stops. */
   tick() {
     if (!this.isPlaying) return;
     this.move(1);

@@ -1,60 +1,63 @@
 /**
- * Marks on frames, to come back to: each source of frames has its own.
+ * Bookmarks on frames. Each source of frames has its own.
  *
  * @module inspector/list/bookmarks
  */
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /**
- * The next marked frame in a direction, or the first from the other end; nothing without marks.
- * @param {number[]} marks @param {number} from a frame @param {number} step 1 or -1 @returns {number | undefined}
+ * Returns the next bookmark in a direction, wrapping around; undefined without bookmarks.
+ * @param {number[]} marks
+ * @param {number} from frame number
+ * @param {number} step 1 or -1
+ * @returns {number | undefined}
  */
 export function nextMark(marks, from, step) {
   const inOrder = [...marks].sort((a, b) => step * (a - b));
   return inOrder.find((n) => step * (n - from) > 0) ?? inOrder[0];
 }
 
-export class Marks {
+export class Bookmarks {
   /**
    * @param {() => { marks: Set<number>, explainer: import('../explainer.js').Explainer }} shown
-   * @param {import('./list.js').List} list
-   * @param {{ goTo: (n: number) => void, tell: (words: string) => void }} on
+   * @param {import('./list.js').FrameListView} list
+   * @param {{ goTo: (n: number) => void, notify: (words: string) => void }} on
    */
   constructor(shown, list, on) {
     this.shown = shown;
     this.list = list;
     this.on = on;
     list.isMarked = (n) => shown().marks.has(n);
-    at('mark').onclick = () => this.toggle();
-    at('mark-next').onclick = () => this.go(1);
-    at('mark-previous').onclick = () => this.go(-1);
+    byId('mark').onclick = () => this.toggle();
+    byId('mark-next').onclick = () => this.go(1);
+    byId('mark-previous').onclick = () => this.go(-1);
   }
 
-  /** The button says whether the chosen frame is marked. */
+  /** Shows whether the selected frame has a bookmark. */
   show() {
-    at('mark').setAttribute('aria-pressed', String(this.shown().marks.has(this.list.chosen)));
+    byId('mark').setAttribute('aria-pressed', String(this.shown().marks.has(this.list.chosen)));
   }
 
-  /** Marks the chosen frame, or no longer. */
+  /** Toggles the bookmark of the selected frame. */
   toggle() {
     const { marks } = this.shown();
     const n = this.list.chosen;
-    if (n === 0) return this.on.tell('Choose a frame first');
+    if (n === 0) return this.on.notify('Choose a frame first');
     const isMarked = !marks.delete(n);
     if (isMarked) marks.add(n);
     this.show();
     this.list.draw();
-    this.on.tell(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
+    this.on.notify(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
   }
 
-  /** Goes to the next mark, or the previous one. @param {number} step 1 or -1 */
+  /** Selects the next or the previous bookmark. @param {number} step 1 or -1 */
   go(step) {
     const { marks, explainer } = this.shown();
     const next = nextMark([...marks].filter((n) => !explainer.entry(n).gone), this.list.chosen, step);
-    if (next === undefined) return this.on.tell('No frame is marked: choose one and press B');
+    if (next === undefined) return this.on.notify('No frame is marked: choose one and press B');
     this.on.goTo(next);
-    if (explainer.place(next) < 0) this.on.tell(`Frame ${next} is hidden by the filter`);
+    if (explainer.indexOf(next) < 0) this.on.notify(`Frame ${next} is hidden by the filter`);
   }
 }

@@ -1,29 +1,35 @@
 /**
- * The clients that ended last. The server keeps their last frames while a watcher is connected.
+ * Recently ended clients. The server stores their last frames while an inspector is connected.
  *
  * @module inspector/list/ended-clients
  */
 
-/** See the module. */
-export class Past {
+/** List of recently ended clients. */
+export class EndedClients {
   constructor() {
     this.forget();
   }
 
-  /** Another server keeps other clients. */
+  /** Clears the list for a new server. */
   forget() {
     /** @type {import('./source-menu.js').Client[]} */
     this.clients = [];
-    /** Clients whose end was received: their frames are in the inspector. @type {Set<number | null>} */
+    /**
+     * Clients whose end was received, so that all their frames are here.
+     * @type {Set<number | null>}
+     */
     this.complete = new Set();
   }
 
-  /** @param {number | null} client whose end was received */
+  /** Records the end of a client. @param {number | null} client */
   received(client) {
     this.complete.add(client);
   }
 
-  /** What to ask the server for a client's frames; nothing of a client whose frames are all there. @param {number | null} client */
+  /**
+   * Returns the request for a client's frames; null as the client if all are here.
+   * @param {number | null} client
+   */
   request(client) {
     return { watch: this.complete.has(client) ? null : client };
   }

@@ -1,28 +1,32 @@
 /**
- * The filter above the list: what is typed, the buttons beside it, and what is wrong with it.
- *
- * The text is read by the explainer, which also says why nothing passes. A wrong filter leaves the one before in force.
+ * Filter bar above the list: text field, buttons, and error message. The explainer parses the text
+ * and explains an empty list. An invalid filter keeps the previous one in force.
  *
  * @module inspector/list/filter-bar
  */
 
 import { isComposing } from '../../lib/held.js';
 
-/** How long after a key the filter is applied. */
+/** Delay between a key press and the filtering, ms. */
 const TYPING_MS = 120;
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /**
- * A filter with signs below its wrong part.
- * @param {string} text @param {{ begin?: number, end?: number }} told
+ * Underlines the invalid part of a filter.
+ * @param {string} text
+ * @param {{ begin?: number, end?: number }} result
  */
-export function pointAt(text, { begin = 0, end = 0 }) {
+export function underline(text, { begin = 0, end = 0 }) {
   return `${text.replace(/\s/g, ' ')}\n${' '.repeat(begin)}${'^'.repeat(Math.max(1, end - begin))}`;
 }
 
-/** Words in which what is between backticks is code. @param {string} words @returns {(string | HTMLElement)[]} */
+/**
+ * Converts a text with backticks to text and `code` elements.
+ * @param {string} words
+ * @returns {(string | HTMLElement)[]}
+ */
 export function withCode(words) {
   return words.split('`').map((part, at) => {
     if (at % 2 === 0) return part;
@@ -32,14 +36,14 @@ export function withCode(words) {
   });
 }
 
-/** Says why the list is empty. @param {import('./frames.js').Frames} frames */
-export function showWhy(frames) {
-  const isEmpty = frames.seen === 0 && frames.why !== '';
-  at('why').hidden = !isEmpty;
-  at('list').hidden = isEmpty;
-  if (!isEmpty || at('why').dataset.why === frames.why) return;
-  at('why').dataset.why = frames.why;
-  at('why').replaceChildren(...withCode(frames.why));
+/** Shows why the list is empty. @param {import('./frames.js').VisibleFrames} frames */
+export function showEmptyReason(frames) {
+  const isEmpty = frames.visible === 0 && frames.why !== '';
+  byId('why').hidden = !isEmpty;
+  byId('list').hidden = isEmpty;
+  if (!isEmpty || byId('why').dataset.why === frames.why) return;
+  byId('why').dataset.why = frames.why;
+  byId('why').replaceChildren(...withCode(frames.why));
 }
 
 export class FilterBar {
@@ -49,31 +53,31 @@ export class FilterBar {
     this.from = /** @type {'' | 'client' | 'server'} */ ('');
     this.isAutomatic = true;
     this.timer = 0;
-    at('filter').addEventListener('input', () => {
+    byId('filter').addEventListener('input', () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.onChange(true), TYPING_MS);
     });
-    at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) this.setFrom(event.target.dataset.from); };
-    at('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
-    const closeHelp = () => { at('filter-help').open = false; };
-    document.addEventListener('pointerdown', (event) => { if (!at('filter-help').contains(event.target)) closeHelp(); });
+    byId('from').onclick = (event) => { if (event.target.dataset.from !== undefined) this.setFrom(event.target.dataset.from); };
+    byId('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
+    const closeHelp = () => { byId('filter-help').open = false; };
+    document.addEventListener('pointerdown', (event) => { if (!byId('filter-help').contains(event.target)) closeHelp(); });
     document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !isComposing(event)) closeHelp(); });
   }
 
-  /** What the explainer is asked for. @param {number | null} client */
-  wish(client) {
-    return { text: at('filter').value, from: this.from, client, automatic: this.isAutomatic };
+  /** Returns the filter request. @param {number | null} client */
+  request(client) {
+    return { text: byId('filter').value, from: this.from, client, automatic: this.isAutomatic };
   }
 
   /** @param {string} text */
   set(text) {
-    at('filter').value = text;
+    byId('filter').value = text;
     this.onChange(true);
   }
 
-  /** Asks for everything: what was asked of the frames before says nothing of those of a capture. */
+  /** Clears the filter, for a capture whose frames the previous one does not concern. */
   showAll() {
-    at('filter').value = '';
+    byId('filter').value = '';
     this.setAutomatic(true);
     this.setFrom('');
   }
@@ -81,25 +85,25 @@ export class FilterBar {
   /** @param {'' | 'client' | 'server'} from */
   setFrom(from) {
     this.from = from;
-    for (const button of at('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
+    for (const button of byId('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
     this.onChange(false);
   }
 
-  /** Whether pings and pongs are shown. @param {boolean} isAutomatic */
+  /** Sets whether pings and pongs are shown. @param {boolean} isAutomatic */
   setAutomatic(isAutomatic) {
     this.isAutomatic = isAutomatic;
-    at('automatic').setAttribute('aria-pressed', String(!isAutomatic));
+    byId('automatic').setAttribute('aria-pressed', String(!isAutomatic));
     this.onChange(false);
   }
 
-  /** @param {{ wrong?: string, begin?: number, end?: number }} told */
-  tell(told) {
-    at('filter').dataset.read = at('filter').value;
-    at('filter').setAttribute('aria-invalid', String(told.wrong !== undefined));
-    at('filter-error').hidden = told.wrong === undefined;
-    if (told.wrong === undefined) return;
-    const [place, words] = at('filter-error').children;
-    place.textContent = pointAt(at('filter').value, told);
-    words.replaceChildren(...withCode(told.wrong));
+  /** @param {{ wrong?: string, begin?: number, end?: number }} result */
+  showError(result) {
+    byId('filter').dataset.read = byId('filter').value;
+    byId('filter').setAttribute('aria-invalid', String(result.wrong !== undefined));
+    byId('filter-error').hidden = result.wrong === undefined;
+    if (result.wrong === undefined) return;
+    const [marker, words] = byId('filter-error').children;
+    marker.textContent = underline(byId('filter').value, result);
+    words.replaceChildren(...withCode(result.wrong));
   }
 }

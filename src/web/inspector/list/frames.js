@@ -1,84 +1,94 @@
 /**
- * The frames of a list that are seen: a window onto what the explainer keeps, which may be a million of them.
- *
- * Only the rows in sight are ever asked for; filters and places are the explainer's.
+ * Visible frames of a list: a window onto the frames of the explainer, up to a million. Only rows
+ * in view are fetched; the explainer filters and indexes.
  *
  * @module inspector/list/frames
  */
 
 /**
- * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server', opcode: string | null, packet: string | null,
- *   rule: string | null, bytes: number, line?: string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string }} Entry
- *   `tick` of a capture is the number of its packet; `where` says so in words
+ * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
+ *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
+ *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string }}
+ *   Entry `tick` of a capture is the number of its packet; `where` says so in words
  */
 
-/** Rows that are asked for at once, around those in sight. */
-const AT_ONCE = 120;
+/** Rows for each fetch, around those in view. */
+const FETCH_ROWS = 120;
 
-/** See the module. */
-export class Frames {
+/** Window onto the visible frames. */
+export class VisibleFrames {
   /** @param {import('../explainer.js').Explainer} explainer */
   constructor(explainer) {
     this.explainer = explainer;
-    this.seen = 0;
+    this.visible = 0;
     this.all = 0;
-    /** Why none is seen. */
+    /** Reason why no frame is visible. */
     this.why = '';
     this.first = 0;
     /** @type {Entry[]} */
     this.rows = [];
   }
 
-  /** Looks into another explainer. @param {import('../explainer.js').Explainer} explainer */
+  /** Switches to another explainer. @param {import('../explainer.js').Explainer} explainer */
   use(explainer) {
     this.explainer = explainer;
     this.refresh();
   }
 
-  /** Something came, went or was filtered. */
+  /** Refreshes the counts and drops the fetched rows. */
   refresh() {
     const { all, seen, why } = this.explainer.count();
-    Object.assign(this, { all, seen, why: why ?? '', rows: [] });
+    Object.assign(this, { all, visible: seen, why: why ?? '', rows: [] });
   }
 
-  /** The seen frames of these places. @param {number} first @param {number} last the one behind the last @returns {Entry[]} */
+  /**
+   * Returns the visible frames of an index range.
+   * @param {number} first
+   * @param {number} last exclusive
+   * @returns {Entry[]}
+   */
   between(first, last) {
     if (first < this.first || last > this.first + this.rows.length) {
-      this.first = Math.max(0, first - Math.max(0, Math.floor((AT_ONCE - (last - first)) / 2)));
-      this.rows = this.explainer.rows(this.first, Math.max(AT_ONCE, last - this.first));
+      this.first = Math.max(0, first - Math.max(0, Math.floor((FETCH_ROWS - (last - first)) / 2)));
+      this.rows = this.explainer.rows(this.first, Math.max(FETCH_ROWS, last - this.first));
     }
     return this.rows.slice(first - this.first, last - this.first);
   }
 
-  /** The seen frame at a place. @param {number} place @returns {Entry | undefined} */
-  at(place) {
-    return place < 0 || place >= this.seen ? undefined : this.between(place, place + 1)[0];
+  /** Returns the visible frame at an index. @param {number} index @returns {Entry | undefined} */
+  at(index) {
+    return index < 0 || index >= this.visible ? undefined : this.between(index, index + 1)[0];
   }
 
-  /** The newest that is seen. @returns {Entry | undefined} */
+  /** Newest visible frame. @returns {Entry | undefined} */
   get newest() {
-    return this.at(this.seen - 1);
+    return this.at(this.visible - 1);
   }
 
-  /** The place of a frame among the seen ones; -1 if it is not there. @param {number} n */
-  placeOf(n) {
-    return Math.max(-1, this.explainer.place(n));
+  /** Returns the index of a frame; -1 if it is not visible. @param {number} n */
+  indexOf(n) {
+    return Math.max(-1, this.explainer.indexOf(n));
   }
 
   /**
-   * The seen frame so many places away from one; from one that is not seen, the nearest newer one counts as its place.
-   * @param {number} n @param {number} by @returns {Entry | undefined}
+   * Returns the frame at a distance from another one. An invisible frame has the index of the next
+   * newer one.
+   * @param {number} n
+   * @param {number} by
+   * @returns {Entry | undefined}
    */
-  beside(n, by) {
-    const place = this.explainer.place(n);
-    const from = place >= 0 ? place : -1 - place;
-    return this.at(Math.min(Math.max(from + by, 0), this.seen - 1));
+  neighbor(n, by) {
+    const index = this.explainer.indexOf(n);
+    const from = index >= 0 ? index : -1 - index;
+    return this.at(Math.min(Math.max(from + by, 0), this.visible - 1));
   }
 }
 
 /**
- * The place of the last of some rows that is not later than a time; -1 if all are later.
- * @param {number} count @param {(place: number) => number} msAt @param {number} ms
+ * Returns the index of the last row that is not later than a time; -1 if all are later.
+ * @param {number} count
+ * @param {(place: number) => number} msAt returns the time of a row, ms
+ * @param {number} ms
  */
 export function lastBefore(count, msAt, ms) {
   let [from, to] = [0, count];

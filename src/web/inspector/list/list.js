@@ -1,39 +1,42 @@
 /**
- * The list of frames: one line each, the newest below. Only the lines that are seen exist.
- *
- * Comes in: the frames to show, which one is chosen. Goes out: which one was pressed, and whether the newest is followed. Never: text
- * of a client as anything but text.
+ * List of frames, one line each, newest at the bottom. Only lines in view exist in the document. It
+ * reports which frame was pressed and whether to follow the newest. Text of a client becomes text
+ * only.
  *
  * @module inspector/list/list
  */
 
-/** Height of a line, as in the style sheet. */
+/** Height of a line, as in the style sheet, px. */
 const LINE_PX = 24;
-/** Lines beyond the edges, so that scrolling shows no gap. */
-const BEYOND = 6;
-/** The highest box: browsers cut off what is higher than some 16 or 33 million pixels. */
-const MOST_PX = 8_000_000;
+/** Lines beyond the edges of the view, so that scrolling shows no gap. */
+const OVERSCAN_LINES = 6;
+/** Maximum height of the box, px. Browsers truncate elements above 16 to 33 million px. */
+const MAX_HEIGHT_PX = 8_000_000;
 
-/** @param {number} ms of the server's clock */
-export function clock(ms) {
+/** Formats a time of the server. @param {number} ms time of the server's clock */
+export function formatTime(ms) {
   const seconds = (ms / 1000) % 60;
   const minutes = Math.floor(ms / 60_000);
   return `${minutes}:${seconds.toFixed(3).padStart(6, '0')}`;
 }
 
 /**
- * Which lines exist: those that are seen and some beyond. Right after a filter a box may be scrolled past the end of its lines.
- * @param {number} top px @param {number} height px @param {number} count of all lines @returns {[number, number]} the first, and the one behind the last
+ * Returns the range of lines in view and some beyond. After a filter change the box may be scrolled
+ * past the last line.
+ * @param {number} top px
+ * @param {number} height px
+ * @param {number} count number of lines
+ * @returns {[number, number]} first, and exclusive last
  */
 export function linesAt(top, height, count) {
-  const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - BEYOND), count);
-  return [first, Math.min(count, first + Math.ceil(height / LINE_PX) + 2 * BEYOND)];
+  const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - OVERSCAN_LINES), count);
+  return [first, Math.min(count, first + Math.ceil(height / LINE_PX) + 2 * OVERSCAN_LINES)];
 }
 
-export class List {
+export class FrameListView {
   /**
-   * @param {HTMLElement} box that scrolls
-   * @param {import('./frames.js').Frames} frames
+   * @param {HTMLElement} box scrolling element
+   * @param {import('./frames.js').VisibleFrames} frames
    * @param {{ choose: (n: number) => void, unfollow: () => void }} on
    */
   constructor(box, frames, on) {
@@ -43,9 +46,9 @@ export class List {
     this.follow = true;
     this.chosen = 0;
     this.asked = false;
-    /** Whether each line says whose connection it is of. */
+    /** Whether lines show the number of their connection. */
     this.showsClient = false;
-    /** Whether a frame is marked. @type {(n: number) => boolean} */
+    /** Whether a frame has a bookmark. @type {(n: number) => boolean} */
     this.isMarked = () => false;
     this.height = document.createElement('div');
     this.height.className = 'height';
@@ -62,13 +65,13 @@ export class List {
   pressed(event) {
     const line = /** @type {HTMLElement} */ (event.target).closest('li');
     if (line) this.on.choose(Number(line.dataset.n));
-    // A press beside the lines is one on the bar that scrolls.
+    // A press outside the lines is one on the scroll bar.
     else this.on.unfollow();
   }
 
-  /** Draws before the next picture, however often it is asked. @param {number} [gone] lines that left at the front */
+  /** Schedules a redraw before the next frame. @param {number} [gone] lines removed at the front */
   draw(gone = 0) {
-    // What one looks at stays where it is.
+    // Keeps the viewed lines in place.
     if (gone > 0 && !this.follow) this.box.scrollTop -= gone * LINE_PX;
     if (this.asked) return;
     this.asked = true;
@@ -76,34 +79,40 @@ export class List {
   }
 
   drawNow() {
-    const { seen } = this.frames;
-    const [rows, px] = [this.scale(), this.heightOf(seen)];
+    const { visible } = this.frames;
+    const [rows, px] = [this.scale(), this.heightOf(visible)];
     const height = `${px}px`;
     if (this.height.style.height !== height) this.height.style.height = height;
     if (this.follow) this.box.scrollTop = px;
-    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, seen);
+    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, visible);
     this.lines.style.top = `${this.box.scrollTop + first * LINE_PX - this.box.scrollTop * rows}px`;
     while (this.lines.children.length > last - first) this.lines.lastChild?.remove();
     while (this.lines.children.length < last - first) this.lines.append(newLine());
     this.frames.between(first, last).forEach((entry, at) => this.fill(/** @type {HTMLElement} */ (this.lines.children[at]), entry));
   }
 
-  /** Height of so many lines; browsers have no boxes of more than some million pixels. @param {number} lines */
+  /** Returns the height of lines, limited by the browser's maximum. @param {number} lines */
   heightOf(lines) {
-    return Math.min(lines * LINE_PX, MOST_PX);
+    return Math.min(lines * LINE_PX, MAX_HEIGHT_PX);
   }
 
-  /** How far the lines move for each pixel that is scrolled: more than 1 in a list that is higher than a box can be. */
+  /**
+   * Returns the lines in px for each scrolled px: more than 1 in a list above the maximum height.
+   */
   scale() {
-    const [lines, box] = [this.frames.seen * LINE_PX, this.box.clientHeight];
-    return lines <= MOST_PX ? 1 : (lines - box) / (MOST_PX - box);
+    const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
+    return lines <= MAX_HEIGHT_PX ? 1 : (lines - box) / (MAX_HEIGHT_PX - box);
   }
 
-  /** The frames at the edges of the box. @returns {{ first: import('./frames.js').Entry | undefined, last: import('./frames.js').Entry | undefined }} */
-  inSight() {
+  /**
+   * Returns the first and the last frame in view.
+   * @returns {{ first: import('./frames.js').Entry | undefined, last: import('./frames.js').Entry |
+   *   undefined }}
+   */
+  visibleRange() {
     const top = this.box.scrollTop * this.scale();
-    const place = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.seen - 1);
-    return { first: this.frames.at(place(top)), last: this.frames.at(place(top + this.box.clientHeight - 1)) };
+    const indexAt = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
+    return { first: this.frames.at(indexAt(top)), last: this.frames.at(indexAt(top + this.box.clientHeight - 1)) };
   }
 
   /** @param {HTMLElement} line @param {import('./frames.js').Entry} entry */
@@ -120,7 +129,7 @@ export class List {
     line.classList.toggle('injected', entry.injected === true);
     line.title = titleOf(entry);
     const [time, tick, arrow, name, trip, bytes] = line.children;
-    time.textContent = clock(entry.at_ms);
+    time.textContent = formatTime(entry.at_ms);
     tick.textContent = entry.gap === undefined ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     name.textContent = entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes';
@@ -129,26 +138,26 @@ export class List {
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
   }
 
-  /** Another list is shown: numbers mean other frames. */
+  /** Clears the list for another source. */
   forget() {
     this.lines.replaceChildren();
     this.chosen = 0;
     this.box.scrollTop = 0;
   }
 
-  /** Brings a frame into sight. @param {number} n */
+  /** Scrolls to a frame. @param {number} n */
   reveal(n) {
-    const place = this.frames.placeOf(n);
-    if (place < 0) return;
+    const index = this.frames.indexOf(n);
+    if (index < 0) return;
     const rows = this.scale();
-    const [top, bottom] = [place * LINE_PX, (place + 1) * LINE_PX];
+    const [top, bottom] = [index * LINE_PX, (index + 1) * LINE_PX];
     const [from, to] = [this.box.scrollTop * rows, this.box.scrollTop * rows + this.box.clientHeight];
     if (top < from) this.box.scrollTop = top / rows;
     else if (bottom > to) this.box.scrollTop = (bottom - this.box.clientHeight) / rows;
   }
 }
 
-/** A short time, with as many digits as matter. @param {number} ms */
+/** Formats a short time. @param {number} ms */
 export function milliseconds(ms) {
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
 }

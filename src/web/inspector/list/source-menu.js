@@ -1,20 +1,28 @@
 /**
- * Whose frames are listed: a client of the server, a connection of a capture that was opened, or the one frame of a link.
+ * Menu of sources: a client of the server, a connection of the opened capture, or the frame of a
+ * link.
  *
  * @module inspector/list/source-menu
  */
 
 /** @typedef {import('../explainer.js').Explainer} Explainer */
 /** @typedef {import('../explainer.js').Connection} Connection */
-/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string, ended?: string }} Client `ended` is the rule that closed it */
 /**
- * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], all: number, marks: Set<number> }} Source
+ * @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address:
+ *   string, ended?: string }} Client `ended`: rule that closed it
+ */
+/**
+ * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections:
+ *   Connection[], all: number, marks: Set<number> }} Source
  */
 
-/** Connections of a capture in the menu; beyond, the filter `connection = 1234` chooses. */
-const MOST = 1000;
+/**
+ * Maximum connections of a capture in the menu. The filter `connection = 1234` selects further
+ * ones.
+ */
+const MAX_CONNECTIONS = 1000;
 
-/** @param {Client} client */
+/** Returns the menu text of a client. @param {Client} client */
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
@@ -22,7 +30,7 @@ export function nameOfClient(client) {
   return `${ended}${name}${room} · ${client.dialect} · ${client.address}`;
 }
 
-/** @param {Connection} connection */
+/** Returns the menu text of a connection. @param {Connection} connection */
 export function nameOfConnection({ number, client, name, dialect, guess, whole, broken }) {
   const parts = [`${number}`, ...(name ? [name] : []), ...(dialect ? [`${dialect}${guess ? '?' : ''}`] : []), client];
   if (!whole) parts.push('without its beginning');
@@ -31,10 +39,14 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
 }
 
 /**
- * The options of the menu: clients of the server, then connections of the capture.
- * @param {[Client[], Client[]]} clients connected, and ended @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
+ * Returns the menu options: clients of the server, then connections of the capture.
+ * @param {[Client[], Client[]]} clients clients connected and ended clients
+ * @param {number | null} watched
+ * @param {Source} shown
+ * @param {Source | null} file
+ * @param {number | null} connection shown connection
  */
-export function options([clients, ended], watched, shown, file, connection) {
+export function sourceOptions([clients, ended], watched, shown, file, connection) {
   const isLive = shown.kind === 'live';
   const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
   const all = clients.map(optionOf);
@@ -48,7 +60,7 @@ export function options([clients, ended], watched, shown, file, connection) {
     const isFile = shown === file;
     const many = file.all;
     group.append(new Option(many === 1 ? 'The capture\'s connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
-    const some = many === 1 ? [] : file.connections.slice(0, MOST);
+    const some = many === 1 ? [] : file.connections.slice(0, MAX_CONNECTIONS);
     group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));
     groups.push(group);
   }
@@ -65,7 +77,7 @@ export function options([clients, ended], watched, shown, file, connection) {
   return [...groups, ...(all.length > 0 ? [live] : []), ...past];
 }
 
-/** A link to a frame that any page of the inspector explains. @param {string} fragment */
+/** Returns a link to a frame, which any inspector page can explain. @param {string} fragment */
 export function linkTo(fragment) {
   const link = new URL(location.href);
   link.search = '';
@@ -73,7 +85,11 @@ export function linkTo(fragment) {
   return link.href;
 }
 
-/** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['work']>} told @param {string[]} notes */
+/**
+ * Describes the progress of reading or filtering.
+ * @param {ReturnType<Explainer['advance']>} work
+ * @param {string[]} notes
+ */
 export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, notes) {
   if (read < pieces && more) return `Reading: ${Math.floor(100 * read / pieces)} %, ${all} frames`;
   if (more) return `Filtering: ${Math.floor(100 * judged / all)} %, ${seen} found`;
@@ -81,8 +97,8 @@ export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, no
   return [seen === all ? frames : `${seen} of ${frames}`, ...notes].join(' · ');
 }
 
-/** What the page shows and hides for a kind of source. @param {Source['kind']} kind */
-export function dressFor(kind) {
+/** Shows and hides the parts of the page for a kind of source. @param {Source['kind']} kind */
+export function sourceVisibility(kind) {
   const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const isLive = kind === 'live';
   at('inside').dataset.source = kind;

@@ -1,44 +1,54 @@
 /**
- * The strip of updates: a bar for each, as high as the gap before it. Gaps that are larger than normal stand out, unless no update was due; a press
- * chooses the frame.
+ * Strip of updates: a bar for each, as high as the gap before it. Large gaps stand out, unless no
+ * update was due. A press selects the frame.
  *
  * @module inspector/list/update-strip
  */
 
 import { milliseconds } from './list.js';
 
-/** Width of a bar with the space beside it. */
+/** Width of a bar with its space, px. */
 const BAR_PX = 4;
-/** A gap is large from this many normal ones on. */
-const LARGE = 1.6;
-/** So many normal gaps fill the height; what is larger is cut, and red anyway. */
-const HIGHEST = 3;
+/** Multiple of the normal gap from which a gap is large. */
+const LARGE_GAP_FACTOR = 1.6;
+/** Multiple of the normal gap that fills the height. Larger gaps are cut. */
+const MAX_GAP_FACTOR = 3;
 
-/** @typedef {[number, number, number | null, number, number]} Update number of its frame, time, gap before it, bytes, ticks since the update before */
-/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline `hasTicks` if the room's ticks are known, as for a live client */
+/**
+ * @typedef {[number, number, number | null, number, number]} Update frame number, time, gap before
+ *   it, bytes, ticks since the previous update
+ */
+/**
+ * @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline
+ *   `hasTicks`: whether the room's ticks are known, as for a live client
+ */
 
-/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Timeline} timeline */
+/**
+ * Returns the median of the ticks between updates; 0 if they are unknown.
+ * @param {Timeline} timeline
+ */
 function normalTicks({ updates = [], hasTicks }) {
   const ticks = updates.filter(([, , gap]) => gap !== null).map(([, , , , count]) => count).sort((a, b) => a - b);
   return hasTicks ? ticks[Math.floor(ticks.length / 2)] ?? 0 : 0;
 }
 
 /**
- * What a gap between updates is: `normal`; `large` if the server was late; `silence` if the room ticked on and no update was sent, because nothing
- * changed for the client or because it did not read.
- * @param {Update} update @param {Timeline} timeline
+ * Classifies the gap before an update: `normal`; `large` if the server was late; `silence` if the
+ * room ticked without sending an update, because nothing changed or the client did not read.
+ * @param {Update} update
+ * @param {Timeline} timeline
  * @returns {'normal' | 'large' | 'silence' | 'unknown'}
  */
 export function kindOf([, , gap, , ticks], timeline) {
   const normal = timeline.normal_ms ?? 0;
   if (gap === null || normal === 0) return 'unknown';
-  if (gap <= LARGE * normal) return 'normal';
+  if (gap <= LARGE_GAP_FACTOR * normal) return 'normal';
   const usual = normalTicks(timeline);
-  return usual > 0 && ticks / usual > gap / normal / LARGE ? 'silence' : 'large';
+  return usual > 0 && ticks / usual > gap / normal / LARGE_GAP_FACTOR ? 'silence' : 'large';
 }
 
-/** What the strip says in words. @param {Timeline} timeline */
-export function inWords(timeline) {
+/** Describes the strip. @param {Timeline} timeline */
+export function describe(timeline) {
   const { normal_ms, updates = [] } = timeline;
   const known = updates.filter(([, , gap]) => gap !== null);
   if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
@@ -51,22 +61,30 @@ export function inWords(timeline) {
   return words.join(' · ');
 }
 
-/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Timeline} timeline */
+/**
+ * Returns the height of a bar, 0 to 1, and the kind of its gap.
+ * @param {Update} update
+ * @param {Timeline} timeline
+ */
 export function barOf(update, timeline) {
   const kind = kindOf(update, timeline);
   const [, , gap] = update;
   if (kind === 'unknown' || kind === 'silence') return { height: 0.1, kind };
-  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (timeline.normal_ms ?? 1) / HIGHEST)), kind };
+  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (timeline.normal_ms ?? 1) / MAX_GAP_FACTOR)), kind };
 }
 
-export class Strip {
-  /** @param {HTMLCanvasElement} canvas @param {HTMLElement} words @param {(n: number) => void} onPick */
+export class UpdateStrip {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {HTMLElement} words
+   * @param {(n: number) => void} onPick
+   */
   constructor(canvas, words, onPick) {
     this.canvas = canvas;
     this.words = words;
     this.onPick = onPick;
     /** @type {Timeline} */
-    this.told = {};
+    this.timeline = {};
     this.chosen = 0;
     canvas.addEventListener('pointerdown', (event) => this.pick(Math.floor(event.offsetX / BAR_PX)));
     canvas.addEventListener('pointermove', (event) => this.point(Math.floor(event.offsetX / BAR_PX)));
@@ -75,40 +93,40 @@ export class Strip {
       if (step === undefined) return;
       event.preventDefault();
       event.stopPropagation();
-      const updates = this.told.updates ?? [];
-      const place = updates.findIndex(([n]) => n >= this.chosen);
-      const from = place < 0 ? updates.length : updates[place][0] === this.chosen || step < 0 ? place : place - 1;
+      const updates = this.timeline.updates ?? [];
+      const index = updates.findIndex(([n]) => n >= this.chosen);
+      const from = index < 0 ? updates.length : updates[index][0] === this.chosen || step < 0 ? index : index - 1;
       this.pick(Math.min(Math.max(from + step, 0), updates.length - 1));
     });
   }
 
-  /** Bars that there is room for. */
-  get room() {
+  /** Number of bars that fit. */
+  get capacity() {
     return Math.max(1, Math.floor(this.canvas.clientWidth / BAR_PX));
   }
 
-  /** @param {number} place */
-  pick(place) {
-    const update = this.told.updates?.[place];
+  /** @param {number} index */
+  pick(index) {
+    const update = this.timeline.updates?.[index];
     if (update) this.onPick(update[0]);
   }
 
-  /** @param {number} place */
-  point(place) {
-    const update = this.told.updates?.[place];
+  /** @param {number} index */
+  point(index) {
+    const update = this.timeline.updates?.[index];
     if (!update) {
       this.canvas.title = '';
       return;
     }
     const [n, , gap, bytes, ticks] = update;
-    const why = kindOf(update, this.told) === 'silence' ? ` and ${ticks} ticks, in which nothing changed for the client or it did not read` : '';
+    const why = kindOf(update, this.timeline) === 'silence' ? ` and ${ticks} ticks, in which nothing changed for the client or it did not read` : '';
     this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
   }
 
-  /** @param {Timeline} told @param {number} chosen number of the chosen frame */
-  show(told, chosen) {
-    Object.assign(this, { told, chosen });
-    const words = inWords(told);
+  /** Shows the updates. @param {Timeline} timeline @param {number} chosen selected frame */
+  show(timeline, chosen) {
+    Object.assign(this, { timeline, chosen });
+    const words = describe(timeline);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.canvas.setAttribute('aria-label', `${words}. Arrow keys go through the updates.`);
     this.draw();
@@ -125,12 +143,12 @@ export class Strip {
     pen.setTransform(dots, 0, 0, dots, 0, 0);
     pen.clearRect(0, 0, width, height);
     pen.fillStyle = color('--edge');
-    pen.fillRect(0, Math.round(height * (1 - 1 / HIGHEST)), width, 1);
-    (this.told.updates ?? []).forEach((update, place) => {
-      const { height: part, kind } = barOf(update, this.told);
+    pen.fillRect(0, Math.round(height * (1 - 1 / MAX_GAP_FACTOR)), width, 1);
+    (this.timeline.updates ?? []).forEach((update, index) => {
+      const { height: part, kind } = barOf(update, this.timeline);
       const high = Math.max(2, Math.round(part * height));
       pen.fillStyle = color(update[0] === this.chosen ? '--amber' : kind === 'large' ? '--red' : kind === 'normal' ? '--length' : '--edge');
-      pen.fillRect(place * BAR_PX, height - high, BAR_PX - 1, high);
+      pen.fillRect(index * BAR_PX, height - high, BAR_PX - 1, high);
     });
   }
 }
