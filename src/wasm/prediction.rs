@@ -84,5 +84,5 @@ pub extern "C" fn prediction_extrapolate(x: i32, y: i32, vx: i32, vy: i32, ticks
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_set_features(prediction: u32, reconciliation: u32) {
     let switches = PredictionFeatures { prediction: prediction != 0, reconciliation: reconciliation != 0 };
-    call(|predictor, _| predictor.switch(switches));
+    call(|predictor, _| predictor.set_features(switches));
 }
