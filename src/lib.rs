@@ -40,7 +40,7 @@
 //!     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //!         (packet.row.name == "press").then_some(Act::Press)
 //!     }
-//!     fn act(
+//!     fn apply(
 //!         &mut self,
 //!         _: PlayerId,
 //!         _: Act,
@@ -50,7 +50,7 @@
 //!         Ok(())
 //!     }
 //!     fn tick(&mut self, _: &mut TickContext<'_>) {}
-//!     fn show(&self, row: &mut NamedValues) {
+//!     fn write_state(&self, row: &mut NamedValues) {
 //!         row.set("count", self.count);
 //!     }
 //! }

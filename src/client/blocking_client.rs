@@ -127,7 +127,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     ///
     /// # Errors
     /// The socket's error; `TimedOut` if the server does not accept all bytes within
-    /// [`limits::DIAL_TIME`].
+    /// [`limits::CONNECT_TIMEOUT`].
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         while !bytes.is_empty() {
@@ -145,7 +145,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     }
 
     /// Returns the next packet. `None` at the end of the connection; then
-    /// [`BlockingClient::ending`] has the reason.
+    /// [`BlockingClient::close_reason`] has the reason.
     ///
     /// # Errors
     /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
@@ -185,7 +185,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
 
     /// The reason why the connection ended: the close code and the server's reason, or "end without
     /// a close frame". `None` while it is open.
-    pub fn ending(&self) -> Option<&str> {
+    pub fn close_reason(&self) -> Option<&str> {
         self.close_reason.as_deref()
     }
 

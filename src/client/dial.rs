@@ -22,7 +22,7 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
-/// Connects within [`limits::DIAL_TIME`](crate::limits::DIAL_TIME), from the address `from` if
+/// Connects within [`limits::CONNECT_TIMEOUT`](crate::limits::CONNECT_TIMEOUT), from the address `from` if
 /// there is one. The socket is non-blocking, and sends small writes at once.
 ///
 /// # Errors
@@ -31,11 +31,11 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     connect_with_recv_buffer(to, from, None)
 }
 
-/// Like [`dial`], with a kernel receive buffer of the given size. It limits how much a peer can
+/// Like [`connect`], with a kernel receive buffer of the given size. It limits how much a peer can
 /// send to a client that does not read.
 ///
 /// # Errors
-/// As [`dial`].
+/// As [`connect`].
 pub fn connect_with_recv_buffer(
     to: SocketAddr,
     from: Option<IpAddr>,

@@ -14,7 +14,7 @@ pub type TanksLocalWorld = SimpleLocalWorld<games::tanks::Tanks>;
 
 /// A built-in game by its name, for a
 /// [`LockstepFollower`](super::lockstep_follower::LockstepFollower). A program with a game of its
-/// own uses [`Game::ABOUT`](crate::game::Game::ABOUT).
+/// own uses [`Game::INFO`](crate::game::Game::INFO).
 pub fn game(name: &str) -> Option<&'static GameInfo> {
     games::INFO.iter().find(|about| about.name == name).copied()
 }

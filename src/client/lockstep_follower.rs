@@ -182,7 +182,7 @@ impl LockstepFollower {
         self.world.take()
     }
 
-    /// Restores the world that [`LockstepFollower::release`] returned.
+    /// Restores the world that [`LockstepFollower::detach_world`] returned.
     pub(crate) fn attach_world(&mut self, world: Box<dyn SpectatorWorld>) {
         self.world = Some(world);
     }

@@ -29,7 +29,7 @@
 //! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bots::Bot) does the rest. The driver
 //! of the bot moves bytes: after each input it sends the bytes from `drain_output`, and it calls
 //! `act` about ten times a second. In this example, the server is a few lines of code. With a
-//! socket, connect with [`dial::dial`] and take the keys from [`dial::keys`].
+//! socket, connect with [`dial::connect`] and take the keys from [`dial::random_keys`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -58,7 +58,7 @@
 //!     fn name(&self) -> &str {
 //!         "east"
 //!     }
-//!     fn begin(&mut self, out: &mut AgentOutput) {
+//!     fn on_open(&mut self, out: &mut AgentOutput) {
 //!         self.send("hello", &[1.into(), 1.into(), self.name().into()], out);
 //!     }
 //!     fn on_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, _: &mut AgentOutput) {
@@ -73,7 +73,7 @@
 //!     fn is_playing(&self) -> bool {
 //!         self.player.is_some()
 //!     }
-//!     fn sight(&self) -> ViewStats {
+//!     fn view_stats(&self) -> ViewStats {
 //!         ViewStats::default()
 //!     }
 //! }

@@ -53,7 +53,7 @@ pub trait ConnectionEvents {
     fn on_authenticated(&self, _token_name: &str) {}
     /// The client joined with this player.
     fn on_join(&self, _player: PlayerId, _name: &str, _tick: u32) {}
-    /// Whether [`ConnectionEvents::observed`] needs the client's bytes.
+    /// Whether [`ConnectionEvents::on_bytes`] needs the client's bytes.
     fn wants_bytes(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A thread that receives a [`Batch`] becomes the sending thread. It must send the batch, report
-//! the result with [`Sender::sent`], and repeat this with each returned batch until `sent` returns
+//! the result with [`Sender::on_sent`], and repeat this with each returned batch until `on_sent` returns
 //! `None`. Other threads only add pieces to the queue, and the sending thread takes them before it
 //! stops. So no piece stays unsent. Pieces are sent in the order in which they were offered. The
 //! close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
@@ -138,7 +138,7 @@ impl Batch<'_> {
     }
 }
 
-/// The result of [`Sender::offer`].
+/// The result of [`Sender::enqueue`].
 #[derive(Debug)]
 pub enum EnqueueResult<'a> {
     /// The caller is now the sending thread and must send this batch.
@@ -165,7 +165,7 @@ struct SenderState {
     take_queued: SendQueue,
     /// Bytes of the batch that is being sent. They count towards the limit of the queue.
     in_flight: usize,
-    /// Bytes of shared pieces in `held`.
+    /// Bytes of shared pieces in `in_flight`.
     in_flight_shared: usize,
     is_sending: bool,
     /// The reason why the connection is closing. The close frame, if there is one, is the last
@@ -236,7 +236,7 @@ impl Sender {
 
     /// Takes the queued pieces, which the caller must then send. `None` if another thread is
     /// sending, the transport has failed, or nothing is queued.
-    pub fn waiting(&self) -> Option<Batch<'static>> {
+    pub fn take_queued(&self) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
         if queue.is_sending || queue.is_disconnected { None } else { queue.take() }
     }
@@ -287,8 +287,8 @@ impl Sender {
     }
 
     /// Closes the connection. Only the first reason counts. `frames` end with the close frame, and
-    /// are queued even beyond the limit. `queued` is called as in [`Sender::offer`]. Returns
-    /// whether this was the first call; the caller then sends the pieces from [`Sender::waiting`].
+    /// are queued even beyond the limit. `queued` is called as in [`Sender::enqueue`]. Returns
+    /// whether this was the first call; the caller then sends the pieces from [`Sender::take_queued`].
     pub fn close(
         &self,
         ending: DisconnectReason,

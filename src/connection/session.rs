@@ -11,7 +11,7 @@
 //! The driver calls [`Session::handle`] for each packet and executes the [`SessionOutput`]s. A
 //! [`CloseReason`] closes the client. The session issues commands only for the client's own player,
 //! whatever player a packet names. The [`PacketHandler`] of the game handles its packets. The
-//! driver decides whether to accept a client. A rejected client ([`Session::turn_away`]) receives
+//! driver decides whether to accept a client. A rejected client ([`Session::reject`]) receives
 //! no replies, and its packets are ignored.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub enum SessionOutput {
     },
     /// The reply to a ping with this nonce.
     Pong(u32),
-    /// The client requests a player. The driver assigns one, calls [`Session::joined`], and queues
+    /// The client requests a player. The driver assigns one, calls [`Session::set_player`], and queues
     /// the join. The second field is the last tick that a resuming client received.
     Join(JoinRequest, Option<u32>),
     /// A command for the world, its target tick if the packet names one, and the rate limit for it

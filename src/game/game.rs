@@ -88,7 +88,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
     /// Returns whether a client that resumes after these events must still receive some of them
-    /// ([`View::recall`]), because the state does not show them.
+    /// ([`View::replay_missed`]), because the state does not show them.
     fn is_sent_on_resume(events: &Self::Events) -> bool {
         let _ = events;
         false

@@ -23,19 +23,19 @@ pub struct GameInfo {
     pub name: &'static str,
     /// As [`Game::PATHS`](super::Game::PATHS).
     pub paths: &'static [(&'static str, &'static str)],
-    /// As [`Game::FOREIGN`](super::Game::FOREIGN).
+    /// As [`Game::FOREIGN_DIALECTS`](super::Game::FOREIGN_DIALECTS).
     pub foreign_dialects: Option<&'static str>,
     /// As [`Game::TABLES`](super::Game::TABLES).
     pub tables: &'static [(&'static str, &'static str)],
-    /// As [`Game::NEEDS`](super::Game::NEEDS).
+    /// As [`Game::REQUIRED_PACKETS`](super::Game::REQUIRED_PACKETS).
     pub required_packets: &'static [&'static str],
     /// As [`Game::PAGE`](super::Game::PAGE).
     pub page: Option<&'static str>,
-    /// As [`Game::RULES`](super::Game::RULES).
+    /// As [`Game::RULES_JSON`](super::Game::RULES_JSON).
     pub rules: Option<fn() -> String>,
-    /// As [`Game::ORDERS`](super::Game::ORDERS).
+    /// As [`Game::OPERATOR_COMMANDS`](super::Game::OPERATOR_COMMANDS).
     pub operator_commands: &'static [OperatorCommand],
-    /// As [`Game::KILL`](super::Game::KILL).
+    /// As [`Game::KILL_PACKET`](super::Game::KILL_PACKET).
     pub kill_packet: Option<KillPacket>,
     /// The bots of the game; `None` if it has none.
     pub bots: Option<BotHooks>,
@@ -49,13 +49,13 @@ pub struct GameInfo {
     pub code_hash: fn() -> u64,
     /// As [`Game::check`](super::Game::check).
     pub check: fn(&PacketTables) -> Result<(), String>,
-    /// As [`Game::verbs`](super::Game::verbs).
+    /// As [`Game::packet_handler`](super::Game::packet_handler).
     pub verbs: fn(&Dialect) -> Box<dyn PacketHandler>,
     /// As [`Game::join`](super::Game::join).
     pub join: fn(PlayerId, &JoinRequest) -> Vec<EncodedAction>,
     /// As [`Game::leave`](super::Game::leave).
     pub leave: fn(PlayerId) -> EncodedAction,
-    /// As [`Game::away`](super::Game::away).
+    /// As [`Game::disconnect`](super::Game::disconnect).
     pub disconnect: fn(PlayerId) -> EncodedAction,
     /// Returns the parameters of a world with this seed and the default options.
     pub identity: fn(u32) -> WorldParams,

@@ -2,7 +2,7 @@
 //!
 //! They are the same in every game. A client of a dialect with these rows can join in lockstep: it
 //! runs the room's world itself, from a snapshot and the commands of each tick. It requests this in
-//! `hello` with [`MODE`].
+//! `hello` with [`MODE_LOCKSTEP`].
 
 use crate::limits;
 use crate::packet::grammar::format_arguments;

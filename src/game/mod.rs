@@ -28,14 +28,14 @@
 //! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //! #         (packet.row.name == "press").then_some(Act::Press)
 //! #     }
-//! #     fn act(
+//! #     fn apply(
 //! #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
 //! #     ) -> Result<(), &'static str> {
 //! #         self.count += 1;
 //! #         Ok(())
 //! #     }
 //! #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-//! #     fn show(&self, row: &mut NamedValues) { row.set("count", self.count); }
+//! #     fn write_state(&self, row: &mut NamedValues) { row.set("count", self.count); }
 //! # }
 //!
 //! // The game of the crate's page.

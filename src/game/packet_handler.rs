@@ -66,7 +66,7 @@ pub trait PacketHandler: Debug + Send {
     }
 
     /// Reads the request for a player from `hello` or from a packet accepted by
-    /// [`PacketHandler::is_enter`].
+    /// [`PacketHandler::is_join_packet`].
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
     /// Handles a repeated request for a player. Drops it by default.

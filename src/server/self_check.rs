@@ -9,11 +9,11 @@
 //! ```
 //!
 //! A client's world model is compared at each update with a tick, by the game's
-//! [`BotHooks::agrees`]. It contains everything that the client was sent since its connection
+//! [`BotHooks::compare_view`]. It contains everything that the client was sent since its connection
 //! began, about the world and its own player. The room's own world is not read here, because it may
 //! be the faulty one.
 //!
-//! [`BotHooks::agrees`]: crate::game::bots::BotHooks::agrees
+//! [`BotHooks::compare_view`]: crate::game::GameInfo::compare_view
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

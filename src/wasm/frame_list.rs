@@ -46,7 +46,7 @@ pub extern "C" fn list_max_file_bytes() -> usize {
 }
 
 /// Opens the capture file in steps of about this many bytes. Outputs `{"percent":…}` until the file
-/// is open. Then outputs the same as `file_about`, and the file becomes the active list.
+/// is open. Then outputs the same as `list_file_summary`, and the file becomes the active list.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_open_file(bytes: usize) -> usize {
     answer(|tab, _| {

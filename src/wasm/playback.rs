@@ -39,7 +39,7 @@ fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T
     call(|page, watch| watch.room_playback(&page.room).map(act).unwrap_or_default())
 }
 
-/// Starts a playback of a file. [`watch_feed`] passes in its bytes.
+/// Starts a playback of a file. [`playback_feed`] passes in its bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_start() {
     let own = embedded::game(None).map(|kind| kind.about);

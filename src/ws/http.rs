@@ -65,7 +65,7 @@ impl Headers {
         self.list(name).any(|element| element.eq_ignore_ascii_case(token))
     }
 
-    /// Parses and stores one line of the head, which may have up to `lines_most` lines.
+    /// Parses and stores one line of the head, which may have up to `max_lines` lines.
     fn push_line(&mut self, line: &[u8], max_lines: usize) -> Result<(), Violation> {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             return Err(Violation::HeaderFolded);

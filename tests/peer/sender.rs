@@ -51,7 +51,7 @@ impl Line {
     }
 
     pub fn drive(&mut self, now: Duration) {
-        let batch = self.sender.waiting();
+        let batch = self.sender.take_queued();
         self.send(batch, now);
     }
 

@@ -51,7 +51,7 @@ fn frames_to_move(switches: PredictionFeatures) -> Vec<u64> {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].player.prediction_mut().switch(switches);
+    players[0].player.prediction_mut().set_features(switches);
     let mut frames = Vec::new();
     for key in 0..10_u16 {
         let before = players[0].shown.expect("it plays").at;
@@ -88,7 +88,10 @@ fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].player.prediction_mut().switch(PredictionFeatures { prediction: true, reconciliation: false });
+    players[0]
+        .player
+        .prediction_mut()
+        .set_features(PredictionFeatures { prediction: true, reconciliation: false });
     let (mut before, mut farthest) = (None, 0.0_f64);
     let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame| {
         turn(&mut players[0], server, now, frame, 1);
@@ -107,7 +110,10 @@ fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
     play(&mut server, &mut players, &mut now, 4, |_, _, _, _| {}, |_, _, _, _| {});
     let (shown, exact) = (players[0].shown.expect("it plays").at, exact.expect("it is told"));
     assert!(apart_px(shown, exact) > 1.0, "late commands have moved only one of the two");
-    players[0].player.prediction_mut().switch(PredictionFeatures { prediction: true, reconciliation: true });
+    players[0]
+        .player
+        .prediction_mut()
+        .set_features(PredictionFeatures { prediction: true, reconciliation: true });
     players[0].command(&mut server, "move", &[0.into()], now);
     play(&mut server, &mut players, &mut now, 2, |_, _, _, _| {}, |_, _, _, _| {});
     assert!(players[0].prediction().corrections().compared > 10, "the server's word counts again");

@@ -132,7 +132,7 @@ fn walk(is_predicted: bool) -> Walk {
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     let mut walk = Walk::default();
     let switches = PredictionFeatures { prediction: is_predicted, reconciliation: true };
-    players[0].player.prediction_mut().switch(switches);
+    players[0].player.prediction_mut().set_features(switches);
     play(&mut server, &mut players, &mut now, 12, |_, _, _, _| {}, |_, _, _, _| {});
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {
         let way = match frame {

@@ -137,7 +137,7 @@ fn frames_to_move(switches: PredictionFeatures) -> Vec<u64> {
     let mut server = server("tanks", 3, 0, bad());
     let (mut players, mut now) = ([Player::new(&mut server, "tanks", "tanks")], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].player.prediction_mut().switch(switches);
+    players[0].player.prediction_mut().set_features(switches);
     let mut frames = Vec::new();
     for key in 0..10_u16 {
         let before = players[0].shown.expect("it plays").at;

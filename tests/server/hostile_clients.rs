@@ -134,7 +134,7 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
         let mut talk = MooTestClient::connect(&url, Some(hostile_address()), native()).unwrap();
         talk.send_bytes(&bytes).unwrap();
         while talk.receive(PATIENCE).unwrap().is_some() {}
-        let ending = talk.ending().unwrap();
+        let ending = talk.close_reason().unwrap();
         assert!(ending.starts_with(expected), "{expected}: {ending}");
         honest.is_served();
     }
@@ -187,7 +187,7 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
 
 fn hear_to_the_end(talk: &mut MooTestClient) -> io::Result<Option<String>> {
     while talk.receive(PATIENCE)?.is_some() {}
-    Ok(talk.ending().map(str::to_owned))
+    Ok(talk.close_reason().map(str::to_owned))
 }
 
 /// A client reads nothing until it is closed as slow, and then reads all. How it ended; nothing when it may have come too late to
@@ -232,7 +232,7 @@ fn a_late_hello_is_closed() {
     let (server, url) = start();
     let mut talk = MooTestClient::connect(&url, None, native()).unwrap();
     assert_eq!(talk.receive(PATIENCE).unwrap(), None);
-    assert_eq!(talk.ending(), Some("1008 hello_late"));
+    assert_eq!(talk.close_reason(), Some("1008 hello_late"));
     assert_well(server);
 }
 
@@ -244,9 +244,9 @@ fn a_stop_says_goodbye_to_all() {
     honest.is_served();
     let stopping = thread::spawn(move || server.stop());
     while honest.talk.receive(PATIENCE).unwrap().is_some() {}
-    assert_eq!(honest.talk.ending(), Some("1001 going_away"));
+    assert_eq!(honest.talk.close_reason(), Some("1001 going_away"));
     assert_eq!(silent.receive(PATIENCE).unwrap(), None);
-    assert_eq!(silent.ending(), Some("1001 going_away"));
+    assert_eq!(silent.close_reason(), Some("1001 going_away"));
     assert_eq!(stopping.join().unwrap(), 0);
     let after = MooTestClient::connect(&url, None, native()).unwrap_err();
     assert_eq!(after.kind(), ErrorKind::ConnectionRefused);

@@ -57,7 +57,7 @@ fn two_servers_in_one_process_are_played_with_the_client() {
     // The clients of a server that stops are told; the other server goes on.
     both.stop();
     while ann.receive(SOON).expect("no error before the end").is_some() {}
-    assert!(ann.ending().expect("ended").starts_with("1001 "), "{:?}", ann.ending());
+    assert!(ann.close_reason().expect("ended").starts_with("1001 "), "{:?}", ann.close_reason());
     bob.send("ping", &[7.into()]).expect("open");
     bob.receive_until(SOON, |packet| packet.name == "pong").expect("an answer");
 }

@@ -53,10 +53,10 @@ pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The tables of the games, or the ones in [`given`].
+/// The tables of the games, or the ones in [`load_from`].
 ///
 /// # Errors
-/// As [`given`].
+/// As [`load_from`].
 pub fn load_or_built_in(tables: Option<&Path>, games: &GameList) -> Result<Arc<PacketTables>, CliError> {
     tables.map_or_else(|| Ok(Arc::clone(&games.codes)), load_from)
 }
@@ -142,11 +142,11 @@ pub fn dialect_at_url(
     spoken_at(codes, paths, url, asked, url.room_prefix().is_none())
 }
 
-/// Like [`spoken`], but the caller decides whether the URL is an endpoint. The path `/` may be an
+/// Like [`dialect_at_url`], but the caller decides whether the URL is an endpoint. The path `/` may be an
 /// endpoint or the page of a room.
 ///
 /// # Errors
-/// As [`spoken`].
+/// As [`dialect_at_url`].
 pub fn spoken_at(
     codes: &PacketTables,
     paths: &[(&str, &str)],

@@ -1,7 +1,7 @@
 //! Secrets in the head of a request: lookup of the offered ones, and redaction for recorders and
 //! inspectors.
 //!
-//! [`cover_secrets`] overwrites the secrets of a valid head at equal length. The lengths of the
+//! [`redact_head`] overwrites the secrets of a valid head at equal length. The lengths of the
 //! head and its lines never change.
 
 use crate::limits;

@@ -1,7 +1,7 @@
 //! Redacts the token in a client's `hello` before the bytes reach an observer.
 //!
 //! No byte moves, and the frames stay valid: a replay decodes the same packet with another token of
-//! the same length. In a well-formed `hello`, the argument `token` and all bytes after the
+//! the same length. In a well-formed `hello`, the argument `find_token` and all bytes after the
 //! arguments are overwritten. A client that is not yet accepted may also send a malformed `hello`.
 //! Then every text that is long enough for a token is overwritten.
 
@@ -111,7 +111,7 @@ fn place(
     }
 }
 
-/// Index of the argument `token`, if the packet is a `hello`.
+/// Index of the argument `find_token`, if the packet is a `hello`.
 fn said(packet: &DecodedPacket<'_>) -> Option<usize> {
     packet.row.argument(TOKEN).filter(|_| packet.row.name == HELLO)
 }

@@ -40,7 +40,7 @@ pub fn redact_untaken_msgpack(out: &mut [u8], bytes: &[u8], packet: &DecodedPack
     unused.for_each(|long| numbers::cover_packed(out, &long));
 }
 
-/// Overwrites unused texts and numbers of a JSON packet, as [`cover_packed`] does.
+/// Overwrites unused texts and numbers of a JSON packet, as [`redact_untaken_msgpack`] does.
 pub fn redact_untaken_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
     let taken = TakenTexts::of(packet, said);
     texts::visit_json(text, |_, string| {

@@ -2,6 +2,10 @@
 
 use tickwire_sim::{EncodedAction, PlayerId};
 
+#[cfg(doc)]
+use super::Tolerance;
+#[cfg(doc)]
+use super::game_bots::{GameBots, GameChecks};
 use super::rng::BotRng;
 use super::{Agent, BotSpec};
 use crate::game::dyn_tick::DynTick;
@@ -45,7 +49,7 @@ pub struct OperatorEvent {
     pub name: &'static str,
     /// The command.
     pub action: EncodedAction,
-    /// Whether it grants resources to the player; see [`Tolerance::Gift`].
+    /// Whether it grants resources to the player; see [`Tolerance::OperatorGift`].
     pub is_gift: bool,
     /// Whether it sends a numbered notice to every client. The number is one of the client's marks.
     pub is_notice: bool,

@@ -14,14 +14,14 @@
 //! A game stores [`OwnedEntities`] in its state and implements [`OwnedState`] for the reported
 //! data. Its `act` calls [`spawn`](OwnedEntities::spawn), [`report`](OwnedEntities::report) and
 //! [`remove`](OwnedEntities::remove). It also calls [`tick`](OwnedEntities::tick) once per tick,
-//! [`away`](OwnedEntities::away) and [`leave`](OwnedEntities::leave). When it rejects a report, it
+//! [`disconnect`](OwnedEntities::disconnect) and [`leave`](OwnedEntities::leave). When it rejects a report, it
 //! sends the entity's state to the owner, which continues from there. `examples/kites.rs` is a
 //! complete game.
 //!
 //! # Validation and trust
 //!
 //! The owner is the issuer of the command, never a number in the packet, so a player can only act
-//! on its own entities. The game checks whether a state is possible ([`OwnedState::is_possible`]).
+//! on its own entities. The game checks whether a state is possible ([`OwnedState::is_valid`]).
 //! In any period, an entity moves no farther than its speed allows in that time plus
 //! [`AuthorityRules::slack_ticks`]. Within these bounds the world trusts the owner, because it
 //! cannot know more, for example about the wind. A game must decide everything else, such as hits,
@@ -102,9 +102,9 @@ pub enum ReportError {
     Unknown,
     /// The owner already has an entity with this number.
     Taken,
-    /// The owner has [`AuthorityRules::most_each`] entities.
+    /// The owner has [`AuthorityRules::max_per_player`] entities.
     TooMany,
-    /// [`OwnedState::is_possible`] returned false.
+    /// [`OwnedState::is_valid`] returned false.
     OutOfBounds,
     /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not elapsed.
     TooSoon,
@@ -166,7 +166,7 @@ pub struct OwnedEntity<K> {
     said: K,
     /// The entity's clock (see the [module](self)) in 1/65,536 tick.
     clock: u64,
-    /// Ticks since the last report. [`AWAY`] while the owner's seat is suspended.
+    /// Ticks since the last report. [`OWNER_DISCONNECTED`] while the owner's seat is suspended.
     silent_ticks: u32,
 }
 
@@ -244,7 +244,7 @@ struct SpawnCooldown {
 
 tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
-/// All entities of one kind, stored in the state of a game. At most [`AuthorityRules::most_each`]
+/// All entities of one kind, stored in the state of a game. At most [`AuthorityRules::max_per_player`]
 /// for each player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntities<K> {
@@ -335,7 +335,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         self.list.retain_mut(OwnedEntity::tick);
     }
 
-    /// Applies [`AuthorityRules::away`] to the entities of a player with a suspended seat.
+    /// Applies [`AuthorityRules::on_disconnect`] to the entities of a player with a suspended seat.
     pub fn disconnect(&mut self, player: PlayerId) {
         let is_gone = K::RULES.on_disconnect == TimeoutAction::Despawn;
         self.list.retain(|one| !is_gone || one.owner() != player);

@@ -56,7 +56,7 @@ pub struct ServerClock {
     offset_ns: Option<i64>,
     /// Offset from the client's time to the render time of remote players.
     render_offset_ns: Option<i64>,
-    /// Number of updates received, up to [`FIRST`].
+    /// Number of updates received, up to [`STARTUP_UPDATES`].
     measured: usize,
     advanced_ns: i64,
     last_received_ns: i64,

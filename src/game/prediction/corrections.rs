@@ -18,7 +18,7 @@ pub struct Corrections {
     pub compared: u64,
     /// Recent corrections in 1/65,536 px, newest last. 0 if the prediction was right.
     recent: VecDeque<u32>,
-    /// The largest correction since the last [`Corrections::take_greatest`].
+    /// The largest correction since the last [`Corrections::take_max`].
     max: Option<u32>,
 }
 

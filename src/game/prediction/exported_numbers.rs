@@ -20,10 +20,10 @@ pub trait Predictor: Send {
     /// file's list.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
-    /// As [`LocalWorld::walk_on`]. Returns `from` before `welcome`.
+    /// As [`LocalWorld::extrapolate`]. Returns `from` before `welcome`.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 
-    /// As [`Prediction::switch`].
+    /// As [`Prediction::set_features`].
     fn set_features(&mut self, switches: PredictionFeatures);
 }
 
@@ -50,7 +50,7 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
 ///                                              a compared update, 1/65,536 px
 ///   5  the lead, µs                        10  99th percentile of the corrections, 1/65,536 px
 ///  11  the number of events, and each of them as two numbers;
-///      then further numbers of the game (`LocalWorld::numbers`)
+///      then further numbers of the game (`LocalWorld::export_numbers`)
 /// ```
 struct PredictorExport<W: LocalWorld> {
     dialect: Arc<Dialect>,
@@ -111,6 +111,6 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
     }
 
     fn set_features(&mut self, switches: PredictionFeatures) {
-        self.prediction.switch(switches);
+        self.prediction.set_features(switches);
     }
 }

@@ -61,7 +61,7 @@ impl PositionHistory {
         }
     }
 
-    /// As [`at`](Self::at), but extrapolates after the newest sample, for at most
+    /// As [`interpolate`](Self::interpolate), but extrapolates after the newest sample, for at most
     /// [`limits::MAX_EXTRAPOLATION`].
     ///
     /// `walk_on` is the function of [`LocalWorld`](super::LocalWorld). `tick_hz` is in ticks per

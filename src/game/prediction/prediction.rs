@@ -116,7 +116,7 @@ impl<W: LocalWorld> Prediction<W> {
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
         others.on_update(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
-        others.glide(&shown, &moment);
+        others.start_blend(&shown, &moment);
     }
 
     /// Starts tracking remote players.
@@ -125,7 +125,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Returns the rendered positions of the remote players by number: interpolated between two
-    /// updates, extrapolated after the newest one. Empty before [`Prediction::follow_others`].
+    /// updates, extrapolated after the newest one. Empty before [`Prediction::track_remote_players`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
@@ -380,13 +380,13 @@ impl<W: LocalWorld> Prediction<W> {
         &self.corrections
     }
 
-    /// As [`Corrections::take_greatest`].
+    /// As [`Corrections::take_max`].
     pub fn take_max_correction(&mut self) -> Option<u32> {
         self.corrections.take_max()
     }
 
     /// Changes the switches, and re-simulates.
-    pub fn switch(&mut self, switches: PredictionFeatures) {
+    pub fn set_features(&mut self, switches: PredictionFeatures) {
         self.switches = switches;
         self.resimulate();
     }

@@ -59,7 +59,7 @@ pub struct RemotePlayers {
     /// Whether positions between two updates are interpolated. On by default.
     pub interpolation_enabled: bool,
     /// Whether positions after the newest update are extrapolated. On by default; needs
-    /// [`RemotePlayers::is_interpolated`].
+    /// [`RemotePlayers::interpolation_enabled`].
     pub extrapolation_enabled: bool,
 }
 
@@ -123,7 +123,7 @@ impl RemotePlayers {
     }
 
     /// Returns the rendered positions of the players that are extrapolated at present. Call it
-    /// before a packet is applied, and [`glide`](Self::glide) afterwards.
+    /// before a packet is applied, and [`start_blend`](Self::start_blend) afterwards.
     pub(super) fn extrapolate(
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
@@ -135,7 +135,7 @@ impl RemotePlayers {
     }
 
     /// Starts the error blends from the positions rendered before the packet.
-    pub(super) fn glide(
+    pub(super) fn start_blend(
         &mut self,
         shown: &[(u32, Position)],
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
@@ -186,7 +186,7 @@ mod tests {
         let shown = others.extrapolate(&moment(1_400));
         assert_eq!(shown.len(), 1, "it is run on");
         (20..30).for_each(|tick| others.push(1, tick, ((19 * 8 - tick as i32 * 4) * PX, 0)));
-        others.glide(&shown, &moment(1_400));
+        others.start_blend(&shown, &moment(1_400));
         assert_eq!(x(&others, 1_400), before, "no jump in the frame of the news");
         let steps: Vec<f64> = (0..20).map(|frame| x(&others, 1_400 + frame * 16)).collect();
         let farthest = steps.windows(2).map(|two| (two[0] - two[1]).abs()).fold(0.0, f64::max);

@@ -27,12 +27,12 @@ pub trait PredictedGame: SimpleGame {
     /// Appends further numbers of the own player for the page.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
 
-    /// As [`LocalWorld::others`].
+    /// As [`LocalWorld::collect_remote_players`].
     fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let _ = (packet, own, others);
     }
 
-    /// As [`LocalWorld::walk_on`]. The default continues in a straight line.
+    /// As [`LocalWorld::extrapolate`]. The default continues in a straight line.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
         let on = |at: i32, by: i32| at.saturating_add(by.saturating_mul(ticks));

@@ -58,7 +58,7 @@ pub struct RandomBot<S> {
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
     pub(super) last_packets: BTreeMap<String, Vec<Value>>,
-    /// See [`Agent::marks`].
+    /// See [`Agent::reliable_hashes`].
     marks: Vec<u32>,
     welcomed: bool,
     /// The tick of the newest state, and of the newest pong.

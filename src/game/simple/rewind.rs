@@ -9,8 +9,8 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 ///
 /// A client shows remote players as they were some ticks before the tick that executes its
 /// commands. To judge a command by what its player saw, a game adds the argument
-/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::delay`] converts it
-/// to a number of ticks, at most `MOST`, and [`RewindBuffer::ago`] returns the target's value at
+/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`] converts it
+/// to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the target's value at
 /// that time. The buffer is part of the state and so of snapshots and checksums. A replay therefore
 /// judges every command in the same way.
 ///
@@ -19,9 +19,9 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 ///
 /// let mut past = RewindBuffer::<i32, 15>::default();
 /// (100..=120).for_each(|place| past.push(place));
-/// let delay = RewindBuffer::<i32, 15>::delay(900, Some(896));
-/// assert_eq!((delay, past.ago(delay)), (4, Some(116)));
-/// assert_eq!(RewindBuffer::<i32, 15>::delay(900, Some(700)), 15, "bounded");
+/// let delay = RewindBuffer::<i32, 15>::rewind_ticks(900, Some(896));
+/// assert_eq!((delay, past.at_ticks_ago(delay)), (4, Some(116)));
+/// assert_eq!(RewindBuffer::<i32, 15>::rewind_ticks(900, Some(700)), 15, "bounded");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindBuffer<P, const MOST: u32>(VecDeque<P>);

@@ -17,7 +17,7 @@ use crate::packet::DecodedPacket;
 ///
 /// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
 /// numbers come from [`TickContext::random`]. The table must have the packets of every game
-/// (`hello`, `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. If it has
+/// (`hello`, `join` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. If it has
 /// `command_accepted` and `command_rejected`, clients receive an ack for each command.
 pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The name, as in `--game`: a few of a-z, 0-9 and -.
@@ -122,7 +122,7 @@ impl TickContext<'_> {
         self.push_error(player, rule);
     }
 
-    /// As [`TickContext::refuse`], for a rejected command. Not sent to dialects with
+    /// As [`TickContext::send_error`], for a rejected command. Not sent to dialects with
     /// `command_rejected`.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);

@@ -29,7 +29,7 @@ const CLAN: usize = 2;
 /// An upgrade that no age offers.
 const NO_CHOICE: u8 = u8::MAX;
 
-/// The limits shared by all clients of an address, with the same indices as [`PACES`].
+/// The limits shared by all clients of an address, with the same indices as [`ACTION_INTERVALS`].
 static SHARED_RATE_LIMITS: [SharedRateLimit; ACTION_INTERVALS.len()] = [
     shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
     shared(MAP_PING, "address_map_ping_rate", "too many map pings from your address: wait a second"),
@@ -51,7 +51,7 @@ const _: () = {
 /// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// Time of the client's last action of each kind in [`PACES`]. Earlier than the actual time for
+    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. Earlier than the actual time for
     /// an action that waited during a pause of the server.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// Slack already credited for each kind, so that each pause counts once. Not saved.

@@ -156,7 +156,7 @@ pub struct AddressRateLimits {
 }
 
 impl AddressRateLimits {
-    /// Creates full buckets. If `are_in_force` is false, only the server's limit on snapshots
+    /// Creates full buckets. If `enabled` is false, only the server's limit on snapshots
     /// applies.
     pub fn new(enabled: bool) -> AddressRateLimits {
         AddressRateLimits {

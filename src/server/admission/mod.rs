@@ -161,7 +161,7 @@ impl Admission {
     }
 
     /// Takes a slot for a new connection with an unread request. `household` is `None` for a
-    /// connection from a trusted proxy; [`Permit::belongs_to`] then sets the client's address. If
+    /// connection from a trusted proxy; [`Permit::set_address`] then sets the client's address. If
     /// the pool is full and some of its connections were displaced, waits at most
     /// [`limits::DISPLACED_WAIT`] for one of them to end. This is short, because their threads have
     /// nothing left to do. No other call of this layer waits.

@@ -52,7 +52,7 @@ impl Refusal {
         Refusal::with_headers(status, rule, &[])
     }
 
-    /// Like [`Refusal::plain`], with additional headers.
+    /// Like [`Refusal::from_rule`], with additional headers.
     pub fn with_headers(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refusal {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());

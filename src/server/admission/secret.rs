@@ -46,7 +46,7 @@ impl Secret {
         self.ct_eq(&Padded::new(said)).into()
     }
 
-    /// Like [`Secret::is`], with a result that can be combined without a branch.
+    /// Like [`Secret::matches`], with a result that can be combined without a branch.
     pub fn ct_eq(&self, said: &Padded) -> Choice {
         self.padded.0.ct_eq(&said.0) & self.padded.1.ct_eq(&said.1)
     }

@@ -26,9 +26,9 @@ pub use start_error::StartError;
 /// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// # use tickwire::game::simple::{Row, SimpleGame, Turns};
-/// # use tickwire::packet::Decoded;
-/// # use tickwire::sim::{Identity, PlayerId, fields};
+/// # use tickwire::game::simple::{NamedValues, SimpleGame, TickContext};
+/// # use tickwire::packet::DecodedPacket;
+/// # use tickwire::sim::{PlayerId, WorldParams, fields};
 /// # #[derive(Clone, Debug, PartialEq)]
 /// # struct Presses { count: u32 }
 /// # fields!(Presses: count: u32);
@@ -52,36 +52,36 @@ pub use start_error::StartError;
 /// #     ));
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Act;
-/// #     fn new(_: &Identity) -> Presses { Presses { count: 0 } }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+/// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
+/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId) {}
-/// #     fn action(packet: &Decoded<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
-/// #     fn act(&mut self, _: PlayerId, _: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+/// #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
+/// #     fn apply(&mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
 /// #         self.count += 1;
 /// #         Ok(())
 /// #     }
-/// #     fn tick(&mut self, _: &mut Turns<'_>) {}
-/// #     fn show(&self, row: &mut Row) { row.set("count", self.count); }
+/// #     fn tick(&mut self, _: &mut TickContext<'_>) {}
+/// #     fn write_state(&self, row: &mut NamedValues) { row.set("count", self.count); }
 /// # }
 /// use std::time::Duration;
 ///
-/// use tickwire::client::blocking_client::Talk;
+/// use tickwire::client::blocking_client::BlockingClient;
 /// use tickwire::game::simple::Simple;
 /// use tickwire::packet::Value;
-/// use tickwire::{Room, Server};
+/// use tickwire::{RoomSpec, Server};
 ///
 /// // The game of the crate's documentation, in two rooms.
-/// let arena = Room::of::<Simple<Presses>>().seed(7).max_clients(10);
+/// let arena = RoomSpec::of::<Simple<Presses>>().seed(7).max_clients(10);
 /// let server = Server::of::<Simple<Presses>>().room("arena", arena).start()?;
 ///
 /// // A player in the second room.
 /// let url = format!("ws://{}/r/arena/play", server.address()).parse()?;
 /// let dialect = server.codes().dialect("presses").ok_or("no such dialect")?;
-/// let mut ann: Talk = Talk::connect(&url, None, dialect)?;
+/// let mut ann: BlockingClient = BlockingClient::connect(&url, None, dialect)?;
 /// ann.send("hello", &[1.into(), 1.into(), "Ann".into()])?;
-/// ann.hear_until(Duration::from_secs(5), |packet| packet.name == "spawned")?;
+/// ann.receive_until(Duration::from_secs(5), |packet| packet.name == "spawned")?;
 /// ann.send("press", &[1.into(), Value::Nil])?;
-/// ann.hear_until(Duration::from_secs(5), |packet| packet.number("count") == Some(1))?;
+/// ann.receive_until(Duration::from_secs(5), |packet| packet.number("count") == Some(1))?;
 ///
 /// server.stop();
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -225,7 +225,7 @@ impl<L: Transport> Client<L> {
 
     /// Sends queued bytes, as far as the transport accepts them.
     pub fn flush(&self, now: Duration) {
-        if let Some(batch) = self.sender.waiting() {
+        if let Some(batch) = self.sender.take_queued() {
             self.transmit(batch, now);
         }
     }

@@ -94,7 +94,7 @@ impl InspectorSession {
         }
     }
 
-    /// Sends the result of [`InspectorRequest::Own`].
+    /// Sends the result of [`InspectorRequest::FindOwn`].
     pub fn own(&mut self, client: Option<u64>) {
         self.conn.send_text(&json!({ "own": client }).to_string());
     }
@@ -108,7 +108,7 @@ impl InspectorSession {
         self.conn.send_text(&answer.to_string());
     }
 
-    /// Sends a message of observed bytes, in the inspector's format `observed`.
+    /// Sends a message of observed bytes, in the inspector's format `send_observed`.
     pub fn send_observed(&mut self, message: &[u8]) {
         self.conn.send_binary(message);
     }

@@ -1,7 +1,7 @@
 //! One connection of the embedded server: a request head, then a client or an inspector.
 //!
 //! Its stages correspond to modules of `server::net`: `Head` to `connection`, `Client` to
-//! `client_thread`, and `Watcher` to `inspector`.
+//! `client_thread`, and `Inspector` to `inspector`.
 
 use core::net::SocketAddr;
 use std::sync::Arc;

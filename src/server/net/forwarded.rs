@@ -95,7 +95,7 @@ pub fn is_trusted(proxies: &[CidrRange], peer: IpAddr) -> bool {
 /// is the client. If the header lists only trusted proxies, the leftmost is the client.
 ///
 /// # Errors
-/// Returns the malformed entry if it is not an address: see [`MALFORMED`].
+/// Returns the malformed entry if it is not an address: see [`MALFORMED_RULE`].
 pub fn client<'h>(proxies: &[CidrRange], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {

@@ -3,7 +3,7 @@
 //! A room has a name and one or more *runs*: after a panic it restarts with another epoch and
 //! world. A [`RunningRoom`] is one run; its clients stay with it until they are closed. The room's
 //! thread sleeps while no client is in the room and no tick is due; suspended seats do not keep it
-//! awake. Code that queues something for the room wakes it with [`RunningRoom::rouse`].
+//! awake. Code that queues something for the room wakes it with [`RunningRoom::wake`].
 //!
 //! ```text
 //!  begin_making ─► name reserved, lock released ─► finish: listed, the requesting client is in it
@@ -50,7 +50,7 @@ pub struct RunningRoom {
     clients: AtomicUsize,
     /// Players in the world after the last tick.
     players: AtomicUsize,
-    /// Whether `rouse` was called since the thread last slept.
+    /// Whether `wake` was called since the thread last slept.
     is_wake_requested: Mutex<bool>,
     rung: Condvar,
     is_asleep: AtomicBool,
@@ -61,7 +61,7 @@ pub struct RunningRoom {
 }
 
 impl RunningRoom {
-    /// Creates a run that is not listed yet. `path_name` and `made_by` are as in the fields.
+    /// Creates a run that is not listed yet. `path_name` and `created_by` are as in the fields.
     fn new(
         number: u64,
         (path_name, created_by): (Arc<str>, Option<AddressPrefix>),
@@ -226,7 +226,7 @@ impl RunningRoom {
         self.is_asleep.load(Ordering::Acquire)
     }
 
-    /// Waits until this time, or until `rouse` is called.
+    /// Waits until this time, or until `wake` is called.
     pub fn sleep_until(&self, deadline: Instant) {
         let mut roused = self.is_wake_requested.lock();
         if !*roused {

@@ -73,7 +73,7 @@ impl<Newcomer> WorkerQueue<Newcomer> {
     }
 
     /// Waits for ticks, and returns the ticks that each room has published since the last call.
-    /// Moves new clients into `newcomers`. `has_clients` is whether the worker already has clients.
+    /// Moves new clients into `new_clients`. `has_clients` is whether the worker already has clients.
     /// Returns `None` once the worker must end.
     pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
         let mut state = self.state.lock();

@@ -79,7 +79,7 @@ struct HandleState {
 }
 
 impl HandleState {
-    /// Suspends a seat for [`RoomConfig::seat_time`] if it has a key and its address prefix may
+    /// Suspends a seat for [`RoomConfig::resume_time`] if it has a key and its address prefix may
     /// have another suspended seat. Otherwise the player leaves.
     fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
         if !self.keys.mark_suspended(player, options.absent_per_address) {
@@ -266,7 +266,7 @@ impl RoomHandle {
     /// store values that must be set before the next tick. It must not use the room.
     ///
     /// A connection that still has the resumed seat, for example a dead one, loses it and is
-    /// [evicted](RoomHandle::is_evicted).
+    /// [evicted](RoomHandle::has_lost_seat).
     pub fn join(
         &self,
         client: JoinAttempt,

@@ -122,7 +122,7 @@ impl PlayerQueue {
 
 impl Inbox {
     /// Creates an inbox. `next_tick` is the world's next tick, `operator_sequence` the number of
-    /// its last operator command. Target ticks are limited to `ahead_ticks` after the next tick. A
+    /// its last operator command. Target ticks are limited to `max_lead_ticks` after the next tick. A
     /// command without a target tick is delayed by `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
@@ -141,7 +141,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead and not
+    /// Queues a player's command for `max(intended, next)`, at most `max_lead_ticks` ahead and not
     /// before the player's previous command. If that tick is full, the command moves to the
     /// following one. `from` is the connection that has the player's seat, with its address prefix.
     ///

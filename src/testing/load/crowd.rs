@@ -258,7 +258,7 @@ impl<'a> BotThread<'a> {
     }
 
     /// Start of the measured time, once it is known: shortly after all bots play, or after
-    /// [`COMING_TIME`].
+    /// [`CONNECT_TIMEOUT`].
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;

@@ -63,7 +63,7 @@ pub struct ResumeReport {
     pub same: Vec<Duration>,
     /// Number of attempts that returned another player.
     pub lost: u64,
-    /// Reasons of the attempts that returned no player within [`PATIENCE`].
+    /// Reasons of the attempts that returned no player within [`PLAYER_TIMEOUT`].
     pub unanswered: Vec<String>,
     /// Number of deaths, each followed by a respawn.
     pub died: u64,

@@ -16,23 +16,23 @@ use crate::server::clients::client::{Client, Transport};
 /// A call of a receiver to its driver, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DriverCall {
-    /// [`Driver::admit`].
+    /// [`Driver::authenticate`].
     Admit(Option<String>, bool, Result<(), Denial>),
-    /// [`Driver::follow`].
+    /// [`Driver::start_updates`].
     Follow(bool),
     /// [`Driver::sync`].
     Sync,
     /// [`Driver::checksum`].
     Checksum(u32, u64),
-    /// [`Driver::details`].
+    /// [`Driver::report_desync_details`].
     Details(u32, Vec<ReportedField>),
     /// [`Driver::join`].
     Join(JoinRequest, Option<u32>, Result<PlayerId, Denial>),
     /// [`Driver::command`].
     Command((RawCommand, Option<u32>), Option<&'static SharedRateLimit>, Result<(), Denial>),
-    /// [`Driver::reject`].
+    /// [`Driver::reject_command`].
     Reject(u64, &'static str),
-    /// [`Driver::watch`].
+    /// [`Driver::set_spectated`].
     Spectate(Option<PlayerId>),
 }
 

@@ -161,7 +161,7 @@ struct Inner {
     is_reset: bool,
     is_cut: bool,
     expected: ExpectedBytes,
-    /// Frames queued since [`VirtualTcp::note`].
+    /// Frames queued since [`VirtualTcp::start_recording`].
     recorded_frames: Option<Vec<u8>>,
     /// Injected bug: the next send is lost although the kernel accepted it.
     loses_next: bool,
@@ -314,7 +314,7 @@ impl VirtualTcp {
         self.inner.lock().recorded_frames = Some(Vec::new());
     }
 
-    /// Returns the frames queued since [`VirtualTcp::note`].
+    /// Returns the frames queued since [`VirtualTcp::start_recording`].
     pub fn noted(&self) -> Vec<u8> {
         self.inner.lock().recorded_frames.take().unwrap_or_default()
     }

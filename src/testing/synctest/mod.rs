@@ -37,7 +37,7 @@ const OPERATOR_EVERY: u32 = 25;
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
 /// Range of the random numbers of the operator
-/// ([`BotHooks::operate`](crate::game::bots::BotHooks::operate)). Smaller numbers are reserved for
+/// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers are reserved for
 /// actions of the server.
 const OPERATOR_ROLLS: [u32; 2] = [7, 400];
 
@@ -171,11 +171,11 @@ impl From<String> for SynctestError {
 /// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId) {}
 /// #     fn action(_: &DecodedPacket<'_>) -> Option<Act> { None }
-/// #     fn act(
+/// #     fn apply(
 /// #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
 /// #     ) -> Result<(), &'static str> { Ok(()) }
 /// #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-/// #     fn show(&self, _: &mut NamedValues) {}
+/// #     fn write_state(&self, _: &mut NamedValues) {}
 /// # }
 /// tickwire::synctest::<MyGame>(10_000, 1).expect("the same in every copy");
 /// ```

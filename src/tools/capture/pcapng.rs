@@ -358,7 +358,7 @@ pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
     write_part(out, about, bytes, bytes.len());
 }
 
-/// Appends the captured part of a packet of `whole_bytes` bytes.
+/// Appends the captured part of a packet of `original_length` bytes.
 pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
     write_block(out, ENHANCED_PACKET_BLOCK, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());

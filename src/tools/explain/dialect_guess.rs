@@ -11,7 +11,7 @@
 //!    dialect reads counts for none, so that a broken packet excludes no dialect.
 //! 4. The **candidates** are the dialects that read the most messages. Before the first message,
 //!    every dialect is a candidate.
-//! 5. The **best guess** is the first candidate in the order of [`LIKELY`]. The format is the one
+//! 5. The **best guess** is the first candidate in the order of `DIALECTS_BY_LIKELIHOOD`. The format is the one
 //!    of most read messages.
 //! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT)
 //!    messages fewer than the best is no longer tried.
@@ -33,7 +33,7 @@ pub const DIALECTS_BY_LIKELIHOOD: [&str; 5] = ["native", "letters", "legacy", "l
 /// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
 pub struct DialectGuess<'c> {
-    /// The dialects still tried, in the order of [`LIKELY`].
+    /// The dialects still tried, in the order of `DIALECTS_BY_LIKELIHOOD`.
     tried: Vec<Candidate<'c>>,
     /// The number of messages that some dialect read as MessagePack, and as JSON.
     formats: [usize; 2],
@@ -88,7 +88,7 @@ impl<'c> DialectGuess<'c> {
         self.tried.iter().map(|one| one.read).max().unwrap_or_default()
     }
 
-    /// The dialects that read the most messages, in the order of [`LIKELY`].
+    /// The dialects that read the most messages, in the order of `DIALECTS_BY_LIKELIHOOD`.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
         let best = self.max_read();
         self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()

@@ -136,7 +136,7 @@ impl Inspector {
     }
 
     /// Receives a message of the server. Returns `{"frames":[…]}` with the new frames; also `lost`,
-    /// `missed`, `ended`, and `gone` for the number of visible entries removed from the list, if
+    /// `paused_frames`, `ended`, and `gone` for the number of visible entries removed from the list, if
     /// any.
     ///
     /// # Errors

@@ -96,7 +96,7 @@ struct OpenPlayback {
 #[derive(Debug)]
 struct Seek {
     target_tick: u32,
-    /// The world on its way to `goal`; `None` before it is restored.
+    /// The world on its way to `target_tick`; `None` before it is restored.
     world: Option<Box<dyn DynWorld>>,
 }
 

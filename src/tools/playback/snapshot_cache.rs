@@ -12,7 +12,7 @@ pub struct SnapshotCache {
 }
 
 impl SnapshotCache {
-    /// Creates a cache of at most `most_bytes` bytes, with a snapshot every `every` ticks. The
+    /// Creates a cache of at most `max_bytes` bytes, with a snapshot every `every` ticks. The
     /// first snapshot is always retained.
     pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> SnapshotCache {
         SnapshotCache {

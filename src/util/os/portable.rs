@@ -3,7 +3,7 @@
 //! - **Source address and buffer size**: neither the source address of a connection nor the size of
 //!   a kernel buffer can be set. A client that does not read occupies as much memory as the system
 //!   gives a socket.
-//! - **Readiness** cannot be waited for: a thread polls every [`limits::PLAIN_LOOK`]. The server
+//! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`]. The server
 //!   does not need it; bots and `talk` do.
 //! - **Machine limits** cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
@@ -69,7 +69,7 @@ pub fn suspended_time() -> Duration {
 /// Reads from a blocking socket, while another thread may send on it with [`try_send`].
 ///
 /// Waits in `peek`, which consumes no bytes, because a read that times out may lose some on
-/// Windows. Wakes every [`limits::PLAIN_READ`], because a shutdown by another thread may not wake
+/// Windows. Wakes every [`limits::PORTABLE_READ_TIMEOUT`], because a shutdown by another thread may not wake
 /// it.
 ///
 /// # Errors
@@ -149,7 +149,7 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     }
 }
 
-/// Connects within [`limits::DIAL_TIME`]. The socket is non-blocking, and sends small writes
+/// Connects within [`limits::CONNECT_TIMEOUT`]. The socket is non-blocking, and sends small writes
 /// immediately. The kernel's receive buffer keeps its size.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ const PING_EVERY: Duration = Duration::from_millis(2_500);
 /// Minimum time between the death of a bot and its respawn. It must not be zero, because a respawn
 /// within one update cannot be distinguished from survival.
 const RESPAWN_DELAY: Duration = Duration::from_millis(1_000);
-/// Additional waiting time of each next bot, up to [`MOURNERS`] steps.
+/// Additional waiting time of each next bot, up to [`RESPAWN_DELAYS`] steps.
 const RESPAWN_DELAY_STEP: Duration = Duration::from_millis(250);
 /// Number of different waiting times.
 const RESPAWN_DELAYS: usize = 8;
@@ -49,12 +49,12 @@ pub trait PacketObserver: Send + 'static {
         let _ = reason;
     }
 
-    /// See [`Agent::take_deeds`].
+    /// See [`Agent::take_stats`].
     fn take_deeds(&mut self) -> BotStats {
         BotStats::default()
     }
 
-    /// See [`Agent::marks`].
+    /// See [`Agent::reliable_hashes`].
     fn marks(&self) -> &[u32] {
         &[]
     }

@@ -82,7 +82,7 @@ impl ClanChecks {
     }
 
     /// Drops the resolved contradictions after an update, and reports the ones that are older than
-    /// [`PATIENCE`].
+    /// [`ANNOUNCE_TIMEOUT`].
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.pending_faults.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.clan_state.is_mate(player);
@@ -203,7 +203,7 @@ mod tests {
         Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
     }
 
-    /// Checks packets with an interval of half of [`PATIENCE`], so that a contradiction is a fault
+    /// Checks packets with an interval of half of [`ANNOUNCE_TIMEOUT`], so that a contradiction is a fault
     /// in the third packet.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);

@@ -64,7 +64,7 @@ pub(super) struct ResourceLedger {
 }
 
 impl ResourceLedger {
-    /// See [`PacketChecker::returns`](super::PacketChecker::returns).
+    /// See [`PacketChecker::on_resumed`](super::PacketChecker::on_resumed).
     pub(super) fn on_resumed(&mut self) {
         self.returning = RESUME_GRACE_UPDATES;
     }

@@ -46,7 +46,7 @@ impl KnownClans {
     }
 
     /// Whether this update may send the members and applicants of the client's own clan. No pause
-    /// is required if the client has just joined (`has_joined`).
+    /// is required if the client has just joined (`has_joined_now`).
     pub fn may_send_people(&self, tag: &ClanTag, has_joined_now: bool, state: &PublicState) -> bool {
         let is_free = self.pace.may_send(state.tick);
         self.own == Some((tag.id, tag.is_owner))

@@ -197,7 +197,7 @@ impl ClientWorld {
     }
 
     /// Extrapolates the position of a remote player by some ticks. `velocity` is in 1/65,536 px per
-    /// tick. A player faster than `WALK_LEAST_PX_PER_S` keeps walking in its direction; a slower
+    /// tick. A player faster than `MIN_WALK_PX_PER_S` keeps walking in its direction; a slower
     /// one comes to rest. Returns the position.
     pub fn extrapolate(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
         let mut entity = crate::tick::apply::newcomer(PlayerId(1), "", 0, 0, at);

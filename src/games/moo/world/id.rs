@@ -17,7 +17,7 @@ impl Embodied for PlayerId {
 }
 
 /// ID of an entity. A player's entity has the player's ID. The IDs of scenery and structures start
-/// at [`EntityId::FIRST_OTHER`], of animals at [`EntityId::FIRST_ANIMAL`], of projectiles at
+/// at [`EntityId::FIRST_NON_PLAYER`], of animals at [`EntityId::FIRST_ANIMAL`], of projectiles at
 /// [`EntityId::FIRST_SHOT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);

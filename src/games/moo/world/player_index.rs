@@ -45,7 +45,7 @@ pub(crate) struct PlayerIndex {
     occupied: Occupied,
     /// The players, cell by cell and row by row, so that adjacent cells of a row are contiguous.
     spots: Vec<IndexedPlayer>,
-    /// Slot in `spots` of each player, by player index; `NOWHERE` for a dead player.
+    /// Slot in `spots` of each player, by player index; `NOT_INDEXED` for a dead player.
     slots: Vec<u32>,
     /// Indices of the living players, in ascending order.
     living: Vec<u32>,

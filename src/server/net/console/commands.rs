@@ -33,7 +33,7 @@ const ROOM_USAGE: &str = "room NAME COMMAND";
 /// Built-in commands that act on one room. The others act on the server.
 const ROOM_COMMANDS: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
 
-/// The built-in operator commands. Games add their own in `GameInfo::orders`.
+/// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
 const SERVER_COMMANDS: [CommandRow; 13] = [
     ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),

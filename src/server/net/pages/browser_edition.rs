@@ -21,7 +21,7 @@ const FILE_LIST: &str = "tab-files.js";
 const EDITION: &str = "wasm/edition.js";
 const BROWSER_EDITION: &str = "wasm/edition-browser.js";
 
-/// Returns a file of the edition by its name below [`FOLDER`].
+/// Returns a file of the edition by its name below [`PATH_PREFIX`].
 pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     if name == FILE_LIST {
         return Some(Cow::Owned(list(files).into_bytes()));

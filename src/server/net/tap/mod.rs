@@ -33,7 +33,7 @@ use event::WORLD_ID;
 pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
-/// Values of [`TapState::wanted`] for no client, and for several clients.
+/// Values of [`TapState::subscribed_client`] for no client, and for several clients.
 const NO_CLIENT: u64 = 0;
 const MANY_CLIENTS: u64 = u64::MAX;
 
@@ -69,7 +69,7 @@ pub type WorldRequestHook = Box<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 struct TapState {
     on_world_requested: OnceLock<WorldRequestHook>,
-    /// The client with a subscription, [`NOBODY`] or [`SEVERAL`].
+    /// The client with a subscription, [`NO_CLIENT`] or [`MANY_CLIENTS`].
     subscribed_client: AtomicU64,
     has_world_subscriber: AtomicBool,
     state: Mutex<Subscribers>,
@@ -147,7 +147,7 @@ impl Tap {
         self.add(only, bound_bytes, false)
     }
 
-    /// Like [`Tap::listen`], but also subscribes to the world: its state before the next tick, then
+    /// Like [`Tap::subscribe`], but also subscribes to the world: its state before the next tick, then
     /// each tick.
     pub fn subscribe_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         let listener = self.add(only, bound_bytes, true);

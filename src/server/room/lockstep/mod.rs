@@ -311,7 +311,7 @@ impl Journal {
     /// Returns the entries to send to a connection now, of at least `bytes` bytes in total when
     /// encoded. If the client needs a snapshot, `may_sync` is called with it and decides whether it
     /// is returned. The client's position moves to the snapshot; otherwise it changes only in
-    /// [`sent`](Self::sent).
+    /// [`on_sent`](Self::on_sent).
     pub fn next(
         &self,
         connection: u64,

@@ -35,7 +35,7 @@ pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64
             Ok(Some(ServerPacket::Chat { text: heard, .. })) if heard == text => lines += 1,
             Ok(Some(_)) => {}
             Ok(None) => {
-                let ending = talk.ending().unwrap_or_default().to_owned();
+                let ending = talk.close_reason().unwrap_or_default().to_owned();
                 return Err(io::Error::new(ErrorKind::ConnectionAborted, format!("the victim: {ending}")));
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(lines),

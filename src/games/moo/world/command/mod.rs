@@ -121,7 +121,7 @@ pub enum Action {
     },
     /// Sends a message to all players. Operator only.
     Announce {
-        /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
+        /// 1 to [`crate::rules::MAX_ANNOUNCEMENT_CHARS`] characters without control characters.
         text: String,
     },
     /// Suspends a player after its connection was lost: the body stops, and the sequence numbers of
@@ -205,7 +205,7 @@ pub enum Rejection {
     /// The text contains only spaces.
     ChatEmpty,
     /// The text has more than [`crate::rules::CHAT_CHARS`] characters, or more than
-    /// [`crate::rules::SAY_CHARS`] in an operator message.
+    /// [`crate::rules::MAX_ANNOUNCEMENT_CHARS`] in an operator message.
     ChatTooLong,
     /// The text contains a control character.
     ChatForbidden,

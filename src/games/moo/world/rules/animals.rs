@@ -118,7 +118,7 @@ impl AnimalKind {
 }
 
 impl AnimalSpecies {
-    /// All properties that affect the simulation, for [`crate::code_hash`].
+    /// All properties that affect the simulation, for [`rules_hash`](crate::rules_hash()).
     pub(super) fn numbers(&self) -> [i32; 9] {
         let AnimalSpecies { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } =
             *self;

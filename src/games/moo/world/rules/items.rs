@@ -101,7 +101,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// All properties that affect the simulation, for [`crate::code_hash`].
+    /// All properties that affect the simulation, for [`rules_hash`](crate::rules_hash()).
     pub(super) fn numbers(&self) -> [i32; 14] {
         let Item { id, name: _, does: _, group, age, needs, cost, health, scale_px, .. } = *self;
         let Item { radius_px, damage, pays_halves, poisons, .. } = *self;

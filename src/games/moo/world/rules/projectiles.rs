@@ -30,7 +30,7 @@ pub fn projectile(kind: u8) -> Option<&'static Projectile> {
 }
 
 impl Projectile {
-    /// All properties that affect the simulation, for [`crate::code_hash`].
+    /// All properties that affect the simulation, for [`rules_hash`](crate::rules_hash()).
     pub(super) fn numbers(&self) -> [i32; 4] {
         let Projectile { kind, name: _, damage, speed_px_per_s, range_px } = *self;
         [i32::from(kind), i32::from(damage), speed_px_per_s, range_px]

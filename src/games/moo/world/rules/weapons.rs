@@ -58,7 +58,7 @@ impl Weapon {
         (self.damage as u32 * self.built_percent as u32 / 100) as u16
     }
 
-    /// All properties that affect the simulation, for [`crate::code_hash`].
+    /// All properties that affect the simulation, for [`rules_hash`](crate::rules_hash()).
     pub(super) fn numbers(&self) -> [i32; 20] {
         let Weapon {
             id,

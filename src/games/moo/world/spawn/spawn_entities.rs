@@ -41,7 +41,7 @@ impl World {
         self.reserve();
     }
 
-    /// Respawns a dead animal in its biome, or retries after [`rules::RETURN_AGAIN_MS`] if there is
+    /// Respawns a dead animal in its biome, or retries after [`rules::ANIMAL_RESPAWN_RETRY_MS`] if there is
     /// no free position.
     pub(crate) fn respawn_animal(&mut self, at: usize) {
         let state = &mut self.state;
@@ -142,7 +142,7 @@ fn placeable(id: u8) -> Option<&'static Item> {
 }
 
 /// Finds free ground in the animal's biome, away from all players; `None` after
-/// [`rules::RETURN_TRIES`] attempts.
+/// [`rules::ANIMAL_RESPAWN_ATTEMPTS`] attempts.
 fn place_at_home(
     kind: AnimalKind,
     terrain: &Terrain,

@@ -1,7 +1,7 @@
 //! The structures that act in each tick: turrets, which turn to the nearest enemy and shoot at it.
 //!
 //! A turret never shoots at its owner or the owner's clan mates. Without an enemy in range, it
-//! waits for `TURRET_LOOK_MS` before it looks again.
+//! waits for `TURRET_SENSE_PERIOD_MS` before it looks again.
 
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};

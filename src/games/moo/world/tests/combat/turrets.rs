@@ -26,7 +26,7 @@ fn turret(rate: TickHz) -> (World, EntityId, i32) {
     (world, object, x_px)
 }
 
-/// IDs of the structures in `workers`.
+/// IDs of the structures in `active_structures`.
 fn turrets(world: &World) -> Vec<EntityId> {
     world.active_structures.iter().map(|at| world.state.structures[*at as usize].id).collect()
 }
