@@ -19,8 +19,8 @@ pub(super) fn print_error(line: &str) {
 static FIRST_WRITE_ERROR: OnceLock<CliError> = OnceLock::new();
 
 /// Prints to standard output, which contains a command's result. A closed pipe (`| head`) is not an
-/// error; [`check_written`] reports other errors. The output is flushed, because a prompt has no line
-/// end. Control characters are escaped, whatever their source.
+/// error; [`check_written`] reports other errors. The output is flushed, because a prompt has no
+/// line end. Control characters are escaped, whatever their source.
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
     record_write_error(out.write_all(escape::escape_output(text).as_bytes()).and_then(|()| out.flush()));

@@ -340,7 +340,8 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
     })
 }
 
-/// Time for which players stay without a connection. With `--state-file`, at least the time of a restart.
+/// Time for which players stay without a connection. With `--state-file`, at least the time of a
+/// restart.
 fn resume_time(args: &ServeArgs) -> Duration {
     let least = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(least)

@@ -29,8 +29,8 @@ use crate::ws::violation::Violation;
 /// The subprotocol that our native clients offer.
 pub const SUBPROTOCOL: &str = "tickwire.v1";
 
-/// Random bytes for a connection. [`dial::random_keys`](super::dial::random_keys) takes them from the kernel, so
-/// that they are unpredictable. A test or a simulation may choose them.
+/// Random bytes for a connection. [`dial::random_keys`](super::dial::random_keys) takes them from
+/// the kernel, so that they are unpredictable. A test or a simulation may choose them.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionKeys {
     /// The nonce of the upgrade request.

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! A thread that receives a [`Batch`] becomes the sending thread. It must send the batch, report
-//! the result with [`Sender::on_sent`], and repeat this with each returned batch until `on_sent` returns
-//! `None`. Other threads only add pieces to the queue, and the sending thread takes them before it
-//! stops. So no piece stays unsent. Pieces are sent in the order in which they were offered. The
-//! close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
+//! the result with [`Sender::on_sent`], and repeat this with each returned batch until `on_sent`
+//! returns `None`. Other threads only add pieces to the queue, and the sending thread takes them
+//! before it stops. So no piece stays unsent. Pieces are sent in the order in which they were
+//! offered. The close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
 //!
 //! A [`QueuedBytes`] belongs to one client or is shared. One encoding can serve many clients, and a
 //! snapshot is never copied.
@@ -288,7 +288,8 @@ impl Sender {
 
     /// Closes the connection. Only the first reason counts. `frames` end with the close frame, and
     /// are queued even beyond the limit. `queued` is called as in [`Sender::enqueue`]. Returns
-    /// whether this was the first call; the caller then sends the pieces from [`Sender::take_queued`].
+    /// whether this was the first call; the caller then sends the pieces from
+    /// [`Sender::take_queued`].
     pub fn close(
         &self,
         ending: DisconnectReason,

@@ -35,8 +35,8 @@ pub enum SessionOutput {
     },
     /// The reply to a ping with this nonce.
     Pong(u32),
-    /// The client requests a player. The driver assigns one, calls [`Session::set_player`], and queues
-    /// the join. The second field is the last tick that a resuming client received.
+    /// The client requests a player. The driver assigns one, calls [`Session::set_player`], and
+    /// queues the join. The second field is the last tick that a resuming client received.
     Join(JoinRequest, Option<u32>),
     /// A command for the world, its target tick if the packet names one, and the rate limit for it
     /// that the clients of an address share.

@@ -131,8 +131,8 @@ impl CloseReason {
         ROWS[self as usize].2
     }
 
-    /// Returns whether the client broke a rule. From [`CloseReason::WorldFull`] on, the reasons are the
-    /// server's.
+    /// Returns whether the client broke a rule. From [`CloseReason::WorldFull`] on, the reasons are
+    /// the server's.
     pub fn is_client_fault(self) -> bool {
         (self as u8) < CloseReason::WorldFull as u8
     }

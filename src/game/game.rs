@@ -43,8 +43,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const KILL_PACKET: Option<KillPacket> = None;
     /// Makes the predictor of the own player for the page.
     const PREDICTOR: Option<NewPredictor> = None;
-    /// The game without its types. A game that has bots or checks adds them here, with [`GameInfo::with_bots`] and
-    /// `GameInfo::with_checks`.
+    /// The game without its types. A game that has bots or checks adds them here, with
+    /// [`GameInfo::with_bots`] and `GameInfo::with_checks`.
     const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
     /// Returns the world.

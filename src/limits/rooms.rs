@@ -56,14 +56,14 @@ pub const MAX_RESUME_TIME: Duration = Duration::from_secs(3_600);
 /// a longer list, the client fails.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;
 
-/// Maximum bytes of a file of `--state-file`: worlds with the names of their fields, about 60 bytes for
-/// each field of an entity. With a larger file, the server does not start.
+/// Maximum bytes of a file of `--state-file`: worlds with the names of their fields, about 60 bytes
+/// for each field of an entity. With a larger file, the server does not start.
 pub const MAX_STATE_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes that a server with `--state-file` writes to its disk when it starts, so that a full disk fails
-/// the start and not the stop. More if the file of the last run is larger.
+/// Bytes that a server with `--state-file` writes to its disk when it starts, so that a full disk
+/// fails the start and not the stop. More if the file of the last run is larger.
 pub const KEPT_RESERVE_BYTES: u64 = 1024 * 1024;
-/// Maximum number of names for a file of `--state-file` that is set aside. If all exist, the server does
-/// not start.
+/// Maximum number of names for a file of `--state-file` that is set aside. If all exist, the server
+/// does not start.
 pub const KEPT_ASIDE: u32 = 100;
 /// Time for which a seat stays suspended without a connection if the server saves its rooms
 /// (`--state-file`). After it the player leaves.

@@ -1,15 +1,16 @@
 //! The server: what a connection may do, the rooms that it joins, and the threads that carry both.
 //!
 //! ```text
-//!  request ─► admission ─► upgrade_check ─► client ─► client_driver ─► seats and commands of its room
+//!  request ─► admission ─► upgrade_check ─► client ─► client_driver ─► seats, commands of the room
 //!                                             ▲
-//!             ticks of its room ─► update_group ──┘  updates
+//!             ticks of the room ─► update_group ──┘  updates
 //! ```
 //!
-//! [`room`], [`admission`] and [`clients`] are pure: they have no socket, thread, file or clock. Three
-//! drivers run them: `net` (sockets, threads, a clock), [`embedded`] (function calls, also in a browser)
-//! and `testing::simulate` (a model of the network in virtual time). `builder` is what a program uses to
-//! start a server, and [`self_check`] compares the updates of a running server with a second world.
+//! [`room`], [`admission`] and [`clients`] are pure: they have no socket, thread, file or clock.
+//! Three drivers run them: `net` (sockets, threads, a clock), [`embedded`] (function calls, also in
+//! a browser) and `testing::simulate` (a model of the network in virtual time). `builder` is what a
+//! program uses to start a server, and [`self_check`] compares the updates of a running server with
+//! a second world.
 
 pub mod admission;
 #[cfg(not(target_family = "wasm"))]

@@ -14,6 +14,7 @@ mod rust;
 mod surface;
 mod time_limits;
 mod tree;
+mod vocabulary;
 mod web_world;
 
 use tree::{Breach, File};
@@ -298,6 +299,31 @@ fn files_and_functions_stay_short() {
     finds(rules::sizes, "src/web/a.js", &format!("export const long = (a) => {{\n{body}}};\n"), &[1]);
     finds(rules::sizes, "scripts/a.sh", &format!("long() {{\n{body}}}\n"), &[1]);
     finds(rules::sizes, "packet_codes/a/a.tsv", &"line\n".repeat(521), &[]);
+}
+
+#[test]
+fn comments_and_names_use_the_vocabulary() {
+    keep(vocabulary::comment_words);
+    keep(vocabulary::comment_width);
+    keep(vocabulary::name_words);
+    let path = "src/ws/a.rs";
+    finds(vocabulary::comment_words, path, "//! What it is told.\n", &[1]);
+    finds(vocabulary::comment_words, path, "fn f() {} // Of those\n// of it: Nobody.\n", &[2]);
+    finds(
+        vocabulary::comment_words,
+        path,
+        "/// `told` falls behind, untold.\nconst A: &str = \"// told\";\n",
+        &[],
+    );
+    finds(
+        vocabulary::comment_words,
+        "src/web/a.js",
+        "const url = 'http://told';\nf(); // anew\n/** told */\n",
+        &[2, 3],
+    );
+    finds(vocabulary::comment_words, "tests/a.rs", "// told\n", &[]);
+    finds(vocabulary::comment_width, path, &format!("// {}\n// {}\n", "x".repeat(97), "x".repeat(98)), &[2]);
+    finds(vocabulary::name_words, path, "struct WhomTwice;\nfn unwhom() {}\nlet is_foreseen = 1;\n", &[1, 3]);
 }
 
 #[test]

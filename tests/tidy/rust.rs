@@ -43,6 +43,21 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
+/// The lines of comments: their numbers, counted from 1, and the text of the comment on each.
+pub fn comments(text: &str) -> Vec<(usize, &str)> {
+    let (mut comments, mut at, mut line) = (Vec::new(), 0, 1);
+    while at < text.len() {
+        let (_, length) = next(&text[at..]);
+        let piece = &text[at..at + length];
+        if piece.starts_with("//") || piece.starts_with("/*") {
+            comments.extend(piece.lines().enumerate().map(|(below, comment)| (line + below, comment)));
+        }
+        line += piece.matches('\n').count();
+        at += length;
+    }
+    comments
+}
+
 /// Kind and length of what the text begins with; no kind for what is not code.
 fn next(text: &str) -> (Option<Kind>, usize) {
     let first = text.chars().next().expect("there is text left");

@@ -1,5 +1,5 @@
-//! The state file of `--state-file`: worlds that continue after a restart of the server, also with other
-//! rules.
+//! The state file of `--state-file`: worlds that continue after a restart of the server, also with
+//! other rules.
 //!
 //! ```text
 //!  start    FILE.part is created, locked against other servers, and filled with zeros: a full disk

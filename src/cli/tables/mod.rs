@@ -142,8 +142,8 @@ pub fn dialect_at_url(
     spoken_at(codes, paths, url, asked, url.room_prefix().is_none())
 }
 
-/// Like [`dialect_at_url`], but the caller decides whether the URL is an endpoint. The path `/` may be an
-/// endpoint or the page of a room.
+/// Like [`dialect_at_url`], but the caller decides whether the URL is an endpoint. The path `/` may
+/// be an endpoint or the page of a room.
 ///
 /// # Errors
 /// As [`dialect_at_url`].

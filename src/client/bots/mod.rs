@@ -41,8 +41,8 @@ pub trait BotObserver {
     /// A message was received.
     fn on_received(&mut self) {}
 
-    /// A packet that arrived at `now` was handled. `saw_update` is set for an update; `sight` is the
-    /// agent's view after it.
+    /// A packet that arrived at `now` was handled. `saw_update` is set for an update; `sight` is
+    /// the agent's view after it.
     fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }

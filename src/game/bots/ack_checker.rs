@@ -20,8 +20,8 @@ const UNEXPECTED_REASONS: [&str; 8] = [
     "taken_over",
 ];
 
-/// One in this many commands of a bot has a target tick, less than [`TARGET_TICK_LEAD`] ticks after the newest
-/// known tick.
+/// One in this many commands of a bot has a target tick, less than [`TARGET_TICK_LEAD`] ticks after
+/// the newest known tick.
 const TARGET_TICK_ONE_IN: u32 = 16;
 const TARGET_TICK_LEAD: u32 = 4;
 

@@ -10,13 +10,15 @@ use crate::game::game::Game;
 use crate::game::info::GameInfo;
 use crate::packet::Dialect;
 
-/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition and the
-/// self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
+/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition
+/// and the self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's
+/// [`Game::INFO`].
 pub trait GameBots: Game {
     /// Creates an agent.
     fn agent(spec: &BotSpec) -> Box<dyn Agent>;
 
-    /// Compares the agent's view of the world with the published state. Returns whether anything was compared.
+    /// Compares the agent's view of the world with the published state. Returns whether anything
+    /// was compared.
     ///
     /// # Errors
     /// A description of the first difference.
@@ -30,14 +32,15 @@ pub trait GameBots: Game {
     }
 }
 
-/// Checks of a game in a simulation. Each has a default, which checks nothing. [`GameInfo::with_checks`] adds
-/// them to the game's [`Game::INFO`](crate::game::Game::INFO).
+/// Checks of a game in a simulation. Each has a default, which checks nothing.
+/// [`GameInfo::with_checks`] adds them to the game's [`Game::INFO`](crate::game::Game::INFO).
 pub trait GameChecks: GameBots {
-    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as MessagePack and
-    /// as JSON.
+    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as
+    /// MessagePack and as JSON.
     const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
 
-    /// Compares the player before and after its absence, at these two ticks. Returns whether anything was compared.
+    /// Compares the player before and after its absence, at these two ticks. Returns whether
+    /// anything was compared.
     ///
     /// # Errors
     /// A description of the first difference.
@@ -58,7 +61,8 @@ pub trait GameChecks: GameBots {
         Vec::new()
     }
 
-    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in order.
+    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in
+    /// order.
     fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let _ = (tick, player, dialect);
         Vec::new()
@@ -78,7 +82,8 @@ impl GameInfo {
         self.bots.map(|bots| (bots.agent)(spec))
     }
 
-    /// Compares an agent's view of the world with the published state. Returns whether anything was compared.
+    /// Compares an agent's view of the world with the published state. Returns whether anything was
+    /// compared.
     ///
     /// # Errors
     /// A description of the first difference.

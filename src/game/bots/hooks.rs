@@ -4,23 +4,21 @@ use tickwire_sim::{EncodedAction, PlayerId};
 
 #[cfg(doc)]
 use super::Tolerance;
-#[cfg(doc)]
-use super::game_bots::{GameBots, GameChecks};
 use super::rng::BotRng;
 use super::{Agent, BotSpec};
 use crate::game::dyn_tick::DynTick;
 use crate::packet::Dialect;
 
-/// The functions of [`GameBots`], without the game's type.
+/// The functions of `GameBots`, without the game's type.
 #[derive(Debug, Clone, Copy)]
 pub struct BotHooks {
-    /// See [`GameBots::agent`].
+    /// See `GameBots::agent`.
     pub agent: fn(&BotSpec) -> Box<dyn Agent>,
-    /// See [`GameBots::compare_view`].
+    /// See `GameBots::compare_view`.
     pub compare_view: CompareView,
 }
 
-/// The type of [`GameBots::compare_view`].
+/// The type of `GameBots::compare_view`.
 pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
 /// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
@@ -59,21 +57,21 @@ pub struct OperatorEvent {
 /// player; the number of the next notice; and the last published tick.
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
-/// The type of [`GameChecks::compare_absence`].
+/// The type of `GameChecks::compare_absence`.
 pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
 
-/// The functions of [`GameChecks`], without the game's type.
+/// The functions of `GameChecks`, without the game's type.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckHooks {
-    /// See [`GameChecks::CLIENT_VARIANTS`].
+    /// See `GameChecks::CLIENT_VARIANTS`.
     pub client_variants: &'static [ClientVariant],
-    /// See [`GameChecks::compare_absence`].
+    /// See `GameChecks::compare_absence`.
     pub compare_absence: CompareAbsence,
-    /// See [`GameChecks::operator_event`].
+    /// See `GameChecks::operator_event`.
     pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
-    /// See [`GameChecks::stress_packet`].
+    /// See `GameChecks::stress_packet`.
     pub stress_packet: fn(&Dialect, StressPacket) -> Vec<u8>,
-    /// See [`GameChecks::event_hashes`].
+    /// See `GameChecks::event_hashes`.
     pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
 

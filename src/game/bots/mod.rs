@@ -5,9 +5,10 @@
 //!                  time   ─► Agent::act  ─► packets to send
 //! ```
 //!
-//! An agent receives packets, checks them, and decides which packets to send. [`client::bots`](crate::client::bots)
-//! connects it to a server; `tickwire bots`, `tickwire simulate` and the server in a browser run several. A
-//! game provides [`GameBots`], and for the simulator [`GameChecks`].
+//! An agent receives packets, checks them, and decides which packets to send.
+//! [`client::bots`](crate::client::bots) connects it to a server; `tickwire bots`, `tickwire
+//! simulate` and the server in a browser run several. A game provides [`GameBots`], and for the
+//! simulator [`GameChecks`].
 
 pub(crate) mod ack_checker;
 mod game_bots;
@@ -141,7 +142,7 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Marks of the reliable packets that it was told, in order: see `GameChecks::event_hashes`.
+    /// Marks of the reliable packets that it received, in order: see `GameChecks::event_hashes`.
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }

@@ -14,9 +14,9 @@
 //! A game stores [`OwnedEntities`] in its state and implements [`OwnedState`] for the reported
 //! data. Its `act` calls [`spawn`](OwnedEntities::spawn), [`report`](OwnedEntities::report) and
 //! [`remove`](OwnedEntities::remove). It also calls [`tick`](OwnedEntities::tick) once per tick,
-//! [`disconnect`](OwnedEntities::disconnect) and [`leave`](OwnedEntities::leave). When it rejects a report, it
-//! sends the entity's state to the owner, which continues from there. `examples/kites.rs` is a
-//! complete game.
+//! [`disconnect`](OwnedEntities::disconnect) and [`leave`](OwnedEntities::leave). When it rejects a
+//! report, it sends the entity's state to the owner, which continues from there.
+//! `examples/kites.rs` is a complete game.
 //!
 //! # Validation and trust
 //!
@@ -244,8 +244,8 @@ struct SpawnCooldown {
 
 tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
-/// All entities of one kind, stored in the state of a game. At most [`AuthorityRules::max_per_player`]
-/// for each player.
+/// All entities of one kind, stored in the state of a game. At most
+/// [`AuthorityRules::max_per_player`] for each player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntities<K> {
     /// Sorted by id, and so by owner.

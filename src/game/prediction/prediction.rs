@@ -125,7 +125,8 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Returns the rendered positions of the remote players by number: interpolated between two
-    /// updates, extrapolated after the newest one. Empty before [`Prediction::track_remote_players`].
+    /// updates, extrapolated after the newest one. Empty before
+    /// [`Prediction::track_remote_players`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {

@@ -9,10 +9,10 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 ///
 /// A client shows remote players as they were some ticks before the tick that executes its
 /// commands. To judge a command by what its player saw, a game adds the argument
-/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`] converts it
-/// to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the target's value at
-/// that time. The buffer is part of the state and so of snapshots and checksums. A replay therefore
-/// judges every command in the same way.
+/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`]
+/// converts it to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the
+/// target's value at that time. The buffer is part of the state and so of snapshots and checksums.
+/// A replay therefore judges every command in the same way.
 ///
 /// ```
 /// use tickwire::game::simple::RewindBuffer;

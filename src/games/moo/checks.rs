@@ -13,7 +13,8 @@ use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
-/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
+/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it:
+/// less than it would walk in 4 s.
 const MAX_ABSENT_PUSH_PX: i32 = 1_200;
 
 impl GameChecks for Moo {
@@ -30,8 +31,8 @@ impl GameChecks for Moo {
         ("letters", "/moomoo", true),
     ];
 
-    /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
-    /// and its arrows and traps may still kill.
+    /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its
+    /// windmills pay, and its arrows and traps may still kill.
     fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
         let states =
             (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());

@@ -51,8 +51,8 @@ const _: () = {
 /// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. Earlier than the actual time for
-    /// an action that waited during a pause of the server.
+    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. Earlier than the
+    /// actual time for an action that waited during a pause of the server.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// Slack already credited for each kind, so that each pause counts once. Not saved.
     credited: [Duration; ACTION_INTERVALS.len()],

@@ -6,8 +6,8 @@
 //!
 //! Each limited action has a token bucket, stored as the time at which the bucket is full again;
 //! taking a token moves that time forward. The buckets count the driver's clock plus the suspended
-//! time so far, because the clock stands still while the machine is suspended: see
-//! [`AddressRateLimits::note_suspended`]. An address whose buckets are full is forgotten. If
+//! time so far, because the clock stops while the machine is suspended: see
+//! [`AddressRateLimits::note_suspended`]. At [`limits::MAX_TRACKED_ADDRESSES`], a new address
 //! evicts the ones with only full buckets, and then the ones that would be full soonest, because
 //! they have used the fewest tokens.
 
@@ -240,8 +240,7 @@ impl AddressRateLimits {
         may
     }
 
-    /// When the bucket of this address is full again, suspended time included; zero for one that was
-    /// never used.
+    /// Returns when this bucket is full again, with the suspended time; zero for an unused bucket.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.bucket_index()])
     }

@@ -122,8 +122,8 @@ impl PlayerQueue {
 
 impl Inbox {
     /// Creates an inbox. `next_tick` is the world's next tick, `operator_sequence` the number of
-    /// its last operator command. Target ticks are limited to `max_lead_ticks` after the next tick. A
-    /// command without a target tick is delayed by `delay_ticks`.
+    /// its last operator command. Target ticks are limited to `max_lead_ticks` after the next tick.
+    /// A command without a target tick is delayed by `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
             max_lead_ticks: ahead_ticks,

@@ -1,7 +1,8 @@
 //! Events of recent ticks that are sent to a client after it resumes.
 //!
 //! Most events of the gap are obsolete or visible in the state. A game marks ticks with other
-//! events ([`Game::is_sent_on_resume`](crate::game::Game::is_sent_on_resume)), for example an operator's announcement.
+//! events ([`Game::is_sent_on_resume`](crate::game::Game::is_sent_on_resume)), for example an
+//! operator's announcement.
 
 use std::any::Any;
 use std::collections::VecDeque;

@@ -37,8 +37,8 @@ const OPERATOR_EVERY: u32 = 25;
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
 /// Range of the random numbers of the operator
-/// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers are reserved for
-/// actions of the server.
+/// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers
+/// are reserved for actions of the server.
 const OPERATOR_ROLLS: [u32; 2] = [7, 400];
 
 /// The parameters of a synctest.

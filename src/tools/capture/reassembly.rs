@@ -204,7 +204,7 @@ impl<'a> ConnectionBuilder<'a> {
     }
 }
 
-/// A connection whose segments are all known, while its bytes are put in order. Each
+/// A connection with all its segments, while its bytes are put in order. Each
 /// [`step`](Self::step) handles at most one chunk, so that a page can draw in between.
 pub(crate) struct ConnectionAssembly<'a> {
     connection: TcpConnection<'a>,

@@ -11,7 +11,8 @@
 //!    dialect reads counts for none, so that a broken packet excludes no dialect.
 //! 4. The **candidates** are the dialects that read the most messages. Before the first message,
 //!    every dialect is a candidate.
-//! 5. The **best guess** is the first candidate in the order of `DIALECTS_BY_LIKELIHOOD`. The format is the one
+//! 5. The **best guess** is the first candidate in the order of `DIALECTS_BY_LIKELIHOOD`. The
+//!    format is the one
 //!    of most read messages.
 //! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT)
 //!    messages fewer than the best is no longer tried.

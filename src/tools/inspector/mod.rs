@@ -136,8 +136,8 @@ impl Inspector {
     }
 
     /// Receives a message of the server. Returns `{"frames":[…]}` with the new frames; also `lost`,
-    /// `paused_frames`, `ended`, and `gone` for the number of visible entries removed from the list, if
-    /// any.
+    /// `paused_frames`, `ended`, and `gone` for the number of visible entries removed from the
+    /// list, if any.
     ///
     /// # Errors
     /// One line with the offset of the invalid record.

@@ -1,8 +1,8 @@
-//! A capture file that is being opened, a few packets at a time, so that a page can draw in between.
+//! Opens a capture file in slices of a few packets, so that a page can draw in between.
 //!
 //! ```text
 //!  bytes ─► packets ─► segments of their connections      until the file ends
-//!                      connections ─► pieces, in order    until every connection is put together ─► CaptureFile
+//!                      connections ─► pieces, in order    until the last connection ─► CaptureFile
 //!
 //! A connection of any size is put together in steps of one segment.
 //! ```
@@ -208,7 +208,7 @@ impl Connections {
         is_complete
     }
 
-    /// Adds a connection whose pieces are ordered.
+    /// Adds a connection with ordered pieces.
     fn add(&mut self, one: TcpConnection<'static>) {
         if !self.capture.names.is_empty() {
             *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
@@ -298,7 +298,8 @@ mod tests {
         assert!(shares.len() > bytes.len() / SLICE, "{} slices of {} bytes", shares.len(), bytes.len());
     }
 
-    /// A capture of one connection with so many segments of either end, some late and some missing.
+    /// A capture of one connection with `segments` segments of either end. Some are late, some are
+    /// missing.
     fn large_connection(segments: usize) -> Vec<u8> {
         let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
         writer.begin(false);

@@ -121,8 +121,8 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     let _ = rustix::event::poll(&mut files, Some(&timespec(time)));
 }
 
-/// Connects within [`limits::CONNECT_TIMEOUT`], from the address `from` if it is given. The socket is
-/// non-blocking, and sends small writes immediately. `recv_buffer_bytes` is the size of the
+/// Connects within [`limits::CONNECT_TIMEOUT`], from the address `from` if it is given. The socket
+/// is non-blocking, and sends small writes immediately. `recv_buffer_bytes` is the size of the
 /// kernel's receive buffer. It limits the bytes that a peer can send to a client that does not
 /// read.
 ///

@@ -3,7 +3,8 @@
 //! - **Source address and buffer size**: neither the source address of a connection nor the size of
 //!   a kernel buffer can be set. A client that does not read occupies as much memory as the system
 //!   gives a socket.
-//! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`]. The server
+//! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`].
+//!   The server
 //!   does not need it; bots and `talk` do.
 //! - **Machine limits** cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
@@ -69,8 +70,8 @@ pub fn suspended_time() -> Duration {
 /// Reads from a blocking socket, while another thread may send on it with [`try_send`].
 ///
 /// Waits in `peek`, which consumes no bytes, because a read that times out may lose some on
-/// Windows. Wakes every [`limits::PORTABLE_READ_TIMEOUT`], because a shutdown by another thread may not wake
-/// it.
+/// Windows. Wakes every [`limits::PORTABLE_READ_TIMEOUT`], because a shutdown by another thread may
+/// not wake it.
 ///
 /// # Errors
 /// `TimedOut` after the socket's read timeout, or any error of the socket.

@@ -31,7 +31,7 @@ const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 /** Packets within this time belong to the same update, ms. */
 const SAME_TURN_MS = 20;
 /** Events that do not wait for an arm. */
-const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'told']);
+const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'announced']);
 /** Sounds of projectiles, by kind. */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
@@ -130,7 +130,7 @@ export class EffectPlayer {
       case 'lunged': return this.playAt('growl', x, y);
       case 'vanished': return this.onAnimalGone(event, nowMs);
       case 'pinged': return this.playAt('ping', NaN, NaN);
-      case 'told': return this.playAt('bell', NaN, NaN);
+      case 'announced': return this.playAt('bell', NaN, NaN);
       case 'said': return id === this.world.ownId ? undefined : this.playAt('chat', x, y);
       default: return undefined;
     }
@@ -323,7 +323,8 @@ export class EffectPlayer {
   }
 
   /**
-   * Adds puffs behind walking players: dust on land, footprints in snow, foam in the river.
+   * Adds puffs after the steps of walking players: dust on land, footprints in snow, foam in the
+   * river.
    * @param {number} nowMs
    */
   dust(nowMs) {

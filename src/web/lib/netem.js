@@ -47,7 +47,7 @@ class DelayQueue {
   }
 }
 
-/** A WebSocket behind a simulated network. */
+/** A WebSocket over a simulated network. */
 export class NetemSocket {
   /** @param {import('../wasm/open-socket.js').Socket} socket @param {NetemLink} line */
   constructor(socket, line) {

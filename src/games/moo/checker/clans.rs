@@ -203,8 +203,8 @@ mod tests {
         Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
     }
 
-    /// Checks packets with an interval of half of [`ANNOUNCE_TIMEOUT`], so that a contradiction is a fault
-    /// in the third packet.
+    /// Checks packets with an interval of half of [`ANNOUNCE_TIMEOUT`], so that a contradiction is
+    /// a fault in the third packet.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
         let faults = timed

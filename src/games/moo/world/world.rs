@@ -28,7 +28,8 @@ pub struct World {
     pub(crate) terrain: Terrain,
     /// Living players, indexed by position. Rebuilt in each tick that needs it.
     pub(crate) player_index: PlayerIndex,
-    /// Indices of the structures that act in each tick ([`Controller::is_active`]), in ascending order.
+    /// Indices of the structures that act in each tick ([`Controller::is_active`]), in ascending
+    /// order.
     pub(crate) active_structures: Vec<u32>,
     /// Whether each player acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
@@ -179,7 +180,8 @@ impl World {
         self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
     }
 
-    /// Adds the structure just appended to the list to `active_structures`, if it acts in each tick.
+    /// Adds the structure just appended to the list to `active_structures`, if it acts in each
+    /// tick.
     pub(crate) fn add_active_structure(&mut self) {
         if self.state.structures.last().is_some_and(is_active) {
             self.active_structures.push(self.state.structures.len() as u32 - 1);
@@ -187,8 +189,8 @@ impl World {
         }
     }
 
-    /// Updates `active_structures` after the removal of the structure at `gone`: the following structures
-    /// moved down by one index.
+    /// Updates `active_structures` after the removal of the structure at `gone`: the following
+    /// structures moved down by one index.
     pub(crate) fn shift_worker_indices(&mut self, gone: usize) {
         self.active_structures.retain(|at| *at as usize != gone);
         for at in self.active_structures.iter_mut().filter(|at| **at as usize > gone) {

@@ -7,8 +7,8 @@
 //! Each connection of a client has its own connection to the server, over its own
 //! [`link`](crate::util::netem). The request of a remote client gets a line with its address
 //! ([`forwarded_header`]); no other byte is changed. On Linux, with a server on this machine, each
-//! client connects from its own loopback address ([`loopback_address_for`]), so that the server's limits per
-//! address still apply.
+//! client connects from its own loopback address ([`loopback_address_for`]), so that the server's
+//! limits per address still apply.
 
 mod forward;
 mod forwarded_header;

@@ -52,7 +52,8 @@ pub struct CaptureEncoder {
     /// Whether a file has been started. Nothing is written before.
     pub has_begun: bool,
     clients: BTreeMap<u64, CapturedClient>,
-    /// Player names by room and player number. `named_addresses` has the addresses with a name record.
+    /// Player names by room and player number. `named_addresses` has the addresses with a name
+    /// record.
     names: HashMap<(Arc<str>, u16), String>,
     named_addresses: BTreeSet<IpAddr>,
     /// Rooms with a game record in the current file.

@@ -147,8 +147,8 @@ impl Tap {
         self.add(only, bound_bytes, false)
     }
 
-    /// Like [`Tap::subscribe`], but also subscribes to the world: its state before the next tick, then
-    /// each tick.
+    /// Like [`Tap::subscribe`], but also subscribes to the world: its state before the next tick,
+    /// then each tick.
     pub fn subscribe_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         let listener = self.add(only, bound_bytes, true);
         self.inner.request_worlds();

@@ -100,8 +100,8 @@ impl ChecksumRounds {
     }
 
     /// Returns the reports of the rounds that are complete or have timed out. A round waits for one
-    /// checksum interval (`every`) and, after the desync was found, for `details_ticks`. `world_since_tick`
-    /// maps each present participant to the tick of its first snapshot.
+    /// checksum interval (`every`) and, after the desync was found, for `details_ticks`.
+    /// `world_since_tick` maps each present participant to the tick of its first snapshot.
     pub fn report(
         &mut self,
         now: u32,

@@ -20,9 +20,9 @@ pub fn is_of_upgrade(bytes: &[u8]) -> bool {
     bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
 }
 
-/// Whether a side's first bytes, with so many leading letters, are a head as far as they go. A client
-/// may use any method, which is upper-case letters up to a blank. No frame begins like that: in an
-/// upper-case letter a reserved bit is set.
+/// Whether a side's first bytes, with `letters` leading letters, are a head as far as they go. A
+/// client may use any method, which is upper-case letters up to a blank. No frame begins like that:
+/// in an upper-case letter a reserved bit is set.
 fn begins(bytes: &[u8], letters: usize, from: Side) -> bool {
     is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
 }
@@ -216,7 +216,7 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// The glance at a whole head, or at one that gets no more bytes.
+    /// Reads a complete head, or the rest of a head at the end of the stream.
     pub fn new(head: &[u8]) -> Glance {
         let mut glance = Glance::default();
         glance.see(head);
@@ -224,7 +224,8 @@ impl Glance {
         glance
     }
 
-    /// Adds the lines that have ended since the last call. `head` begins with the bytes of the earlier calls.
+    /// Adds the lines that have ended since the last call. `head` begins with the bytes of the
+    /// earlier calls.
     fn see(&mut self, head: &[u8]) {
         while let Some(size) = head[self.seen..].iter().position(|byte| *byte == b'\n') {
             let end = self.seen + size;
@@ -269,8 +270,8 @@ mod tests {
     use super::*;
     use crate::packet::PacketTables;
 
-    /// The size that the search finds when the head arrives in pieces of so many bytes, and the bytes
-    /// that it examines.
+    /// The size that the search finds when the head arrives in pieces of `piece` bytes, and the
+    /// bytes that it examines.
     fn search(head: &[u8], from: Side, piece: usize) -> (Option<usize>, usize) {
         let codes = PacketTables::builtin_ref();
         let spoken = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
@@ -306,7 +307,8 @@ mod tests {
                 let (size, examined) = search(head.as_bytes(), from, piece);
                 let whole = complete_size(head.as_bytes());
                 assert_eq!(size, whole, "{} in pieces of {piece}", &head[..40]);
-                // The letters, the end with three bytes more for each piece, the reader and the lines.
+                // The letters, the end with three bytes more for each piece, the reader and the
+                // lines.
                 let most = 7 * head.len();
                 assert!(examined <= most, "{examined} of {} bytes in pieces of {piece}", head.len());
             }

@@ -29,7 +29,7 @@ const MAX_EVENTS = 256;
  * - spawned: the own player
  * - fell: `id` of the dead player, `amount` its skin
  * - said: `id`
- * - told: a notice of the operator
+ * - announced: a notice of the operator
  * - shot: `id` of the shooter, `direction`, `resource` is the kind
  * - landed: as shot, `amount` 1 if it hit something
  * - lunged: `id` of the animal
@@ -38,7 +38,7 @@ const MAX_EVENTS = 256;
  *
  * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained'
  *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished'
- *   | 'pinged' | 'told', atMs: number, x: number, y: number, id: number, amount: number,
+ *   | 'pinged' | 'announced', atMs: number, x: number, y: number, id: number, amount: number,
  *   direction: number, resource: number }} WorldEvent
  */
 

@@ -52,7 +52,7 @@ export function swingAngle(part) {
 }
 
 /**
- * Returns the streak behind a fast stroke.
+ * Returns the trail of a fast stroke.
  * @param {number} part fraction of the swing
  * @returns {{ from: number, to: number, alpha: number } | null} angles as in `swingAngle`; null
  *   without a streak

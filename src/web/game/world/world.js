@@ -379,7 +379,7 @@ export class World {
   onNotice(text, nowMs) {
     this.notice = { text, atMs: nowMs };
     this.log(null, 'Operator', text, nowMs);
-    this.pushEvent('told', nowMs, undefined, {});
+    this.pushEvent('announced', nowMs, undefined, {});
   }
 
   /**

@@ -19,7 +19,7 @@
 //!        14 clan kick     player u16
 //!        15 ping
 //!        16 spawn  0 for an animal or 1 for an item, its number u8, x u16, y u16
-//!        17 say    text: length u8, UTF-8
+//!        17 announce  text: length u8, UTF-8
 //! ```
 //!
 //! Numbers are little-endian. Captures and test fixtures use the same bytes.

@@ -40,7 +40,8 @@ pub fn check_chat(text: &str) -> Result<(), Rejection> {
     check_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// Checks an operator message: like [`check_chat`], with up to [`MAX_ANNOUNCEMENT_CHARS`] characters.
+/// Checks an operator message: like [`check_chat`], with up to [`MAX_ANNOUNCEMENT_CHARS`]
+/// characters.
 ///
 /// # Errors
 /// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
@@ -78,8 +79,8 @@ pub fn clean_chat(text: &str) -> Option<String> {
     clean_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// Converts any text to a valid operator message: like [`clean_chat`], with up to [`MAX_ANNOUNCEMENT_CHARS`]
-/// characters.
+/// Converts any text to a valid operator message: like [`clean_chat`], with up to
+/// [`MAX_ANNOUNCEMENT_CHARS`] characters.
 pub fn clean_announcement(text: &str) -> Option<String> {
     clean_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
 }

@@ -27,8 +27,9 @@ pub use time::thirds;
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
-/// Incremented with each change of the world's behaviour. It is part of [`rules_hash`](crate::rules_hash()), so
-/// that an old recording or an outdated browser is detected instead of computing a different world.
+/// Incremented with each change of the world's behaviour. It is part of
+/// [`rules_hash`](crate::rules_hash()), so that an old recording or an outdated browser is detected
+/// instead of computing a different world.
 pub const CODE_VERSION: u32 = 5;
 
 // ---- texts ----

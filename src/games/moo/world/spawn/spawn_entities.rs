@@ -41,8 +41,8 @@ impl World {
         self.reserve();
     }
 
-    /// Respawns a dead animal in its biome, or retries after [`rules::ANIMAL_RESPAWN_RETRY_MS`] if there is
-    /// no free position.
+    /// Respawns a dead animal in its biome, or retries after [`rules::ANIMAL_RESPAWN_RETRY_MS`] if
+    /// there is no free position.
     pub(crate) fn respawn_animal(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
