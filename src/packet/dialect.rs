@@ -91,12 +91,12 @@ impl fmt::Debug for Dialect {
 /// The packets of one direction.
 #[derive(Default)]
 struct DirectionIndex {
-    entries: Vec<Entry>,
+    entries: Vec<RowEntry>,
     by_code: BTreeMap<Code, usize>,
     by_name: BTreeMap<String, usize>,
 }
 
-struct Entry {
+struct RowEntry {
     row: Arc<Row>,
     /// The encoded envelope before the array of arguments: `92` and the code.
     prefix: Vec<u8>,
@@ -117,7 +117,7 @@ impl Dialect {
             }
             side.by_code.insert(code, side.entries.len());
             side.by_name.insert(row.name.clone(), side.entries.len());
-            side.entries.push(Entry { row, prefix });
+            side.entries.push(RowEntry { row, prefix });
         }
         dialect
     }
@@ -188,7 +188,7 @@ impl Dialect {
         msgpack::read(bytes, direction).map(|value| json::to_text(&value)).map_err(PacketError::Malformed)
     }
 
-    fn entry_by_name(&self, direction: Direction, name: &str) -> Option<&Entry> {
+    fn entry_by_name(&self, direction: Direction, name: &str) -> Option<&RowEntry> {
         let side = &self.sides[direction as usize];
         side.by_name.get(name).map(|place| &side.entries[*place])
     }

@@ -200,11 +200,11 @@ impl SelfCheck {
     /// Processes frames queued for a client with this player. After an update, compares the
     /// client's world model with the second world.
     pub fn said(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
-        let Some(mut shadow) = self.streams.remove(&client) else { return };
-        let found = match shadow.hear(frames) {
+        let Some(mut follower) = self.streams.remove(&client) else { return };
+        let found = match follower.receive(frames) {
             Ok(StreamEvent::Nothing) => Ok(()),
             Ok(StreamEvent::State(tick)) => {
-                self.compare(&*shadow.agent, player, tick).map_err(|detail| (tick, "stream", detail))
+                self.compare(&*follower.agent, player, tick).map_err(|detail| (tick, "stream", detail))
             }
             Ok(StreamEvent::Lockstep) => {
                 self.in_lockstep.insert(client);
@@ -213,7 +213,7 @@ impl SelfCheck {
             Err((rule, detail)) => Err((self.room.tick(), rule, detail)),
         };
         match found {
-            Ok(()) => _ = self.streams.insert(client, shadow),
+            Ok(()) => _ = self.streams.insert(client, follower),
             Err((tick, rule, detail)) => {
                 self.findings.push(Finding { client: Some(client), player, tick, rule, detail });
             }
@@ -402,7 +402,7 @@ enum StreamEvent {
 }
 
 impl StreamFollower {
-    fn hear(&mut self, frames: &[u8]) -> Result<StreamEvent, RuleViolation> {
+    fn receive(&mut self, frames: &[u8]) -> Result<StreamEvent, RuleViolation> {
         let StreamFollower { endpoint, reader, agent } = self;
         reader.receive(frames);
         let (mut said, mut out) = (StreamEvent::Nothing, AgentOutput::default());

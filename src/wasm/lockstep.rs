@@ -65,7 +65,7 @@ pub extern "C" fn follow_begin() -> u32 {
 pub extern "C" fn follow_hear() -> usize {
     with(|buffers| {
         let message = std::mem::take(&mut buffers.input);
-        let records = PAGE.with_borrow_mut(|page| page.as_mut().map(|page| page.hear(&message)));
+        let records = PAGE.with_borrow_mut(|page| page.as_mut().map(|page| page.receive(&message)));
         buffers.put_out(records.unwrap_or_default())
     })
 }
@@ -99,7 +99,7 @@ pub extern "C" fn follow_status() -> usize {
 }
 
 impl Page {
-    fn hear(&mut self, message: &[u8]) -> Vec<u8> {
+    fn receive(&mut self, message: &[u8]) -> Vec<u8> {
         let Page { follower, dialect, welcome, is_resync, report, error } = self;
         let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
         let Ok(packet) = dialect.decode(Direction::ToClient, message) else {

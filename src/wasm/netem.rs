@@ -8,21 +8,21 @@ use tickwire::internal::util::netem::{Conditions, Direction, PRESETS, SegmentSch
 use super::buffers::with;
 
 /// The conditions, and the two directions of the connection.
-struct Line {
+struct NetemLink {
     conditions: Conditions,
     up: SegmentScheduler,
     down: SegmentScheduler,
 }
 
-impl Line {
-    fn new(conditions: Conditions, seed: u64) -> Line {
+impl NetemLink {
+    fn new(conditions: Conditions, seed: u64) -> NetemLink {
         let channel = |direction| SegmentScheduler::new(&conditions, direction, seed);
-        Line { conditions, up: channel(Direction::Up), down: channel(Direction::Down) }
+        NetemLink { conditions, up: channel(Direction::Up), down: channel(Direction::Down) }
     }
 }
 
 thread_local! {
-    static LINE: RefCell<Line> = RefCell::new(Line::new(Conditions::default(), 0));
+    static LINE: RefCell<NetemLink> = RefCell::new(NetemLink::new(Conditions::default(), 0));
 }
 
 /// Outputs the presets, one per line: name, tab, description.
@@ -57,7 +57,7 @@ pub extern "C" fn netem_set() -> usize {
 /// Starts a new connection with the same conditions.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_open(seed: u32) {
-    LINE.with_borrow_mut(|line| *line = Line::new(line.conditions, seed.into()));
+    LINE.with_borrow_mut(|line| *line = NetemLink::new(line.conditions, seed.into()));
 }
 
 /// Returns the arrival time of a message of this many bytes sent at `now_ms`, in milliseconds of

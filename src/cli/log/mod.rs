@@ -36,7 +36,7 @@ pub struct Log {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct LogCounts {
     /// Lines in the queue or being written.
     waiting: AtomicUsize,
     /// Lines dropped since the last written one.
@@ -47,7 +47,7 @@ struct Counts {
 #[derive(Debug, Clone)]
 struct Queue {
     lines: SyncSender<Vec<u8>>,
-    counts: Arc<Counts>,
+    counts: Arc<LogCounts>,
     /// Maximum queue length for lines of this level.
     room: usize,
 }
@@ -158,7 +158,7 @@ impl Log {
 }
 
 /// The loop of the thread. A failed write is ignored, because there is no other output for it.
-fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &CallSiteLimiter, mut out: impl Write) {
+fn write_lines(queued: &Receiver<Vec<u8>>, counts: &LogCounts, kinds: &CallSiteLimiter, mut out: impl Write) {
     let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
     loop {
         let now = Instant::now();
@@ -227,7 +227,7 @@ mod tests {
         let mut out = Vec::new();
         write_lines(
             &queued,
-            &Counts { waiting: AtomicUsize::new(1), ..Counts::default() },
+            &LogCounts { waiting: AtomicUsize::new(1), ..LogCounts::default() },
             &CallSiteLimiter::new(),
             &mut out,
         );

@@ -35,7 +35,7 @@ const LOCK_TRIES: u32 = 10;
 /// The state file: the saved worlds of an earlier run, and the file for the worlds of this run.
 #[derive(Debug, Default)]
 pub struct StateFile {
-    place: Option<Place>,
+    place: Option<StateFilePath>,
     /// Saved worlds of rooms that have not started, by room name.
     rooms: Vec<(String, SavedRoom)>,
     /// Messages for the log, which starts later: whether it is a warning, and the text.
@@ -46,7 +46,7 @@ pub struct StateFile {
 
 /// The files of this run.
 #[derive(Debug)]
-struct Place {
+struct StateFilePath {
     file: PathBuf,
     /// The unfinished file: locked during the whole run, and written at its end.
     part: File,
@@ -97,7 +97,7 @@ impl StateFile {
             return Ok(keep);
         }
         let before = Before::Absent;
-        let mut place = Place { file: file.clone(), part, before, aside: None, is_full: false };
+        let mut place = StateFilePath { file: file.clone(), part, before, aside: None, is_full: false };
         let (before, rooms, sentence) = read(file).map_err(|why| refused(&why))?;
         (place.before, keep.rooms) = (before, rooms);
         keep.reports.extend(sentence.map(|sentence| (true, format!("{}: {sentence}", file.display()))));
@@ -219,7 +219,7 @@ pub fn remove(file: &Path) {
     }
 }
 
-impl Place {
+impl StateFilePath {
     /// Fills the unfinished file with zeros, to reserve space for the worlds.
     fn reserve(&self) -> io::Result<()> {
         let before = fs::metadata(&self.file).map_or(0, |about| about.len());
@@ -293,7 +293,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for StateFilePath {
     /// Removes the unfinished file, unless it contains worlds or belongs to another server.
     fn drop(&mut self) {
         let part = beside(&self.file, PART);

@@ -44,10 +44,10 @@ pub struct Opening {
     /// The size of the file. Its bytes are leaked, because the WebAssembly instance serves only
     /// this file.
     bytes: usize,
-    stage: Stage,
+    stage: OpeningStage,
 }
 
-enum Stage {
+enum OpeningStage {
     Packets(Box<Packets>),
     Connections(Box<Connections>),
     Ended,
@@ -93,7 +93,7 @@ impl Opening {
         let bytes: &'static [u8] = bytes.leak();
         let (reader, bytes) = (Reader::new(bytes).map_err(damaged)?, bytes.len());
         let packets = Packets { reader, assembly: Assembly::default(), unread: Unread::default() };
-        Ok(Opening { bytes, stage: Stage::Packets(Box::new(packets)) })
+        Ok(Opening { bytes, stage: OpeningStage::Packets(Box::new(packets)) })
     }
 
     /// Processes about `bytes` bytes. Returns the file once it is open.
@@ -103,18 +103,18 @@ impl Opening {
     pub fn work(&mut self, bytes: usize) -> Result<Option<CaptureFile>, String> {
         let mut left = bytes as i64;
         // After an error, the stage is `Ended`.
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Packets(mut packets) => match packets.work(&mut left)? {
-                false => Stage::Packets(packets),
-                true => Stage::Connections(Box::new(packets.finish()?)),
+        self.stage = match std::mem::replace(&mut self.stage, OpeningStage::Ended) {
+            OpeningStage::Packets(mut packets) => match packets.work(&mut left)? {
+                false => OpeningStage::Packets(packets),
+                true => OpeningStage::Connections(Box::new(packets.finish()?)),
             },
-            Stage::Connections(mut connections) => {
+            OpeningStage::Connections(mut connections) => {
                 if connections.work(left) {
                     return Ok(Some(connections.finish()));
                 }
-                Stage::Connections(connections)
+                OpeningStage::Connections(connections)
             }
-            Stage::Ended => return Err("the file is not being opened".to_owned()),
+            OpeningStage::Ended => return Err("the file is not being opened".to_owned()),
         };
         Ok(None)
     }
@@ -124,9 +124,9 @@ impl Opening {
         // In 64 bits, since a page counts the bytes of its memory in 32.
         let half = |done: usize, all: usize| 50 * done as u64 / all.max(1) as u64;
         let percent = match &self.stage {
-            Stage::Packets(packets) => half(self.bytes - packets.reader.left(), self.bytes),
-            Stage::Connections(connections) => 50 + connections.half_percent(),
-            Stage::Ended => 100,
+            OpeningStage::Packets(packets) => half(self.bytes - packets.reader.left(), self.bytes),
+            OpeningStage::Connections(connections) => 50 + connections.half_percent(),
+            OpeningStage::Ended => 100,
         };
         percent as usize
     }
@@ -329,14 +329,14 @@ mod tests {
         let bytes = large_connection(SEGMENTS);
         let at_once = open(bytes.clone()).expect("a capture");
         let placed = |opening: &Opening| match &opening.stage {
-            Stage::Connections(connections) => connections.order.len(),
+            OpeningStage::Connections(connections) => connections.order.len(),
             _ => 0,
         };
         let (mut opening, mut before, mut most, mut calls) =
             (Opening::new(bytes).expect("a capture"), 0, 0, 0);
         let mut shares = Vec::new();
         let in_slices = loop {
-            calls += usize::from(matches!(opening.stage, Stage::Connections(_)));
+            calls += usize::from(matches!(opening.stage, OpeningStage::Connections(_)));
             if let Some(file) = opening.work(SLICE).expect("a capture") {
                 break file;
             }

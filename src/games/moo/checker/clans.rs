@@ -40,9 +40,9 @@ enum PendingFault {
 
 impl ClanChecks {
     /// Checks a packet.
-    pub(super) fn check_packet(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
+    pub(super) fn check_packet(&mut self, received: &ServerPacket, now: Duration, common: &mut CheckState) {
         let society = &common.picture.clan_state;
-        match heard {
+        match received {
             ServerPacket::Clans(clans) => {
                 let numbers: BTreeSet<Option<u32>> = clans.iter().map(|clan| clan.id).collect();
                 let names: BTreeSet<&str> = clans.iter().map(|clan| clan.name.as_str()).collect();
@@ -194,8 +194,8 @@ mod tests {
     use crate::games::moo::bot::received::{AddedPlayer, EnteredPlayer, Own, OwnClan, Pose, Update, Welcome};
     use crate::games::moo::checker::PacketChecker;
 
-    fn hear(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
-        let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
+    fn receive(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
+        let faults = packets.iter().flat_map(|received| check.check_packet(received, Duration::ZERO));
         faults.map(|fault| fault.rule).collect()
     }
 
@@ -208,7 +208,7 @@ mod tests {
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
         let faults = timed
-            .flat_map(|(heard, index): (_, u32)| check.check_packet(heard, ANNOUNCE_TIMEOUT / 2 * index));
+            .flat_map(|(received, index): (_, u32)| check.check_packet(received, ANNOUNCE_TIMEOUT / 2 * index));
         faults.map(|fault| fault.rule).collect()
     }
 
@@ -234,7 +234,7 @@ mod tests {
             ServerPacket::Spawned { player: 1 },
             ServerPacket::Update(update),
         ];
-        assert_eq!(hear(&mut check, &born), []);
+        assert_eq!(receive(&mut check, &born), []);
         (hear_slowly(&mut check, more), check)
     }
 
@@ -261,7 +261,7 @@ mod tests {
             add(2),
             add(3),
         ];
-        assert_eq!(hear(&mut check, &born), []);
+        assert_eq!(receive(&mut check, &born), []);
         (hear_slowly(&mut check, more), check)
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let (faults, mut check) = native(&founded());
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
         assert!(check.picture().clan_state.is_mate(2) && !check.picture().clan_state.is_mate(3));
-        assert_eq!(hear(&mut check, &[own(None, &[])]), []);
+        assert_eq!(receive(&mut check, &[own(None, &[])]), []);
         assert!(!check.picture().clan_state.is_mate(2));
         assert_eq!(native(&[own(Some(7), &[1])]).0, [CheckRule::ClanUnlisted]);
         let twice = ServerPacket::Clans(vec![clan(7, "owls", 2), clan(8, "owls", 3)]);

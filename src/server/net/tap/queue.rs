@@ -58,13 +58,13 @@ pub(super) struct SubscriberQueue {
 #[derive(Debug)]
 struct Followed {
     room: Arc<str>,
-    place: Place,
+    place: QueuePosition,
     has_ended: bool,
 }
 
 /// Destination of a run's events.
 #[derive(Debug)]
-enum Place {
+enum QueuePosition {
     /// Held, because the run has no world yet.
     Held(Vec<Arc<TapEvent>>),
     /// The part with the run's latest world.
@@ -111,8 +111,8 @@ impl SubscriberQueue {
     /// Events that cannot be taken yet.
     fn waiting(&self) -> impl Iterator<Item = &Arc<TapEvent>> {
         let held = self.runs.values().filter_map(|run| match &run.place {
-            Place::Held(held) => Some(held),
-            Place::Part(_) => None,
+            QueuePosition::Held(held) => Some(held),
+            QueuePosition::Part(_) => None,
         });
         held.chain(&self.later).flatten()
     }
@@ -166,7 +166,7 @@ impl SubscriberQueue {
             match world {
                 Some(world) => self.push_world(world),
                 // A run starts with its first world; earlier ticks are useless.
-                None if matches!(self.place(tick.run), Some(Place::Held(_))) => return,
+                None if matches!(self.place(tick.run), Some(QueuePosition::Held(_))) => return,
                 None => {}
             }
         }
@@ -192,7 +192,7 @@ impl SubscriberQueue {
 
     fn add_run(&mut self, number: u64, room: &Arc<str>) {
         if self.wants_world {
-            let place = Place::Held(Vec::new());
+            let place = QueuePosition::Held(Vec::new());
             self.runs.insert(number, Followed { room: Arc::clone(room), place, has_ended: false });
         }
     }
@@ -201,7 +201,7 @@ impl SubscriberQueue {
     pub(super) fn run_ends(&mut self, number: u64) {
         let Some(run) = self.runs.get_mut(&number) else { return };
         run.has_ended = true;
-        if !matches!(run.place, Place::Part(part) if part > self.present) {
+        if !matches!(run.place, QueuePosition::Part(part) if part > self.present) {
             self.runs.remove(&number);
         }
         self.advance();
@@ -210,14 +210,14 @@ impl SubscriberQueue {
     /// Whether the run's next tick needs a world. Not after a loss, because nothing is queued then.
     pub(super) fn awaits_world_of(&self, run: u64) -> bool {
         let is_awaited = match self.place(run) {
-            Some(Place::Held(_)) => true,
-            Some(Place::Part(part)) => *part < self.newest(),
+            Some(QueuePosition::Held(_)) => true,
+            Some(QueuePosition::Part(part)) => *part < self.newest(),
             None => false,
         };
         is_awaited && self.lost.missed.messages == 0
     }
 
-    fn place(&self, run: u64) -> Option<&Place> {
+    fn place(&self, run: u64) -> Option<&QueuePosition> {
         self.runs.get(&run).map(|run| &run.place)
     }
 
@@ -230,12 +230,12 @@ impl SubscriberQueue {
     fn push_world(&mut self, world: &Arc<TapEvent>) {
         let newest = self.newest();
         let Some(run) = self.runs.get_mut(&world.run) else { return };
-        let before = mem::replace(&mut run.place, Place::Part(newest));
+        let before = mem::replace(&mut run.place, QueuePosition::Part(newest));
         self.last_parts.insert(Arc::clone(&run.room), newest);
         self.push(world);
         match before {
-            Place::Held(held) => held.iter().for_each(|seen| self.push(seen)),
-            Place::Part(_) => {
+            QueuePosition::Held(held) => held.iter().for_each(|seen| self.push(seen)),
+            QueuePosition::Part(_) => {
                 for (_, torn) in self.client_positions.values_mut().filter(|(run, _)| *run == world.run) {
                     *torn = torn.or(Some(SkippedTraffic::default()));
                 }
@@ -246,7 +246,7 @@ impl SubscriberQueue {
 
     /// Advances to the next part while no current run has its latest world in an earlier one.
     fn advance(&mut self) {
-        let is_in = |run: &Followed, part: u64| matches!(run.place, Place::Part(in_) if in_ <= part);
+        let is_in = |run: &Followed, part: u64| matches!(run.place, QueuePosition::Part(in_) if in_ <= part);
         while !self.later.is_empty()
             && !self.runs.values().any(|run| !run.has_ended && is_in(run, self.present))
         {
@@ -260,7 +260,9 @@ impl SubscriberQueue {
         self.awaits_first_world = true;
         next.iter().for_each(|seen| self.push_item(seen));
         let present = self.present;
-        self.runs.retain(|_, run| !run.has_ended || matches!(run.place, Place::Part(part) if part > present));
+        self.runs.retain(|_, run| {
+            !run.has_ended || matches!(run.place, QueuePosition::Part(part) if part > present)
+        });
         self.last_parts.retain(|_, part| *part >= present);
     }
 
@@ -298,9 +300,9 @@ impl SubscriberQueue {
         }
         for run in self.runs.values_mut() {
             match &mut run.place {
-                Place::Held(held) => held.drain(..).for_each(|seen| self.lost.add(&seen)),
+                QueuePosition::Held(held) => held.drain(..).for_each(|seen| self.lost.add(&seen)),
                 // The run's later events belong to the part that reports the loss.
-                Place::Part(part) => *part = self.present,
+                QueuePosition::Part(part) => *part = self.present,
             }
         }
         self.later.push_back(Vec::new());
@@ -324,8 +326,8 @@ impl SubscriberQueue {
     /// Adds an event to the destination of its run.
     fn push(&mut self, seen: &Arc<TapEvent>) {
         match self.runs.get_mut(&seen.run).map(|run| &mut run.place) {
-            Some(Place::Held(held)) => held.push(Arc::clone(seen)),
-            Some(Place::Part(part)) if *part > self.present => {
+            Some(QueuePosition::Held(held)) => held.push(Arc::clone(seen)),
+            Some(QueuePosition::Part(part)) if *part > self.present => {
                 let later = (*part - self.present - 1) as usize;
                 self.later[later].push(Arc::clone(seen));
             }

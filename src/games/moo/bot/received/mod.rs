@@ -210,7 +210,7 @@ mod tests {
     use crate::packet::{Direction, PacketTables};
 
     /// Converts a packet that is written as JSON.
-    fn hear(dialect: &str, text: &str) -> ServerPacket {
+    fn decode_text(dialect: &str, text: &str) -> ServerPacket {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect(dialect).unwrap();
         ServerPacket::from_decoded(&dialect.decode_json(Direction::ToClient, text).unwrap())
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn an_update_of_the_native_dialect() {
         let text = r#"[2,[90,[7,-2,65536,131072,5,-6,16384,null],[3],[4,"Ada",2,100,201,64],[5,2,4,128],[6,-1,3],[6,192]]]"#;
-        let ServerPacket::Update(update) = hear("native", text) else { panic!("no update") };
+        let ServerPacket::Update(update) = decode_text("native", text) else { panic!("no update") };
         assert_eq!((update.tick, update.leaves.as_slice()), (90, &[3][..]));
         let own = update.own.unwrap();
         assert_eq!((own.sequence, own.margin_ticks, own.x, own.vy), (7, -2, 65_536, -6));
@@ -228,36 +228,36 @@ mod tests {
         assert_eq!(update.full[0].heading, 32_768);
         assert_eq!(update.moved, [PositionDelta { player: 6, dx_px: -0.5, dy_px: 1.5 }]);
         assert_eq!(update.turned, [(6, 192 << 8)]);
-        let ServerPacket::Update(short) = hear("native", "[2,[91]]") else { panic!("no update") };
+        let ServerPacket::Update(short) = decode_text("native", "[2,[91]]") else { panic!("no update") };
         assert_eq!(short, Update { tick: 91, ..Update::default() });
     }
 
     #[test]
     fn answers_to_commands() {
         assert_eq!(
-            hear("native", "[33,[[7,2,90,12,1,91]]]"),
+            decode_text("native", "[33,[[7,2,90,12,1,91]]]"),
             ServerPacket::Accepted(vec![(7, 2, 90), (12, 1, 91)])
         );
         let rejected = ServerPacket::Rejected(vec![(9, "too_dear".to_owned())]);
-        assert_eq!(hear("native", r#"[34,[[9,"too_dear"]]]"#), rejected);
+        assert_eq!(decode_text("native", r#"[34,[[9,"too_dear"]]]"#), rejected);
     }
 
     #[test]
     fn packets_of_the_moomoo_dialects() {
         let text = r#"["2",[["9-1",9,"Ada",100,200,1.57,100,100,35,4],true]]"#;
-        let ServerPacket::AddPlayer(added) = hear("legacy", text) else { panic!("no player") };
+        let ServerPacket::AddPlayer(added) = decode_text("legacy", text) else { panic!("no player") };
         assert_eq!((added.id.as_str(), added.is_you), ("9-1", true));
         assert_eq!(added.pose, Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 16_384 });
         let text = r#"["a",[[9,100,200,0,-1,0,0,null,0,0,0,0,0]]]"#;
-        let ServerPacket::Players(players) = hear("letters", text) else { panic!("no players") };
+        let ServerPacket::Players(players) = decode_text("letters", text) else { panic!("no players") };
         let pose = Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 0 };
         assert_eq!(players, [MoomooPlayer::from(pose)]);
-        let ServerPacket::Objects(objects) = hear("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
+        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
             panic!("no objects")
         };
         let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, structure: None };
         assert_eq!(objects, [rock]);
-        assert_eq!(hear("legacy", r#"["us",[0,1,0]]"#), ServerPacket::Other("store".to_owned()));
+        assert_eq!(decode_text("legacy", r#"["us",[0,1,0]]"#), ServerPacket::Other("store".to_owned()));
     }
 
     #[test]
@@ -273,28 +273,28 @@ mod tests {
                 structure: built,
             }])
         };
-        assert_eq!(hear("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
-        assert_eq!(hear("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
-        let of_nobody = hear("native", "[16,[[70000,3,0,50,60,0]]]");
+        assert_eq!(decode_text("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
+        assert_eq!(decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
+        let of_nobody = decode_text("native", "[16,[[70000,3,0,50,60,0]]]");
         let ServerPacket::Objects(objects) = &of_nobody else { panic!("no objects") };
         assert_eq!(objects[0].structure, Some((3, 0)));
-        let ServerPacket::Objects(objects) = hear("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#) else {
+        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#) else {
             panic!("no objects")
         };
         assert_eq!(objects[0].structure, Some((3, 0)), "nobody's as well");
-        assert_eq!(hear("native", "[17,[[70000]]]"), ServerPacket::ObjectsRemoved(vec![70_000]));
-        assert_eq!(hear("legacy", r#"["12",[7]]"#), ServerPacket::ObjectsRemoved(vec![7]));
+        assert_eq!(decode_text("native", "[17,[[70000]]]"), ServerPacket::ObjectsRemoved(vec![70_000]));
+        assert_eq!(decode_text("legacy", r#"["12",[7]]"#), ServerPacket::ObjectsRemoved(vec![7]));
         let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
-        assert_eq!(hear("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Kit(kit));
+        assert_eq!(decode_text("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Kit(kit));
         assert_eq!(
-            hear("letters", r#"["V",[[0,3],0]]"#),
+            decode_text("letters", r#"["V",[[0,3],0]]"#),
             ServerPacket::Bar { ids: vec![0, 3], weapons: false }
         );
-        assert_eq!(hear("letters", r#"["S",[1,2]]"#), ServerPacket::Count { group: 1, count: 2 });
+        assert_eq!(decode_text("letters", r#"["S",[1,2]]"#), ServerPacket::Count { group: 1, count: 2 });
         let offers = |choices| ServerPacket::Offers(Offers { points: 1, age: 2, choices });
-        assert_eq!(hear("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
-        assert_eq!(hear("legacy", r#"["16",[1,2]]"#), offers(None));
-        assert_eq!(hear("legacy", r#"["15",[10,360,2]]"#), ServerPacket::Age { age: 2 });
+        assert_eq!(decode_text("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
+        assert_eq!(decode_text("legacy", r#"["16",[1,2]]"#), offers(None));
+        assert_eq!(decode_text("legacy", r#"["15",[10,360,2]]"#), ServerPacket::Age { age: 2 });
     }
 
     #[test]
@@ -302,66 +302,66 @@ mod tests {
         let (x_px, y_px, heading) = (100.0, 200.5, 16_384);
         let shot = |by, y_px| Shot { id: 3, kind: 2, by, x_px, y_px, heading, range_px: 900.0 };
         let native = r#"[21,[[3,2,9,200,401,16384,900]]]"#;
-        assert_eq!(hear("native", native), ServerPacket::Shots(vec![shot(Some(9), y_px)]));
+        assert_eq!(decode_text("native", native), ServerPacket::Shots(vec![shot(Some(9), y_px)]));
         let moomoo = r#"["X",[100,200,1.57,900,2.5,2,0,3]]"#;
-        assert_eq!(hear("letters", moomoo), ServerPacket::Shots(vec![shot(None, 200.0)]));
+        assert_eq!(decode_text("letters", moomoo), ServerPacket::Shots(vec![shot(None, 200.0)]));
         let end = |place| ServerPacket::ShotEnds(vec![ShotEnd { id: 3, place }]);
-        assert_eq!(hear("native", "[22,[[3,200,401]]]"), end(ShotPlace::At(x_px, y_px)));
-        assert_eq!(hear("legacy", r#"["19",[3,80]]"#), end(ShotPlace::After(80.0)));
-        assert_eq!(hear("legacy", r#"["sp",[7,1.5]]"#), ServerPacket::TurretShot);
+        assert_eq!(decode_text("native", "[22,[[3,200,401]]]"), end(ShotPlace::At(x_px, y_px)));
+        assert_eq!(decode_text("legacy", r#"["19",[3,80]]"#), end(ShotPlace::After(80.0)));
+        assert_eq!(decode_text("legacy", r#"["sp",[7,1.5]]"#), ServerPacket::TurretShot);
         let wolf = |y_px| ServerPacket::Animals(vec![Animal { id: 5, kind: 4, x_px, y_px, health: 300 }]);
-        assert_eq!(hear("native", "[23,[[5,4,200,401,0,300]]]"), wolf(y_px));
-        assert_eq!(hear("letters", r#"["I",[[5,4,100,200,0,300,0]]]"#), wolf(200.0));
-        assert_eq!(hear("native", "[24,[[5]]]"), ServerPacket::AnimalsRemoved(vec![5]));
-        assert_eq!(hear("native", "[25,[[5]]]"), ServerPacket::Strikes(vec![5]));
-        assert_eq!(hear("legacy", r#"["aa",[5]]"#), ServerPacket::Strikes(vec![5]));
+        assert_eq!(decode_text("native", "[23,[[5,4,200,401,0,300]]]"), wolf(y_px));
+        assert_eq!(decode_text("letters", r#"["I",[[5,4,100,200,0,300,0]]]"#), wolf(200.0));
+        assert_eq!(decode_text("native", "[24,[[5]]]"), ServerPacket::AnimalsRemoved(vec![5]));
+        assert_eq!(decode_text("native", "[25,[[5]]]"), ServerPacket::Strikes(vec![5]));
+        assert_eq!(decode_text("legacy", r#"["aa",[5]]"#), ServerPacket::Strikes(vec![5]));
     }
 
     #[test]
     fn clans_are_the_same_in_both_layouts() {
         let clan = |id| Clan { id, name: "owls".to_owned(), owner: 9 };
-        assert_eq!(hear("native", r#"[26,[[7,"owls",9]]]"#), ServerPacket::Clans(vec![clan(Some(7))]));
+        assert_eq!(decode_text("native", r#"[26,[[7,"owls",9]]]"#), ServerPacket::Clans(vec![clan(Some(7))]));
         let changes = ServerPacket::ClanChanges { ended: vec![3], founded: vec![clan(Some(7))] };
-        assert_eq!(hear("native", r#"[32,[[3],[7,"owls",9]]]"#), changes);
-        assert_eq!(hear("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), ServerPacket::AddClan(clan(None)));
+        assert_eq!(decode_text("native", r#"[32,[[3],[7,"owls",9]]]"#), changes);
+        assert_eq!(decode_text("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), ServerPacket::AddClan(clan(None)));
         assert_eq!(
-            hear("legacy", r#"["ad",["owls"]]"#),
+            decode_text("legacy", r#"["ad",["owls"]]"#),
             ServerPacket::RemoveClan { name: "owls".to_owned() }
         );
         let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], join_requests: vec![5] };
-        assert_eq!(hear("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), ServerPacket::OwnClan(own));
-        assert_eq!(hear("native", "[27,[null,0,[],[]]]"), ServerPacket::OwnClan(OwnClan::default()));
+        assert_eq!(decode_text("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), ServerPacket::OwnClan(own));
+        assert_eq!(decode_text("native", "[27,[null,0,[],[]]]"), ServerPacket::OwnClan(OwnClan::default()));
         let named = ServerPacket::OwnName { name: Some("owls".to_owned()), is_owner: true };
-        assert_eq!(hear("letters", r#"["3",["owls",1]]"#), named);
-        assert_eq!(hear("letters", r#"["4",[[9,"Ada",4,"Bo"]]]"#), ServerPacket::Members(vec![9, 4]));
-        assert_eq!(hear("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::JoinRequest { player: 5 });
-        assert_eq!(hear("native", "[31,[[4,7,5,null]]]"), ServerPacket::Tags(vec![(4, Some(7)), (5, None)]));
+        assert_eq!(decode_text("letters", r#"["3",["owls",1]]"#), named);
+        assert_eq!(decode_text("letters", r#"["4",[[9,"Ada",4,"Bo"]]]"#), ServerPacket::Members(vec![9, 4]));
+        assert_eq!(decode_text("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::JoinRequest { player: 5 });
+        assert_eq!(decode_text("native", "[31,[[4,7,5,null]]]"), ServerPacket::Tags(vec![(4, Some(7)), (5, None)]));
         let mate = |player| ServerPacket::Mates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
-        assert_eq!(hear("native", "[28,[[4,10,20]]]"), mate(Some(4)));
-        assert_eq!(hear("letters", r#"["7",[[10,20]]]"#), mate(None));
-        assert_eq!(hear("legacy", r#"["mm",[0]]"#), ServerPacket::Mates(None));
-        assert_eq!(hear("native", "[29,[4,10,20]]"), ServerPacket::MapPing { player: Some(4) });
-        assert_eq!(hear("letters", r#"["9",[10,20]]"#), ServerPacket::MapPing { player: None });
+        assert_eq!(decode_text("native", "[28,[[4,10,20]]]"), mate(Some(4)));
+        assert_eq!(decode_text("letters", r#"["7",[[10,20]]]"#), mate(None));
+        assert_eq!(decode_text("legacy", r#"["mm",[0]]"#), ServerPacket::Mates(None));
+        assert_eq!(decode_text("native", "[29,[4,10,20]]"), ServerPacket::MapPing { player: Some(4) });
+        assert_eq!(decode_text("letters", r#"["9",[10,20]]"#), ServerPacket::MapPing { player: None });
         let kill = |killer| ServerPacket::Kill { killer, victim: 4 };
-        assert_eq!(hear("native", r#"[15,[9,"Ada",4,"Bo"]]"#), kill(Some(9)));
-        assert_eq!(hear("native", r#"[15,[null,null,4,"Bo"]]"#), kill(None));
+        assert_eq!(decode_text("native", r#"[15,[9,"Ada",4,"Bo"]]"#), kill(Some(9)));
+        assert_eq!(decode_text("native", r#"[15,[null,null,4,"Bo"]]"#), kill(None));
     }
 
     #[test]
     fn a_fight_is_the_same_in_both_layouts() {
         let swing = |player, weapon, hit| ServerPacket::Swings(vec![Swing { player, weapon, hit }]);
-        assert_eq!(hear("native", "[10,[[4,3,1]]]"), swing(4, 3, true));
-        assert_eq!(hear("legacy", r#"["7",[4,0,1]]"#), swing(4, 1, false));
-        assert_eq!(hear("native", "[11,[[70000,64,70001,0]]]"), ServerPacket::Shakes(vec![70_000, 70_001]));
-        assert_eq!(hear("letters", r#"["L",[1.5,7]]"#), ServerPacket::Shakes(vec![7]));
-        assert_eq!(hear("native", "[12,[[4,75,5,100]]]"), ServerPacket::Health(vec![(4, 75), (5, 100)]));
-        assert_eq!(hear("letters", r#"["O",[4,75]]"#), ServerPacket::Health(vec![(4, 75)]));
+        assert_eq!(decode_text("native", "[10,[[4,3,1]]]"), swing(4, 3, true));
+        assert_eq!(decode_text("legacy", r#"["7",[4,0,1]]"#), swing(4, 1, false));
+        assert_eq!(decode_text("native", "[11,[[70000,64,70001,0]]]"), ServerPacket::Shakes(vec![70_000, 70_001]));
+        assert_eq!(decode_text("letters", r#"["L",[1.5,7]]"#), ServerPacket::Shakes(vec![7]));
+        assert_eq!(decode_text("native", "[12,[[4,75,5,100]]]"), ServerPacket::Health(vec![(4, 75), (5, 100)]));
+        assert_eq!(decode_text("letters", r#"["O",[4,75]]"#), ServerPacket::Health(vec![(4, 75)]));
         let stats = ServerPacket::Stats { resources: [1, 2, 3, 4], kills: 5, age: 1 };
-        assert_eq!(hear("native", "[13,[1,2,3,4,5,6,300,1,4]]"), stats);
+        assert_eq!(decode_text("native", "[13,[1,2,3,4,5,6,300,1,4]]"), stats);
         let points = ServerPacket::Value { what: MoomooValue::Resource(3), amount: 9 };
-        assert_eq!(hear("legacy", r#"["9",["points",9,1]]"#), points);
+        assert_eq!(decode_text("legacy", r#"["9",["points",9,1]]"#), points);
         assert_eq!(
-            (hear("native", "[14,[2,\"Ada\"]]"), hear("legacy", r#"["11",[]]"#)),
+            (decode_text("native", "[14,[2,\"Ada\"]]"), decode_text("legacy", r#"["11",[]]"#)),
             (ServerPacket::Died, ServerPacket::Died)
         );
     }
