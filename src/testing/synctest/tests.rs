@@ -39,7 +39,7 @@ fn the_worlds_of_moo_run_again() {
 
 #[test]
 fn the_worlds_of_tanks_run_again() {
-    is_sound::<Simple<Tanks>>(1, &["Join", "Leave", "Away", "Control"]);
+    is_sound::<Simple<Tanks>>(1, &["Join", "Leave", "Disconnect", "Control"]);
 }
 
 #[test]
