@@ -14,7 +14,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("util/netem", &["sim", "limits"]),
     ("util/os", &["limits"]),
     ("util", &[]),
-    ("packet", &["limits", "util"]),
+    ("packet", &["sim", "limits", "util"]),
     ("game", &["sim", "limits", "packet"]),
     ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
     ("games/*/world", &["sim"]),

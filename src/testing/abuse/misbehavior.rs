@@ -45,50 +45,28 @@ const BURST_EVERY: Duration = Duration::from_secs(1);
 /// Number of frames in the block that a flood repeats.
 const BLOCK_FRAMES: usize = 64;
 
-/// The kind of misbehaviour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misbehavior {
-    /// Joins, sends a hundred pings per second, and never reads.
-    ReadsNothing,
-    /// Sends small messages as fast as the server accepts them.
-    MessageFlood,
-    /// Sends pings of 125 bytes as fast as the server accepts them.
-    PingFlood,
-    /// Sends messages of 4 KB as fast as the server accepts them.
-    ByteFlood,
-    /// Sends an endless message in one-byte fragments.
-    FragmentFlood,
-    /// Sends random bytes after the upgrade.
-    Garbage,
-    /// Connects and sends nothing.
-    Idle,
+tickwire_sim::named_enum! {
+    /// The kind of misbehaviour.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Misbehavior {
+        /// Joins, sends a hundred pings per second, and never reads.
+        ReadsNothing => "reads-nothing",
+        /// Sends small messages as fast as the server accepts them.
+        MessageFlood => "message-flood",
+        /// Sends pings of 125 bytes as fast as the server accepts them.
+        PingFlood => "ping-flood",
+        /// Sends messages of 4 KB as fast as the server accepts them.
+        ByteFlood => "byte-flood",
+        /// Sends an endless message in one-byte fragments.
+        FragmentFlood => "fragment-flood",
+        /// Sends random bytes after the upgrade.
+        Garbage => "garbage",
+        /// Connects and sends nothing.
+        Idle => "idle",
+    }
 }
 
 impl Misbehavior {
-    /// All kinds.
-    pub const ALL: [Misbehavior; 7] = [
-        Misbehavior::ReadsNothing,
-        Misbehavior::MessageFlood,
-        Misbehavior::PingFlood,
-        Misbehavior::ByteFlood,
-        Misbehavior::FragmentFlood,
-        Misbehavior::Garbage,
-        Misbehavior::Idle,
-    ];
-
-    /// Name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Misbehavior::ReadsNothing => "reads-nothing",
-            Misbehavior::MessageFlood => "message-flood",
-            Misbehavior::PingFlood => "ping-flood",
-            Misbehavior::ByteFlood => "byte-flood",
-            Misbehavior::FragmentFlood => "fragment-flood",
-            Misbehavior::Garbage => "garbage",
-            Misbehavior::Idle => "idle",
-        }
-    }
-
     /// The bytes that it sends repeatedly after the upgrade.
     fn block(self, dice: &mut BotRng) -> Vec<u8> {
         let mut block = Vec::new();

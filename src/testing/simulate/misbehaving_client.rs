@@ -9,71 +9,40 @@ use crate::packet::Dialect;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::handshake;
 
-/// The behaviour of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SimMisbehavior {
-    /// Sends random bytes instead of frames.
-    Garbage,
-    /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
-    BrokenPackets,
-    /// Sends more messages than its rate limit allows.
-    Flood,
-    /// Sends nearly as many messages as its rate limit allows.
-    AtBudget,
-    /// Stops in the middle of a frame.
-    HalfFrame,
-    /// Never sends `hello`.
-    NoHello,
-    /// Sends `hello` late, but before the deadline.
-    LateHello,
-    /// Stops in the middle of its request.
-    HalfRequest,
-    /// Disconnects directly after connecting, and connects again.
-    Storm,
-    /// Plays under a name that other players have, and sends commands that are visible to others,
-    /// such as founding clans, as fast as its limits allow.
-    Spam,
-    /// Spectates without a body.
-    Watcher,
-    /// Repeatedly takes a seat with a new key and disconnects, so that many seats are suspended.
-    SeatHolder,
+tickwire_sim::named_enum! {
+    /// The behaviour of a client.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SimMisbehavior {
+        /// Sends random bytes instead of frames.
+        Garbage => "hostile: garbage",
+        /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
+        BrokenPackets => "hostile: broken packets",
+        /// Sends more messages than its rate limit allows.
+        Flood => "hostile: flood",
+        /// Sends nearly as many messages as its rate limit allows.
+        AtBudget => "hostile: at the budget",
+        /// Stops in the middle of a frame.
+        HalfFrame => "hostile: half a frame",
+        /// Never sends `hello`.
+        NoHello => "hostile: no hello",
+        /// Sends `hello` late, but before the deadline.
+        LateHello => "hostile: late hello",
+        /// Stops in the middle of its request.
+        HalfRequest => "hostile: half a request",
+        /// Disconnects directly after connecting, and connects again.
+        Storm => "hostile: reconnect storm",
+        /// Plays under a name that other players have, and sends commands that are visible to
+        /// others, such as founding clans, as fast as its limits allow.
+        Spam => "hostile: spam",
+        /// Spectates without a body.
+        Watcher => "hostile: watcher",
+        /// Repeatedly takes a seat with a new key and disconnects, so that many seats are
+        /// suspended.
+        SeatHolder => "hostile: seat holder",
+    }
 }
 
 impl SimMisbehavior {
-    /// All behaviours.
-    pub const ALL: [SimMisbehavior; 12] = [
-        SimMisbehavior::Garbage,
-        SimMisbehavior::BrokenPackets,
-        SimMisbehavior::Flood,
-        SimMisbehavior::AtBudget,
-        SimMisbehavior::HalfFrame,
-        SimMisbehavior::NoHello,
-        SimMisbehavior::LateHello,
-        SimMisbehavior::HalfRequest,
-        SimMisbehavior::Storm,
-        SimMisbehavior::Spam,
-        SimMisbehavior::Watcher,
-        SimMisbehavior::SeatHolder,
-    ];
-
-    /// Name in the summary.
-    pub fn name(self) -> &'static str {
-        match self {
-            SimMisbehavior::Garbage => "hostile: garbage",
-            SimMisbehavior::BrokenPackets => "hostile: broken packets",
-            SimMisbehavior::Flood => "hostile: flood",
-            SimMisbehavior::AtBudget => "hostile: at the budget",
-            SimMisbehavior::HalfFrame => "hostile: half a frame",
-            SimMisbehavior::NoHello => "hostile: no hello",
-            SimMisbehavior::LateHello => "hostile: late hello",
-            SimMisbehavior::HalfRequest => "hostile: half a request",
-            SimMisbehavior::Storm => "hostile: reconnect storm",
-            SimMisbehavior::Spam => "hostile: spam",
-            SimMisbehavior::Watcher => "hostile: watcher",
-            SimMisbehavior::SeatHolder => "hostile: seat holder",
-        }
-    }
-
     /// Whether it breaks no rule, so that the server must not close it.
     pub fn breaks_no_rule(self) -> bool {
         use SimMisbehavior::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};

@@ -21,90 +21,52 @@ pub use swarm::{AttackPlan, run};
 
 use crate::util::plural;
 
-/// A kind of attack. Each of the attackers behaves as described.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attack {
-    /// Sends a request head, one byte per second, without end.
-    Slowloris,
-    /// Joins, sends a hundred pings per second, and never reads.
-    StalledReaders,
-    /// Joins, and reads 64 bytes ten times per second, which is less than it is sent.
-    DripReaders,
-    /// Joins, and sends 64 pings of 125 bytes a hundred times per second.
-    PingFlood,
-    /// Sends one message in one-byte fragments, 4,096 of them a hundred times per second.
-    TinyFragments,
-    /// Joins and sends commands: every second attacker far too many, the others as many as the rate
-    /// limit allows.
-    CommandFlood,
-    /// Joins and sends as many commands as the rate limit allows. A third have target ticks in the
-    /// far future; a third alternate between the past and the far future; a third have sequence
-    /// numbers that repeat, decrease and end with the largest possible one.
-    Contradictions,
-    /// Joins with a new resume key, drops the connection so that its player is suspended, and
-    /// reconnects with another key.
-    SeatHolders,
-    /// Spectates in lockstep, and requests a hundred snapshots per second.
-    SyncFlood,
-    /// Spectates in lockstep, and sends a false checksum for every checksum tick.
-    FalseChecksums,
-    /// Connects and disconnects immediately, a given number of times per second: before a request,
-    /// after it, or after joining.
-    Churn,
-    /// Connects, joins, sends a chat message and leaves, a given number of times per second. Each
-    /// connection has the rate limits of a new client.
-    Reconnect,
-    /// Sends MessagePack with headers of huge or deeply nested values.
-    Bombs,
-    /// Requests a page and does not read it until the server must have given up. Then it
-    /// reconnects.
-    HalfOpenPages,
-    /// Requests an upgrade, and every second attacker joins. Then it sends nothing, and does not
-    /// close.
-    HalfOpen,
+tickwire_sim::named_enum! {
+    /// A kind of attack. Each of the attackers behaves as described.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Attack {
+        /// Sends a request head, one byte per second, without end.
+        Slowloris => "slowloris",
+        /// Joins, sends a hundred pings per second, and never reads.
+        StalledReaders => "stalled-readers",
+        /// Joins, and reads 64 bytes ten times per second, which is less than it is sent.
+        DripReaders => "drip-readers",
+        /// Joins, and sends 64 pings of 125 bytes a hundred times per second.
+        PingFlood => "ping-flood",
+        /// Sends one message in one-byte fragments, 4,096 of them a hundred times per second.
+        TinyFragments => "tiny-fragments",
+        /// Joins and sends commands: every second attacker far too many, the others as many as the
+        /// rate limit allows.
+        CommandFlood => "command-flood",
+        /// Joins and sends as many commands as the rate limit allows. A third have target ticks in
+        /// the far future; a third alternate between the past and the far future; a third have
+        /// sequence numbers that repeat, decrease and end with the largest possible one.
+        Contradictions => "contradictions",
+        /// Joins with a new resume key, drops the connection so that its player is suspended, and
+        /// reconnects with another key.
+        SeatHolders => "seat-holders",
+        /// Spectates in lockstep, and requests a hundred snapshots per second.
+        SyncFlood => "sync-flood",
+        /// Spectates in lockstep, and sends a false checksum for every checksum tick.
+        FalseChecksums => "false-checksums",
+        /// Connects and disconnects immediately, a given number of times per second: before a
+        /// request, after it, or after joining.
+        Churn => "churn",
+        /// Connects, joins, sends a chat message and leaves, a given number of times per second.
+        /// Each connection has the rate limits of a new client.
+        Reconnect => "reconnect",
+        /// Sends MessagePack with headers of huge or deeply nested values.
+        Bombs => "bombs",
+        /// Requests a page and does not read it until the server must have given up. Then it
+        /// reconnects.
+        HalfOpenPages => "half-open-pages",
+        /// Requests an upgrade, and every second attacker joins. Then it sends nothing, and does
+        /// not close.
+        HalfOpen => "half-open",
+    }
 }
 
 impl Attack {
-    /// All attacks.
-    pub const ALL: [Attack; 15] = [
-        Attack::Slowloris,
-        Attack::StalledReaders,
-        Attack::DripReaders,
-        Attack::PingFlood,
-        Attack::TinyFragments,
-        Attack::CommandFlood,
-        Attack::Contradictions,
-        Attack::SeatHolders,
-        Attack::SyncFlood,
-        Attack::FalseChecksums,
-        Attack::Churn,
-        Attack::Reconnect,
-        Attack::Bombs,
-        Attack::HalfOpenPages,
-        Attack::HalfOpen,
-    ];
-
-    /// Name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Attack::Slowloris => "slowloris",
-            Attack::StalledReaders => "stalled-readers",
-            Attack::DripReaders => "drip-readers",
-            Attack::PingFlood => "ping-flood",
-            Attack::TinyFragments => "tiny-fragments",
-            Attack::CommandFlood => "command-flood",
-            Attack::Contradictions => "contradictions",
-            Attack::SeatHolders => "seat-holders",
-            Attack::SyncFlood => "sync-flood",
-            Attack::FalseChecksums => "false-checksums",
-            Attack::Churn => "churn",
-            Attack::Reconnect => "reconnect",
-            Attack::Bombs => "bombs",
-            Attack::HalfOpenPages => "half-open-pages",
-            Attack::HalfOpen => "half-open",
-        }
-    }
-
     /// Whether the count is connections per second, each a new client, instead of concurrent
     /// clients.
     fn is_per_second(self) -> bool {
