@@ -213,7 +213,7 @@ impl ReplayInput {
         let capture = Capture { packets, ..Capture::default() };
         let tables =
             capture.tables().and_then(|carried| PacketTables::for_capture(carried, self.given.clone()));
-        tables.map_err(|reason| ReplayError::of_file(reason))
+        tables.map_err(ReplayError::of_file)
     }
 
     /// The packet tables of the complete file.

@@ -86,4 +86,3 @@ tickwire_sim::named_enum! {
         ServerError => "server_error",
     }
 }
-

@@ -248,4 +248,3 @@ tickwire_sim::named_enum! {
         UnknownThing => "unknown_thing",
     }
 }
-
