@@ -125,6 +125,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     (
         "testing/abuse",
         &[
+            "sim",
             "ws",
             "limits",
             "util/os",

@@ -8,18 +8,27 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use super::super::output::CliError;
-use super::{MAGIC_BYTES, ReplayReportError, STDIN_ARG, name};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::capture::{self, Untrusted};
 use crate::tools::explain::input;
 use crate::tools::replay::{
-    self, ReplayInput, ReplayOptions, Report, StoredRecord, WorldResults, WorldRunner,
+    self, ReplayError, ReplayInput, ReplayOptions, Report, StoredRecord, WorldResults, WorldRunner,
 };
 
+/// The file name that means standard input.
+pub(super) const STDIN_ARG: &str = "-";
+/// Length of the magic bytes of a capture or a compressed file.
+const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
 /// Bytes of one read. They stay in the core's cache while they are decoded.
 const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The reason for a missing report.
+pub(super) enum ReplayReportError {
+    Unreadable(CliError),
+    NotReplayable(ReplayError),
+}
 
 /// Replays a capture on two threads: one reads it and decodes its clients' bytes, the other runs
 /// the worlds.
@@ -144,4 +153,9 @@ impl<'a> Source<'a> {
 
 fn too_long(file: &Path) -> CliError {
     format!("{}: more than {} bytes", name(file), limits::CAPTURE_READ_BYTES)
+}
+
+/// The name of the file in messages.
+pub(super) fn name(file: &Path) -> String {
+    if file.as_os_str() == STDIN_ARG { "standard input".to_owned() } else { file.display().to_string() }
 }

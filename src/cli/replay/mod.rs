@@ -16,18 +16,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use self::input::{ReplayReportError, STDIN_ARG, name};
 use super::game_list::GameList;
 use super::output::{CliError, check_written, print, print_error};
 use super::tables;
 use super::{playback, value_parsers};
 use crate::tools::capture::{self, Untrusted};
 use crate::tools::replay::json::{self, counts, hex};
-use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayError, ReplayOptions, ReplyDiff, Report};
+use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayOptions, ReplyDiff, Report};
 
-/// The file name that means standard input.
-const STDIN_ARG: &str = "-";
-/// Length of the magic bytes of a capture or a compressed file.
-const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
 /// Exit status if the result differs.
 const DIFFERS: u8 = 1;
 /// Exit status if the file cannot be replayed, or the report cannot be written.
@@ -71,12 +68,6 @@ pub struct ReplayArgs {
     /// tables is always replayed with its own. --serve does not need them.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-}
-
-/// The reason for a missing report.
-enum ReplayReportError {
-    Unreadable(CliError),
-    NotReplayable(ReplayError),
 }
 
 /// Replays the capture and prints the result.
@@ -181,11 +172,6 @@ fn fields_as_text(fields: &FieldDiffs) -> String {
         );
     }
     text
-}
-
-/// The name of the file in messages.
-fn name(file: &Path) -> String {
-    if file.as_os_str() == STDIN_ARG { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// The reports of all rooms. The default room has no heading if it is the only room.

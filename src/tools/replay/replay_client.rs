@@ -129,15 +129,6 @@ pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 
-/// Parses the number of completed ticks and the slack from the comments of a packet; 0 if missing.
-/// The slack must follow the tick directly, because a player's name may contain the same text.
-pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
-    let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
-    let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
-    let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
-    (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
-}
-
 /// Executes the client's requests as recorded.
 #[derive(Default)]
 struct RecordedDriver {
@@ -178,24 +169,4 @@ impl Driver for RecordedDriver {
     }
 
     fn set_spectated(&mut self, _player: Option<PlayerId>) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
-        let ms = Duration::from_millis;
-        for (comments, expected) in [
-            (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
-            (&["tick=9 player=3 slack=5000ms"], (9, ms(0))),
-            (&["lost=7 bytes before", "tick=9 slack=1ms"], (9, ms(1))),
-            (&["tick=9 slack=1"], (9, ms(0))),
-            (&[], (0, ms(0))),
-        ] {
-            let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
-            assert_eq!(said_time(&comments), expected, "{comments:?}");
-        }
-    }
 }

@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::ReplayError;
-use super::replay_client;
 use super::server_replies::{FilterProgress, ReplyFilter};
 use crate::packet::PacketTables;
 use crate::tools::capture::packet::{self, LINK_WORLD};
 use crate::tools::capture::{
     self, Capture, CaptureError, Packet, Payload, StreamPiece, StreamReader, StreamingReassembler,
-    TcpConnection, TcpSide, Unread, WorldRecord, world_record,
+    TcpConnection, TcpSide, Unread, Untrusted, WorldRecord, world_record,
 };
 
 /// The contents of a capture that a replay needs.
@@ -26,7 +25,7 @@ pub struct ReplayInput {
     /// Selects the replies, once traffic has been received. `None` inside if there are no valid
     /// tables yet; then no piece is dropped.
     filter: Option<Option<ReplyFilter>>,
-    /// The world records. Records after a truncated packet are only those of packet tables.
+    /// The world records. After a truncated packet, only packet tables are stored.
     records: Vec<Arc<StoredRecord>>,
     /// The number of records before the first truncated packet.
     complete: usize,
@@ -194,7 +193,7 @@ impl ReplayInput {
 
     fn add_client_time(&mut self, packet: &Packet<'_>) {
         self.times.resize(packet.number, (0, Duration::ZERO));
-        self.times.push(replay_client::said_time(&packet.comments));
+        self.times.push(said_time(&packet.comments));
     }
 
     /// The world records received since the last call, for [`WorldRunner::run`].
@@ -206,8 +205,8 @@ impl ReplayInput {
         new
     }
 
-    /// The packet tables: [those of the file](PacketTables::for_capture) if it has any, otherwise
-    /// the given or the built-in ones.
+    /// The packet tables: [its own](PacketTables::for_capture) if the file has any, otherwise the
+    /// given or the built-in ones.
     fn tables(&self) -> Result<Arc<PacketTables>, ReplayError> {
         let packets = self.records.iter().map(|record| record.packet()).collect();
         let capture = Capture { packets, ..Capture::default() };
@@ -279,6 +278,35 @@ impl StoredRecord {
             original_length: self.original_length,
             inbound: None,
             comments: Vec::new(),
+        }
+    }
+}
+
+/// Parses the number of completed ticks and the slack from the comments of a packet; 0 if missing.
+/// The slack must follow the tick directly, because a player's name may contain the same text.
+fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
+    let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
+    let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
+    let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
+    (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
+        let ms = Duration::from_millis;
+        for (comments, expected) in [
+            (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
+            (&["tick=9 player=3 slack=5000ms"], (9, ms(0))),
+            (&["lost=7 bytes before", "tick=9 slack=1ms"], (9, ms(1))),
+            (&["tick=9 slack=1"], (9, ms(0))),
+            (&[], (0, ms(0))),
+        ] {
+            let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
+            assert_eq!(said_time(&comments), expected, "{comments:?}");
         }
     }
 }
