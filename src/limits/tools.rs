@@ -23,8 +23,7 @@ pub const CAPTURE_BUFFER_BYTES: usize = 256 * 1024;
 /// Default of `--capture-file-mb`: the size of a capture file in millions of bytes. Wireshark opens
 /// it in a minute. The capture continues in the next file.
 pub const CAPTURE_FILE_MB: u64 = 1_000;
-/// Maximum bytes of a capture to read, because the whole file is held in memory. A larger file is
-/// not read.
+/// Maximum bytes of a capture to read. A larger file is not read.
 pub const CAPTURE_READ_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// Maximum bytes at the start of a capture in which `--codes FILE` searches for its tables. A file
 /// without tables there is rejected.

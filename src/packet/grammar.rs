@@ -16,9 +16,7 @@ use std::fmt;
 
 use crate::limits;
 
-use super::named_enum::named_enum;
-
-named_enum! {
+tickwire_sim::named_enum! {
     /// The unit of a number.
     Unit {
         Px "px" "Pixels of the map.";

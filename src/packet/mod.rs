@@ -42,7 +42,6 @@ mod dialect;
 pub mod grammar;
 pub mod json;
 pub mod msgpack;
-mod named_enum;
 pub(crate) mod routes;
 mod row;
 pub(crate) mod tables;

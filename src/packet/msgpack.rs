@@ -14,7 +14,6 @@ use rmpv::Value;
 
 use crate::limits;
 
-use super::named_enum::named_enum;
 use super::row::Direction;
 
 /// Returns the maximum number of values in one message, including containers and keys. Client
@@ -26,7 +25,7 @@ pub(super) fn max_values(direction: Direction) -> usize {
     }
 }
 
-named_enum! {
+tickwire_sim::named_enum! {
     /// A rule of well-formedness. Breaking one closes the connection with 1007.
     Rule {
         Truncated "packet_truncated" "the message ends within a value";

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use super::grammar::Argument;
-use super::named_enum::named_enum;
 
-named_enum! {
+tickwire_sim::named_enum! {
     /// The direction of a packet.
     Direction {
         ToServer "to_server" "From the client to the server.";
@@ -13,7 +12,7 @@ named_enum! {
     }
 }
 
-named_enum! {
+tickwire_sim::named_enum! {
     /// The treatment of a packet if its client falls behind.
     Lane {
         Reliable "reliable" "Queued in order and never dropped; for events and answers.";

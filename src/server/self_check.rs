@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire_sim::PlayerId;
+use tickwire_sim::state_tree::FieldDiff;
 
 use crate::client::lockstep_follower::{FollowEvent, LockstepFollower};
 use crate::connection::WireFormat;
@@ -32,7 +33,6 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Lane, Value};
 use crate::server::clients::lockstep_feed::LockstepFeed;
 use crate::server::room::RoomHandle;
-use crate::server::room::lockstep::FieldDiff;
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::Side;
 use crate::ws::message::{Message, MessageReader};
@@ -335,8 +335,8 @@ impl SelfCheck {
         let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
         let words: Vec<String> = fields
             .iter()
-            .map(|FieldDiff { entity, field, room, own }| {
-                format!("{entity} {field}: {}, not {}", or_none(room), or_none(own))
+            .map(|FieldDiff { entity, field, ours, theirs }| {
+                format!("{entity} {field}: {}, not {}", or_none(ours), or_none(theirs))
             })
             .collect();
         let words = if words.is_empty() { "the checksums differ".to_owned() } else { words.join("; ") };
@@ -452,8 +452,8 @@ fn fields(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
         Some(FieldDiff {
             entity: text(&one[0])?,
             field: text(&one[1])?,
-            room: text(&one[2]),
-            own: text(&one[3]),
+            ours: text(&one[2]),
+            theirs: text(&one[3]),
         })
     };
     values.chunks_exact(4).filter_map(field).collect()

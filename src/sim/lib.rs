@@ -42,6 +42,7 @@ pub mod fields;
 pub mod fixed;
 pub mod migrate;
 mod named;
+mod named_enum;
 mod player;
 mod reader;
 pub mod rng;

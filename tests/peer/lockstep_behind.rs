@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwire::internal::server::clients::lockstep_feed::LockstepFeed;
-use tickwire::internal::server::room::lockstep::{FieldDiff, LockstepAccess};
+use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
+use tickwire::sim::state_tree::FieldDiff;
 
 use crate::hall::{Hall, SPECTATOR, Who};
 
@@ -51,7 +52,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     }
     hall.ends[honest].client.line.takes.store(0, Ordering::Relaxed);
     let long = || "\"".repeat(limits::LOCKSTEP_FIELD_CHARS);
-    let field = FieldDiff { entity: long(), field: long(), room: Some(long()), own: Some(long()) };
+    let field = FieldDiff { entity: long(), field: long(), ours: Some(long()), theirs: Some(long()) };
     for tick in 2..40 {
         (100..116).for_each(|liar| room.lockstep.checksum(liar, || format!("liar {liar}"), tick, liar));
         hall.tick();

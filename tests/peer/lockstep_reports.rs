@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tickwire::client::lockstep_follower::DesyncReport;
 use tickwire::internal::server::room::RoomHandle;
-use tickwire::internal::server::room::lockstep::{EntryContent, FieldDiff, LockstepAccess};
+use tickwire::internal::server::room::lockstep::{EntryContent, LockstepAccess};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
+use tickwire::sim::state_tree::FieldDiff;
 
 use crate::hall::{Hall, SPECTATOR, Who};
 
@@ -95,8 +96,8 @@ fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
     let field = |name: &str| FieldDiff {
         entity: "players[1]".to_owned(),
         field: name.to_owned(),
-        room: Some("1".to_owned()),
-        own: None,
+        ours: Some("1".to_owned()),
+        theirs: None,
     };
     (100..130).for_each(|liar| room.lockstep.add_desync_details(liar, 5, vec![field("false"); 9]));
     room.lockstep.add_desync_details(200, 5, vec![field("true")]);

@@ -14,12 +14,10 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use tickwire::capture::{self, Capture, TcpSide};
-use tickwire::game::GameInfo;
-use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::server::net::recorder::CaptureTarget;
-use tickwire::internal::tools::replay;
+use tickwire::internal::tools::replay::{self, ReplayInput, ReplayOptions, WorldResults};
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
@@ -278,13 +276,12 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
         eprintln!("{TOOLS} is not set: src/web/wasm/tickwire.wasm was not run");
     }
     let capture = capture::read(&file).expect("a capture");
-    let run_again = |capture: &Capture<'_>| {
-        let find =
-            |about: &GameInfo, head: &_| WireFormat::find(&PacketTables::builtin(), about.paths, head).ok();
-        replay::replay(capture, games::INFO, &find, replay::ReplayOptions::default()).expect("replayable")
+    let run_again = |file: &[u8]| {
+        let input = ReplayInput::read(file, None).expect("a capture");
+        replay::replay(&input, games::INFO, ReplayOptions::default(), WorldResults::default)
+            .expect("replayable")
     };
-    let mut rooms = run_again(&capture);
-    assert_eq!(replay::replay_whole_file(&file, games::INFO, None).as_ref(), Ok(&rooms));
+    let mut rooms = run_again(&file);
     let (_, report) = rooms.pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);
     assert_eq!(
@@ -306,9 +303,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &changed));
     }
-    assert_eq!(replay::replay_whole_file(&changed, games::INFO, None), Err(replay::NeedsFullReplay));
-    let capture = capture::read(&changed).expect("a capture");
-    let (_, report) = run_again(&capture).pop().expect("the default room");
+    let (_, report) = run_again(&changed).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");
     let frame = |frame: Option<replay::ReplyFrame>| frame.expect("a frame").bytes;
     assert_eq!(frame(differing.recorded), b"\x8a\x07bdtween");

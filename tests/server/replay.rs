@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tickwire::capture::{self, Capture, StreamPiece, TcpSide};
-use tickwire::game::{Game as _, GameInfo};
-use tickwire::internal::connection::WireFormat;
+use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::server::net::console::Source;
 use tickwire::internal::server::net::recorder::{CaptureTarget, Rotation};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
-use tickwire::internal::tools::replay::{self, ReplayOptions, StreamingReplay, WorldRunner};
+use tickwire::internal::tools::replay::{self, ReplayInput, ReplayOptions, WorldResults, WorldRunner};
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
@@ -39,8 +38,7 @@ impl Drop for File {
     }
 }
 
-/// What the program says of a capture, and its exit status: the same of a file, which it replays in one pass if it can, and of standard
-/// input, which it reads whole.
+/// The output of the program for a capture, and its exit status: the same for a file and for standard input.
 pub fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
     let file = File::new(name);
     fs::write(&file.0, bytes).expect("written");
@@ -104,7 +102,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
 fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     let file = File::new("all");
     let bytes = recorded(&file.0, false, Rotation::default());
-    assert!(is_in_one_pass(&bytes, 4096));
+    assert!(is_same(&bytes, 4096));
     let (text, status) = replay(&bytes, "same", &["--json"]);
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -120,7 +118,7 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     assert!(text.ends_with("same\n"), "{text}");
 
     let (changed, tick_at_least) = with_another_angle(&bytes);
-    assert!(!is_in_one_pass(&changed, 4096));
+    assert!(!is_same(&changed, 4096));
     let (text, status) = replay(&changed, "angle", &["--json"]);
     assert_eq!(status, 1, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -192,7 +190,7 @@ fn names_the_fields(bytes: &[u8], changed: &[u8], difference: &Value) {
 fn a_capture_that_begins_while_they_play_comes_out_the_same() {
     let file = File::new("late");
     let bytes = recorded(&file.0, true, Rotation::default());
-    assert!(is_in_one_pass(&bytes, 4096));
+    assert!(is_same(&bytes, 4096));
     let (text, status) = replay(&bytes, "late-same", &["--json"]);
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -210,7 +208,7 @@ fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ende
     let (mut next_tick, mut matched, mut sent_before) = (None, 0, 0);
     for bytes in std::iter::once(first).chain(others.iter().map(|file| fs::read(&file.0).expect("the file")))
     {
-        assert!(is_in_one_pass(&bytes, 4096));
+        assert!(is_same(&bytes, 4096));
         let (text, status) = replay(&bytes, "several-one", &["--json"]);
         assert_eq!(status, 0, "{text}");
         let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -361,48 +359,59 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
     assert!(status == 2 && text.starts_with(expected), "{text}");
 }
 
-/// Whether a capture is replayed in one pass, however its bytes come; if so, what comes out is what the replay of the whole says.
-fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
-    let (mut pass, mut worlds) = (StreamingReplay::new(&[Moo::INFO], None), WorldRunner::new(&[Moo::INFO]));
-    let mut rest = Vec::new();
+/// Whether the replay of a capture is the same as its recording. Checks that the result depends neither on the
+/// lengths of the parts, nor on a world that runs the recorded commands meanwhile.
+fn is_same(bytes: &[u8], parts: usize) -> bool {
+    let whole = ReplayInput::read(bytes, None);
+    let (mut input, mut rest) = (ReplayInput::new(None), Vec::new());
+    let asked = |fields, to_tick| ReplayOptions { fields, to_tick, state: to_tick.is_some() };
+    let options = [asked(false, None), asked(true, None), asked(true, Some(9))];
+    let mut worlds = options.map(|options| WorldRunner::new(&[Moo::INFO], options));
+    let mut received = Ok(());
     for part in bytes.chunks(parts) {
         rest.extend_from_slice(part);
-        let Ok(used) = pass.receive(&rest) else { return false };
-        rest.drain(..used);
-        if worlds.run(&pass.records()).is_err() {
-            return false;
+        match input.receive(&rest) {
+            Ok(used) => _ = rest.drain(..used),
+            Err(error) => received = received.and(Err(error)),
         }
+        let records = input.new_records();
+        worlds.iter_mut().for_each(|worlds| worlds.run(&records));
     }
-    let Ok(reports) = pass.finish(rest.len(), || Ok(worlds.results())) else { return false };
-    let capture = capture::read(bytes).expect("it was read in one pass");
-    let codes = replay::codes(&capture, None).expect("there were packet tables");
-    let find = |about: &GameInfo, head: &_| WireFormat::find(&codes, about.paths, head).ok();
-    let whole = replay::replay(&capture, &[Moo::INFO], &find, ReplayOptions::default());
-    assert_eq!(Ok(&reports), whole.as_ref());
-    assert!(reports.iter().all(|(_, report)| report.is_same()));
-    true
+    let received = received.and_then(|()| input.finish(&rest));
+    assert_eq!(received.err(), whole.as_ref().err().copied());
+    let Ok(whole) = whole else { return false };
+    let mut is_same = true;
+    for (options, worlds) in options.into_iter().zip(worlds) {
+        let alone = replay::replay(&whole, &[Moo::INFO], options, WorldResults::default);
+        let meanwhile = replay::replay(&input, &[Moo::INFO], options, || worlds.results());
+        assert_eq!(alone, meanwhile, "{options:?}");
+        let reports = alone.as_deref().unwrap_or_default();
+        let is_all = options == ReplayOptions::default();
+        is_same &= !is_all || alone.is_ok() && reports.iter().all(|(_, report)| report.is_same());
+    }
+    is_same
 }
 
 #[test]
-fn one_pass_says_what_the_replay_of_the_whole_file_does_or_nothing() {
+fn a_replay_depends_neither_on_parts_nor_on_a_world_that_runs_meanwhile() {
     let bytes = one_step();
     for parts in [1, 7, 1000, bytes.len()] {
-        assert!(is_in_one_pass(&bytes, parts), "in parts of {parts} bytes");
+        assert!(is_same(&bytes, parts), "in parts of {parts} bytes");
     }
-    // Behind the packet tables.
+    // After the packet tables.
     let from = world_record(&bytes).0;
-    let cuts = (from..bytes.len()).step_by(97).filter(|end| is_in_one_pass(&bytes[..*end], 4096)).count();
+    let cuts = (from..bytes.len()).step_by(97).filter(|end| is_same(&bytes[..*end], 4096)).count();
     assert!(cuts > 10, "{cuts} of the cut ones");
-    // A byte of the commands, of the answers, of the world, of the file's own order.
+    // A byte of the commands, of the replies, of the world, of the order in the file.
     let mut changed = bytes.clone();
-    let passes = (from..bytes.len()).step_by(23).filter(|at| {
+    let same = (from..bytes.len()).step_by(23).filter(|at| {
         changed[*at] ^= 0x21;
-        let passes = is_in_one_pass(&changed, 4096);
+        let is_same = is_same(&changed, 4096);
         changed[*at] ^= 0x21;
-        passes
+        is_same
     });
-    let (passes, all) = (passes.count(), (bytes.len() - from) / 23);
-    assert!(passes > all / 50 && passes < all * 9 / 10, "{passes} of {all} changed ones");
+    let (same, all) = (same.count(), (bytes.len() - from) / 23);
+    assert!(same > all / 50 && same < all * 9 / 10, "{same} of {all} changed ones");
 }
 
 /// Kind, length, interface, time, two lengths: what stands in a block before the packet's bytes.

@@ -14,7 +14,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
     ("util/netem", &["sim", "limits"]),
     ("util/os", &["limits"]),
     ("util", &[]),
-    ("packet", &["limits", "util"]),
+    ("packet", &["sim", "limits", "util"]),
     ("game", &["sim", "limits", "packet"]),
     ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
     ("games/*/world", &["sim"]),
@@ -127,6 +127,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
     (
         "testing/abuse",
         &[
+            "sim",
             "ws",
             "limits",
             "util/os",

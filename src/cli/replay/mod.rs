@@ -5,32 +5,26 @@
 //! cannot be read or replayed.
 
 mod bisect_report;
-mod streaming;
+mod input;
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 
+use self::input::{ReplayReportError, STDIN_ARG, name};
 use super::game_list::GameList;
 use super::output::{CliError, check_written, print, print_error};
 use super::tables;
 use super::{playback, value_parsers};
-use crate::connection::WireFormat;
-use crate::limits;
 use crate::tools::capture::{self, Untrusted};
-use crate::tools::explain::input;
 use crate::tools::replay::json::{self, counts, hex};
-use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayError, ReplayOptions, ReplyDiff, Report};
+use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayOptions, ReplyDiff, Report};
 
-/// The file name that means standard input.
-const STDIN_ARG: &str = "-";
-/// Length of the magic bytes of a capture or a compressed file.
-const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
 /// Exit status if the result differs.
 const DIFFERS: u8 = 1;
 /// Exit status if the file cannot be replayed, or the report cannot be written.
@@ -74,12 +68,6 @@ pub struct ReplayArgs {
     /// tables is always replayed with its own. --serve does not need them.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
-}
-
-/// The reason for a missing report.
-enum ReplayReportError {
-    Unreadable(CliError),
-    NotReplayable(ReplayError),
 }
 
 /// Replays the capture and prints the result.
@@ -128,7 +116,7 @@ pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
 
 /// Writes the packets of a capture without the records of the world.
 fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
-    let bytes = read(file)?;
+    let bytes = input::read_bytes(file)?;
     let capture = capture::read(&bytes).map_err(|error| format!("{}: {error}", name(file)))?;
     let packets = capture.packets_alone().map_err(|reason| format!("{}: {reason}", name(file)))?;
     let written = if out.as_os_str() == STDIN_ARG {
@@ -147,23 +135,7 @@ fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)
         to_tick: args.to_tick,
         state: args.json && args.to_tick.is_some(),
     };
-    if asked == ReplayOptions::default()
-        && args.file.as_os_str() != STDIN_ARG
-        && let Ok(rooms) = streaming::streaming_reports(&args.file, &games.about(), given.clone())
-    {
-        return Ok(rooms);
-    }
-    let bytes = read(&args.file).map_err(ReplayReportError::Unreadable)?;
-    let unreadable = |error| ReplayReportError::Unreadable(format!("{}: {error}", name(&args.file)));
-    let capture = capture::read(&bytes).map_err(unreadable)?;
-    let codes = replay::codes(&capture, given).map_err(ReplayReportError::NotReplayable)?;
-    replay::replay(
-        &capture,
-        &games.about(),
-        &|about, head| WireFormat::find(&codes, about.paths, head).ok(),
-        asked,
-    )
-    .map_err(ReplayReportError::NotReplayable)
+    input::replay_file(&args.file, &games.about(), given, asked)
 }
 
 /// Compares two recordings. Returns the text to print, and whether they are the same.
@@ -172,16 +144,9 @@ fn bisect_report(
     other: &Path,
     games: &GameList,
 ) -> Result<(String, bool), ReplayReportError> {
-    let mut files = Vec::new();
-    for file in [&*args.file, other] {
-        files.push((file, read(file).map_err(ReplayReportError::Unreadable)?));
-    }
-    let mut captures = Vec::new();
-    for (file, bytes) in &files {
-        let unreadable = |error| ReplayReportError::Unreadable(format!("{}: {error}", name(file)));
-        captures.push(capture::read(bytes).map_err(unreadable)?);
-    }
-    let bisected = replay::bisect(&captures[0], &captures[1], &games.about());
+    let ours = input::read_input(&args.file).map_err(ReplayReportError::Unreadable)?;
+    let theirs = input::read_input(other).map_err(ReplayReportError::Unreadable)?;
+    let bisected = replay::bisect(&ours, &theirs, &games.about());
     let bisected = bisected.map_err(ReplayReportError::NotReplayable)?;
     let text = if args.json {
         format!("{:#}\n", json::bisect_json(&bisected))
@@ -207,43 +172,6 @@ fn fields_as_text(fields: &FieldDiffs) -> String {
         );
     }
     text
-}
-
-/// Reads a whole file, pipe or standard input, up to [`limits::CAPTURE_READ_BYTES`].
-fn read(file: &Path) -> Result<Vec<u8>, CliError> {
-    let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
-    let mut source: Box<dyn Read> = if file.as_os_str() == STDIN_ARG {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(file).map_err(|error| failure(&error))?)
-    };
-    let too_long = || failure(&format!("more than {} bytes", limits::CAPTURE_READ_BYTES));
-    // Checks the length of a regular file before reading it.
-    if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
-        return Err(too_long());
-    }
-    let length = fs::metadata(file).map_or(0, |about| if about.is_file() { about.len() } else { 0 });
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    let mut take = |bytes: &mut Vec<u8>, most: u64| {
-        source.as_mut().take(most).read_to_end(bytes).map_err(|error| failure(&error))
-    };
-    take(&mut bytes, MAGIC_BYTES)?;
-    if let Some(packed) = capture::compressed_file::format(&bytes) {
-        return Err(failure(&packed));
-    }
-    // Reads the rest of captures only, because a device may produce other bytes forever.
-    if input::is_capture(&bytes) {
-        take(&mut bytes, limits::CAPTURE_READ_BYTES)?;
-    }
-    if bytes.len() as u64 > limits::CAPTURE_READ_BYTES {
-        return Err(too_long());
-    }
-    Ok(bytes)
-}
-
-/// The name of the file in messages.
-fn name(file: &Path) -> String {
-    if file.as_os_str() == STDIN_ARG { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// The reports of all rooms. The default room has no heading if it is the only room.

@@ -93,48 +93,24 @@ pub enum TimeoutAction {
     Despawn,
 }
 
-/// The reason why an owner's command is rejected. The entities are unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ReportError {
-    /// The entity belongs to another player.
-    NotYours,
-    /// The entity does not exist.
-    Unknown,
-    /// The owner already has an entity with this number.
-    Taken,
-    /// The owner has [`AuthorityRules::max_per_player`] entities.
-    TooMany,
-    /// [`OwnedState::is_valid`] returned false.
-    OutOfBounds,
-    /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not elapsed.
-    TooSoon,
-    /// The distance is too long for the elapsed time.
-    TooFast,
-}
-
-impl ReportError {
-    /// All reasons.
-    pub const ALL: [ReportError; 7] = [
-        ReportError::NotYours,
-        ReportError::Unknown,
-        ReportError::Taken,
-        ReportError::TooMany,
-        ReportError::OutOfBounds,
-        ReportError::TooSoon,
-        ReportError::TooFast,
-    ];
-
-    /// The name, used as the reason in `command_rejected`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ReportError::NotYours => "not_yours",
-            ReportError::Unknown => "unknown",
-            ReportError::Taken => "number_taken",
-            ReportError::TooMany => "too_many",
-            ReportError::OutOfBounds => "out_of_bounds",
-            ReportError::TooSoon => "too_soon",
-            ReportError::TooFast => "too_fast",
-        }
+tickwire_sim::named_enum! {
+    /// The reason why an owner's command is rejected. The entities are unchanged.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ReportError {
+        /// The entity belongs to another player.
+        NotYours => "not_yours",
+        /// The entity does not exist.
+        Unknown => "unknown",
+        /// The owner already has an entity with this number.
+        Taken => "number_taken",
+        /// The owner has [`AuthorityRules::max_per_player`] entities.
+        TooMany => "too_many",
+        /// [`OwnedState::is_valid`] returned false.
+        OutOfBounds => "out_of_bounds",
+        /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not elapsed.
+        TooSoon => "too_soon",
+        /// The distance is too long for the elapsed time.
+        TooFast => "too_fast",
     }
 }
 

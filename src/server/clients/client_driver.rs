@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
@@ -17,7 +18,7 @@ use crate::connection::{DisconnectReason, Driver, Receiver};
 use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
-use crate::server::room::lockstep::{FieldDiff, LockstepAccess};
+use crate::server::room::lockstep::LockstepAccess;
 use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 
 /// Error text when a spectator tries to join.
@@ -193,8 +194,12 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
     }
 
     fn report_desync_details(&mut self, tick: u32, fields: Vec<ReportedField>) {
-        let field =
-            |ReportedField { entity, field, server, own }| FieldDiff { entity, field, room: server, own };
+        let field = |ReportedField { entity, field, server, own }| FieldDiff {
+            entity,
+            field,
+            ours: server,
+            theirs: own,
+        };
         self.client.room.lockstep.add_desync_details(
             self.client.id,
             tick,

@@ -173,8 +173,8 @@ fn values(report: &DesyncReport) -> [(&'static str, Value); 4] {
             Value::from(participant.as_str()),
             Value::from(field.entity.as_str()),
             Value::from(field.field.as_str()),
-            or_nil(&field.room),
-            or_nil(&field.own),
+            or_nil(&field.ours),
+            or_nil(&field.theirs),
         ]
     });
     [

@@ -31,33 +31,22 @@ const _: () = assert!(
     "a command frame holds all commands of a tick"
 );
 
-/// The reason why the inbox rejected a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InboxRejection {
-    /// [`limits::INBOX_COMMANDS`] commands are queued.
-    Full,
-    /// The address prefix has as many queued commands as there are free entries.
-    AddressShare,
-    /// The player has [`limits::COMMANDS_PER_PLAYER_TICK`] commands queued for the last possible
-    /// tick.
-    PlayerTick,
-    /// The player's commands would exceed [`limits::COMMAND_BYTES_PER_PLAYER_TICK`] in the last
-    /// possible tick, or this command exceeds it alone.
-    PlayerBytes,
-    /// Another connection has the player's seat.
-    TakenOver,
-}
-
-impl InboxRejection {
-    /// The name of the reason in metrics and acks.
-    pub fn name(self) -> &'static str {
-        match self {
-            InboxRejection::Full => "inbox_full",
-            InboxRejection::AddressShare => "address_share_full",
-            InboxRejection::PlayerTick => "player_tick_full",
-            InboxRejection::PlayerBytes => "player_bytes_full",
-            InboxRejection::TakenOver => "taken_over",
-        }
+tickwire_sim::named_enum! {
+    /// The reason why the inbox rejected a command.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum InboxRejection {
+        /// [`limits::INBOX_COMMANDS`] commands are queued.
+        Full => "inbox_full",
+        /// The address prefix has as many queued commands as there are free entries.
+        AddressShare => "address_share_full",
+        /// The player has [`limits::COMMANDS_PER_PLAYER_TICK`] commands queued for the last
+        /// possible tick.
+        PlayerTick => "player_tick_full",
+        /// The player's commands would exceed [`limits::COMMAND_BYTES_PER_PLAYER_TICK`] in the last
+        /// possible tick, or this command exceeds it alone.
+        PlayerBytes => "player_bytes_full",
+        /// Another connection has the player's seat.
+        TakenOver => "taken_over",
     }
 }
 

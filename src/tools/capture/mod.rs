@@ -51,7 +51,7 @@ pub(crate) use reader::Reader;
 pub(crate) use reassembly::{Assembled, Assembly, ConnectionAssembly};
 pub use reassembly::{Gap, StreamPiece, TcpConnection, TcpSide};
 pub(crate) use stream_reader::StreamReader;
-pub(crate) use streaming_reassembler::{OutOfOrder, PayloadChunk, StreamingReassembler};
+pub(crate) use streaming_reassembler::{Payload, StreamingReassembler};
 pub use world_record::{WorldRecord, WorldRecordError};
 
 pub use crate::util::escape::Untrusted;

@@ -156,29 +156,42 @@ impl<'a> Iterator for Assembled<'a> {
 impl ExactSizeIterator for Assembled<'_> {}
 
 /// A connection under construction.
-struct ConnectionBuilder<'a> {
+pub(super) struct ConnectionBuilder<'a> {
     ends: TcpEndpoints,
     flows: [DirectionBuilder<'a>; 2],
+    /// For each end, the offset after the bytes that are not assembled here; `None` without such
+    /// bytes.
+    placed: [Option<i64>; 2],
     last: (u64, usize),
 }
 
 impl<'a> ConnectionBuilder<'a> {
     fn new(ends: TcpEndpoints) -> ConnectionBuilder<'a> {
-        ConnectionBuilder { ends, flows: Default::default(), last: (0, 0) }
+        ConnectionBuilder { ends, flows: Default::default(), placed: [None; 2], last: (0, 0) }
+    }
+
+    /// Creates a connection whose bytes before the offsets `placed` are placed already. `last` are
+    /// the time and number of its last packet.
+    pub fn after(ends: TcpEndpoints, placed: [Option<i64>; 2], last: (u64, usize)) -> ConnectionBuilder<'a> {
+        ConnectionBuilder { placed, last, ..ConnectionBuilder::new(ends) }
+    }
+
+    /// Adds the bytes that one end sent in a packet with this time and number.
+    pub fn add(&mut self, side: usize, offset: i64, (at_ns, packet): (u64, usize), bytes: &'a [u8]) {
+        self.flows[side].add(offset, Chunk { at_ns, packet, bytes });
     }
 
     fn receive(&mut self, packet: &Packet<'a>, segment: &Segment<'a>) {
         self.last = (packet.at_ns, packet.number);
         let (side, offset) = self.ends.receive(segment);
         if let Some(offset) = offset {
-            let (at_ns, packet, bytes) = (packet.at_ns, packet.number, segment.payload);
-            self.flows[side].add(offset, Chunk { at_ns, packet, bytes });
+            self.add(side, offset, self.last, segment.payload);
         }
     }
 
     /// Ends the collection of segments: their bytes are assembled next.
-    fn finish(self) -> ConnectionAssembly<'a> {
-        let ConnectionBuilder { ends, flows, last } = self;
+    pub fn finish(self) -> ConnectionAssembly<'a> {
+        let ConnectionBuilder { ends, flows, placed, last } = self;
         let client = ends.client(|side, word| {
             let first = flows[side].chunks.first_key_value();
             first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
@@ -188,8 +201,8 @@ impl<'a> ConnectionBuilder<'a> {
         sides.rotate_right(client);
         let [first, second] = flows;
         let flows = [
-            DirectionAssembly::new(first, &ends.lines[0], sides[0], last),
-            DirectionAssembly::new(second, &ends.lines[1], sides[1], last),
+            DirectionAssembly::new(first, placed[0], &ends.lines[0], sides[0], last),
+            DirectionAssembly::new(second, placed[1], &ends.lines[1], sides[1], last),
         ];
         let connection = TcpConnection {
             client: ends.addresses[client],
@@ -323,12 +336,13 @@ struct DirectionAssembly<'a> {
 impl<'a> DirectionAssembly<'a> {
     fn new(
         flow: DirectionBuilder<'a>,
+        placed: Option<i64>,
         line: &SequenceTracker,
         from: TcpSide,
         last: (u64, usize),
     ) -> DirectionAssembly<'a> {
         let first = flow.chunks.first_key_value().map(|(begin, _)| *begin);
-        let (at, chunks) = (line.begin.or(first), flow.chunks.into_iter());
+        let (at, chunks) = (placed.or(line.begin).or(first), flow.chunks.into_iter());
         DirectionAssembly { from, chunks, at, sent: line.sent(), last, readable: 0, next: None }
     }
 

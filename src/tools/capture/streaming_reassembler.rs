@@ -1,22 +1,19 @@
-//! Reassembles connections without storing data: the payload of each segment is returned at once.
+//! Reassembles connections while their packets arrive, and stores as little as possible.
 //!
-//! This works only for segments in order and without gaps, as the recorder writes them. Otherwise,
-//! or if a later segment shows that the client was mistaken for the server, the result is
-//! [`OutOfOrder`], and [`super::Capture::connections`] must reassemble the file. Both give the same
-//! result for ordered segments.
+//! The payload of a segment in order is returned at once, and is not stored. From the first segment
+//! of a connection that is not in order, or has no handshake before it, all segments of the
+//! connection are stored, and [`StreamingReassembler::connection`] puts them in order. The result is
+//! the same as from [`super::Capture::connections`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::packet::{self, Segment};
-use super::tcp_endpoints::{ConnectionKey, FastHashState, REQUEST, RESPONSE, TcpEndpoints};
+use super::packet::Segment;
+use super::reassembly::ConnectionBuilder;
+use super::tcp_endpoints::{ConnectionKey, FastHashState, TcpEndpoints};
 use super::{Packet, TcpConnection, TcpSide};
 
-/// The segments are not in order, or have gaps, or the client was mistaken for the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OutOfOrder;
-
-/// Reassembles connections from ordered segments.
+/// Reassembles connections from segments.
 #[derive(Debug, Default)]
 pub struct StreamingReassembler {
     connections: Vec<StreamedConnection>,
@@ -27,155 +24,121 @@ pub struct StreamingReassembler {
 #[derive(Debug)]
 struct StreamedConnection {
     ends: TcpEndpoints,
-    /// The index of the end that was assumed to be the client at the first data.
-    client: Option<usize>,
-    sides: [DirectionProgress; 2],
+    /// For each end, the offset after the bytes that were returned.
+    placed: [Option<i64>; 2],
+    /// The segments from the first one that is not in order.
+    stored: Vec<StoredSegment>,
+    /// The time and number of the last packet.
+    last: (u64, usize),
 }
 
-/// The received data of one end.
-#[derive(Debug, Default)]
-struct DirectionProgress {
-    /// The offsets of the first byte and after the last byte.
-    data: Option<(i64, i64)>,
-    /// Whether the data starts like a request, and like a response.
-    is_request: bool,
-    is_response: bool,
+/// A stored segment.
+#[derive(Debug)]
+struct StoredSegment {
+    side: usize,
+    offset: i64,
+    /// The time and number of its packet.
+    place: (u64, usize),
+    payload: Vec<u8>,
 }
 
 /// The payload of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PayloadChunk<'a> {
-    /// The number of the connection, from 0, in order of first packets.
-    pub connection: usize,
-    /// The sender.
-    pub from: TcpSide,
-    /// The payload; never empty.
-    pub bytes: &'a [u8],
+pub enum Payload {
+    /// The next bytes of a direction: the number of the connection, from 0, in order of first
+    /// packets, and the sender.
+    InOrder(usize, TcpSide),
+    /// The payload is stored.
+    Stored,
 }
 
 impl StreamingReassembler {
-    /// Receives the next packet, and returns its payload, if any.
-    ///
-    /// # Errors
-    /// [`OutOfOrder`]: [`super::Capture::connections`] must reassemble the file.
-    pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<PayloadChunk<'a>>, OutOfOrder> {
-        let Some(segment) = packet::decode(packet) else { return Ok(None) };
-        let connection = match self.current.entry(ConnectionKey::of(&segment)) {
-            Entry::Occupied(found) if !self.connections[*found.get()].ends.is_new_connection(&segment) => {
+    /// Receives the segment of the next packet. Returns the use of its payload; `None` if it is
+    /// empty.
+    pub fn receive(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Option<Payload> {
+        let connection = match self.current.entry(ConnectionKey::of(segment)) {
+            Entry::Occupied(found) if !self.connections[*found.get()].ends.is_new_connection(segment) => {
                 *found.get()
             }
             entry => {
-                let ends = TcpEndpoints::new(&segment, packet.number);
-                self.connections.push(StreamedConnection { ends, client: None, sides: Default::default() });
+                let ends = TcpEndpoints::new(segment, packet.number);
+                let (placed, stored, last) = ([None; 2], Vec::new(), (0, 0));
+                self.connections.push(StreamedConnection { ends, placed, stored, last });
                 *entry.insert_entry(self.connections.len() - 1).get()
             }
         };
-        let from = self.connections[connection].receive(&segment)?;
-        Ok(from.map(|from| PayloadChunk { connection, from, bytes: segment.payload }))
+        let from = self.connections[connection].receive((packet.at_ns, packet.number), segment)?;
+        Some(from.map_or(Payload::Stored, |from| Payload::InOrder(connection, from)))
     }
 
-    /// Returns the connections, without their pieces.
-    ///
-    /// # Errors
-    /// [`OutOfOrder`], as for [`receive`](Self::receive).
-    pub fn finish(self) -> Result<Vec<TcpConnection<'static>>, OutOfOrder> {
-        self.connections.into_iter().map(StreamedConnection::finish).collect()
+    /// The number of connections.
+    pub fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Returns a connection with the pieces of its stored segments only, which are after all
+    /// payloads that were returned.
+    pub fn connection(&self, number: usize) -> TcpConnection<'_> {
+        let StreamedConnection { ends, placed, stored, last } = &self.connections[number];
+        let mut builder = ConnectionBuilder::after(ends.clone(), *placed, *last);
+        for segment in stored {
+            builder.add(segment.side, segment.offset, segment.place, &segment.payload);
+        }
+        builder.finish().finish()
     }
 }
 
 impl StreamedConnection {
-    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<TcpSide>, OutOfOrder> {
+    /// Returns the sender of a segment in order, or stores the segment; `None` if it is empty.
+    fn receive(&mut self, place: (u64, usize), segment: &Segment<'_>) -> Option<Option<TcpSide>> {
         let (side, offset) = self.ends.receive(segment);
-        if segment.missing_bytes > 0 || segment.head.from == segment.head.to {
-            return Err(OutOfOrder);
-        }
-        let (Some(begin), false) = (offset, segment.payload.is_empty()) else { return Ok(None) };
-        let end = begin + segment.payload.len() as i64;
-        let data = &mut self.sides[side].data;
-        match data {
-            None => *data = Some((begin, end)),
-            Some((_, last)) if *last == begin => {
-                *last = end;
-                return Ok(Some(self.end(side)));
-            }
-            Some(_) => return Err(OutOfOrder),
-        }
-        self.sides[side].is_request = segment.payload.starts_with(REQUEST);
-        self.sides[side].is_response = segment.payload.starts_with(RESPONSE);
-        Ok(Some(self.end(side)))
-    }
-
-    fn client(&self) -> usize {
-        self.ends.client(|side, word| {
-            let side = &self.sides[side];
-            if word == REQUEST { side.is_request } else { side.is_response }
-        })
-    }
-
-    fn end(&mut self, side: usize) -> TcpSide {
-        let client = match self.client {
-            Some(client) => client,
-            None => *self.client.insert(self.client()),
+        self.last = place;
+        let offset = offset.filter(|_| !segment.payload.is_empty())?;
+        let next = self.placed[side].or(self.ends.lines[side].begin);
+        // A connection from an address to itself has one direction only.
+        let is_in_order =
+            self.stored.is_empty() && next == Some(offset) && segment.head.from != segment.head.to;
+        let Some(client) = self.ends.requester.filter(|_| is_in_order) else {
+            self.stored.push(StoredSegment { side, offset, place, payload: segment.payload.to_vec() });
+            return Some(None);
         };
-        if side == client { TcpSide::Client } else { TcpSide::Server }
-    }
-
-    fn finish(self) -> Result<TcpConnection<'static>, OutOfOrder> {
-        let client = self.client();
-        if self.client.is_some_and(|taken| taken != client) {
-            return Err(OutOfOrder);
-        }
-        for (line, side) in self.ends.lines.iter().zip(&self.sides) {
-            let (begin, end) = match (line.begin, side.data) {
-                (begin, Some((first, end))) => (begin.unwrap_or(first), end),
-                (Some(begin), None) => (begin, begin),
-                (None, None) => continue,
-            };
-            let has_gap = line.sent() > end || side.data.is_some_and(|(first, _)| first != begin);
-            if has_gap {
-                return Err(OutOfOrder);
-            }
-        }
-        Ok(TcpConnection {
-            client: self.ends.addresses[client],
-            server: self.ends.addresses[1 - client],
-            first_packet: self.ends.first_packet,
-            has_begin: self.ends.has_start(),
-            has_end: self.ends.has_end(),
-            pieces: Vec::new(),
-            holes: Vec::new(),
-        })
+        self.placed[side] = Some(offset + segment.payload.len() as i64);
+        Some(Some(if side == client { TcpSide::Client } else { TcpSide::Server }))
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::packet::{ACK, FIN, LINK_RAW, SYN, SegmentHeader, encode};
+    use super::super::packet::{self, ACK, FIN, LINK_RAW, SYN, SegmentHeader, encode};
     use super::super::{Capture, StreamPiece};
     use super::*;
-
-    /// Reassembles the connections of a capture incrementally.
-    fn passed<'a>(capture: &Capture<'a>) -> Result<Vec<TcpConnection<'a>>, OutOfOrder> {
-        let (mut passing, mut pieces) = (StreamingReassembler::default(), Vec::<Vec<StreamPiece<'a>>>::new());
-        for packet in &capture.packets {
-            let Some(PayloadChunk { connection, from, bytes }) = passing.receive(packet)? else { continue };
-            pieces.resize(pieces.len().max(connection + 1), Vec::new());
-            let (at_ns, packet) = (packet.at_ns, packet.number);
-            pieces[connection].push(StreamPiece { from, at_ns, packet, bytes, gap_before: false });
-        }
-        let connections: Vec<TcpConnection<'static>> = passing.finish()?;
-        pieces.resize(connections.len(), Vec::new());
-        Ok(connections.into_iter().zip(pieces).map(|(one, pieces)| TcpConnection { pieces, ..one }).collect())
-    }
 
     /// Whether the segments of a capture are in order. Checks that both ways of reassembly give the
     /// same result.
     pub fn is_orderly(capture: &Capture<'_>) -> bool {
-        let passed = passed(capture);
-        if let Ok(connections) = &passed {
-            assert_eq!(*connections, capture.connections());
+        let (mut passing, mut pieces) = (StreamingReassembler::default(), Vec::<Vec<StreamPiece<'_>>>::new());
+        let mut is_orderly = true;
+        for packet in &capture.packets {
+            let Some(segment) = packet::decode(packet) else { continue };
+            match passing.receive(packet, &segment) {
+                None => {}
+                Some(Payload::Stored) => is_orderly = false,
+                Some(Payload::InOrder(connection, from)) => {
+                    pieces.resize(pieces.len().max(connection + 1), Vec::new());
+                    let (at_ns, packet, bytes) = (packet.at_ns, packet.number, segment.payload);
+                    pieces[connection].push(StreamPiece { from, at_ns, packet, bytes, gap_before: false });
+                }
+            }
         }
-        passed.is_ok()
+        pieces.resize(passing.len(), Vec::new());
+        let connections = pieces.into_iter().enumerate().map(|(number, mut pieces)| {
+            let connection = passing.connection(number);
+            pieces.extend_from_slice(&connection.pieces);
+            TcpConnection { pieces, ..connection }
+        });
+        let connections: Vec<_> = connections.collect();
+        assert_eq!(connections, capture.connections());
+        is_orderly && connections.iter().all(|connection| connection.holes.is_empty())
     }
 
     /// Whether these segments are in order. Each has: sent by the client, flags, sequence number,
@@ -198,7 +161,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_in_order_or_mistaken_does_not_pass() {
+    fn segments_that_are_not_in_order_are_stored_and_reassembled() {
         let begin = [(true, SYN, 0, 0, &b""[..]), (false, SYN | ACK, 0, 1, b"")];
         let of_client = |sequence, payload| (true, ACK, sequence, 1, payload);
         let answer = |acknowledged| (false, ACK, 1, acknowledged, &b""[..]);
@@ -213,11 +176,11 @@ pub(super) mod tests {
         ] {
             assert_eq!(are_orderly(&[&begin, more].concat()), expected, "{more:?}");
         }
-        // By the ports, the sender of the first segment is the server. A later request agrees; a
-        // later response or handshake contradicts.
+        // Without a handshake before the data, the client may only be known at the end.
         let first = (false, ACK, 1, 5, &b"?"[..]);
-        assert!(are_orderly(&[first, (true, ACK, 5, 2, b"GET /")]));
-        assert!(!are_orderly(&[first, (true, ACK, 5, 2, b"HTTP/1.1 101")]));
+        for second in [&b"GET /"[..], b"HTTP/1.1 101"] {
+            assert!(!are_orderly(&[first, (true, ACK, 5, 2, second)]));
+        }
         assert!(!are_orderly(&[first, (true, SYN | ACK, 4, 2, b"")]));
     }
 }

@@ -82,14 +82,14 @@ impl Hasher for FastHasher {
 
 /// The state of a connection without its data. `lines[i]` has the sequence numbers of
 /// `addresses[i]`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
     pub(super) lines: [SequenceTracker; 2],
     is_desynchronized: bool,
-    /// The index of the end that opened the connection, if a SYN shows it.
-    requester: Option<usize>,
+    /// The index of the end that opened the connection, if a SYN shows it. The first SYN decides.
+    pub(super) requester: Option<usize>,
 }
 
 impl TcpEndpoints {
@@ -118,7 +118,7 @@ impl TcpEndpoints {
         let (side, head) = (self.side(segment), &segment.head);
         self.is_desynchronized |= head.flags & RST != 0;
         if head.flags & SYN != 0 {
-            self.requester = Some(if head.flags & ACK == 0 { side } else { 1 - side });
+            self.requester.get_or_insert(if head.flags & ACK == 0 { side } else { 1 - side });
         }
         if head.flags & (ACK | RST) == ACK {
             self.lines[1 - side].acknowledge(head.acknowledged);
@@ -152,7 +152,7 @@ pub(super) const REQUEST: &[u8] = b"GET ";
 pub(super) const RESPONSE: &[u8] = b"HTTP/1.";
 
 /// The sequence numbers of one end, converted to offsets, which do not wrap.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct SequenceTracker {
     /// The sequence number of the SYN.
     first_sequence: Option<u32>,

@@ -1,7 +1,7 @@
 //! Finds where two recordings of the same world diverge: in the commands, in the worlds that this
 //! program computes from them, or in the recorded checksums.
 
-use tickwire_sim::state_tree::FieldDiff as Place;
+use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{RawCommand, WorldParams};
 
 use super::field_diff::MAX_REPORTED_FIELDS;
@@ -63,7 +63,7 @@ pub struct Divergence {
     /// The first tick after which the worlds differ, their checksums, and the differing fields;
     /// `ours` is the first recording. If the first common worlds already differ, the tick before
     /// them.
-    pub worlds: Option<(u32, [u64; 2], Vec<Place>)>,
+    pub worlds: Option<(u32, [u64; 2], Vec<FieldDiff>)>,
 }
 
 impl Divergence {

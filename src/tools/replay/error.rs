@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::fmt;
 use std::time::Duration;
 
-use crate::tools::capture::{Capture, Untrusted};
+use crate::tools::capture::Untrusted;
 
 /// The reason why a capture cannot be replayed, and its position in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +18,20 @@ pub struct ReplayError {
 }
 
 impl ReplayError {
-    /// Creates an error at a packet, given by number and time.
-    pub fn at(
-        capture: &Capture<'_>,
+    /// Creates an error about the whole file.
+    pub(super) fn of_file(reason: impl Into<Untrusted>) -> ReplayError {
+        ReplayError { reason: reason.into(), place: None, client: None }
+    }
+
+    /// Creates an error at a packet, given by number and time. `first_ns` is the earliest time of
+    /// a packet, in nanoseconds since 1970.
+    pub(super) fn at(
+        first_ns: u64,
         (packet, at_ns): (usize, u64),
         reason: impl Into<Untrusted>,
     ) -> ReplayError {
-        let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
-        let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first))));
-        ReplayError { reason: reason.into(), place, client: None }
+        let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first_ns))));
+        ReplayError { place, ..ReplayError::of_file(reason) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The entities and fields that differ between a replay and its recording.
 
-use tickwire_sim::state_tree::FieldDiff as Place;
+use tickwire_sim::state_tree::FieldDiff;
 
 use super::recording::RecordedTick;
 use crate::game::{DynWorld, GameInfo};
@@ -15,7 +15,7 @@ pub struct FieldDiffs {
     /// The first tick after which the worlds differ; `None` if they never do.
     pub tick: Option<u32>,
     /// The differing fields after that tick: `ours` is recorded, `theirs` is replayed.
-    pub diffs: Vec<Place>,
+    pub diffs: Vec<FieldDiff>,
     /// The first tick after which the computed checksum of the recorded frames differs from the
     /// recorded one. The recording is then of another program, and its state after that tick is
     /// unknown.

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tickwire_sim::state_tree::FieldDiff as Place;
+use tickwire_sim::state_tree::FieldDiff;
 
 use super::{
-    BisectReport, CommandDiff, ForeignChecksum, ReplayError, ReplayOptions, ReplyDiff, ReplyFrame, Report,
-    codes, replay,
+    BisectReport, CommandDiff, ForeignChecksum, ReplayError, ReplayInput, ReplayOptions, ReplyDiff,
+    ReplyFrame, Report, WorldResults, replay,
 };
-use crate::connection::WireFormat;
 use crate::game::GameInfo;
 use crate::packet::PacketTables;
-use crate::tools::capture::{self, Untrusted};
+use crate::tools::capture::Untrusted;
 
 /// Maximum number of bytes shown of a reply.
 const SHOWN_BYTES: usize = 64;
@@ -28,15 +27,8 @@ pub fn of_file(
     games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
 ) -> Result<Value, String> {
-    let capture = capture::read(bytes).map_err(|error| error.to_string())?;
-    let replayed = codes(&capture, given).and_then(|codes| {
-        replay(
-            &capture,
-            games,
-            &|about, head| WireFormat::find(&codes, about.paths, head).ok(),
-            ReplayOptions::default(),
-        )
-    });
+    let input = ReplayInput::read(bytes, given).map_err(|error| error.to_string())?;
+    let replayed = replay(&input, games, ReplayOptions::default(), WorldResults::default);
     Ok(replayed.map_or_else(|reason| error_json(&reason), |reports| rooms(&reports)))
 }
 
@@ -130,8 +122,8 @@ fn report_json(report: &Report) -> Value {
 }
 
 /// Formats differing fields.
-fn places(places: &[Place]) -> Vec<Value> {
-    let place = |Place { entity, field, ours, theirs }: &Place| json!([entity, field, ours, theirs]);
+fn places(places: &[FieldDiff]) -> Vec<Value> {
+    let place = |FieldDiff { entity, field, ours, theirs }: &FieldDiff| json!([entity, field, ours, theirs]);
     places.iter().map(place).collect()
 }
 

@@ -11,9 +11,10 @@ use tickwire_sim::command_frame::CommandFrame;
 use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
 use super::error::ReplayError;
+use super::replay_input::ReplayInput;
 use crate::connection::receiver::RoomInfo;
 use crate::game::{DynWorld, GameInfo as Game};
-use crate::tools::capture::{Capture, TcpConnection, Untrusted, WorldRecord, world_record};
+use crate::tools::capture::{TcpConnection, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;
 
 /// The recording of one room.
@@ -131,7 +132,7 @@ fn fields<'a>(
 
 /// Reads the records of all rooms. Client records are assigned to the connections of their address.
 pub fn read<'a>(
-    capture: &Capture<'a>,
+    input: &'a ReplayInput,
     games: &[&'static Game],
     connections: &[TcpConnection<'_>],
 ) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, ReplayError> {
@@ -141,21 +142,17 @@ pub fn read<'a>(
         begins.entry(connection.client).or_default().push(connection.first_packet);
     }
     let mut rooms: BTreeMap<Untrusted<&str>, RoomRecords<'a>> = BTreeMap::new();
-    for (packet, record) in capture.records() {
-        let refuse = |reason: String| ReplayError::at(capture, (packet.number, packet.at_ns), reason);
-        let (here, whole) = (packet.bytes.len(), packet.original_length);
-        if here < whole {
-            return Err(refuse(format!(
-                "the capture truncated this packet (snapshot length): only {here} of {whole} bytes of a record of the world are left"
-            )));
-        }
-        let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
+    for stored in input.records() {
+        let place = (stored.number, stored.at_ns);
+        let refuse = |reason: String| ReplayError::at(input.first_ns(), place, reason);
+        let (name, record) =
+            world_record::decode(&stored.bytes).map_err(|error| refuse(error.to_string()))?;
         // Tables apply to all rooms, and are read elsewhere.
         if matches!(record, WorldRecord::Table { .. }) {
             continue;
         }
         let room = rooms.entry(name).or_default();
-        let Some((address, about)) = room.add(record, (packet.number, packet.at_ns)).map_err(refuse)? else {
+        let Some((address, about)) = room.add(record, place).map_err(refuse)? else {
             continue;
         };
         let address: SocketAddr = address
@@ -164,7 +161,7 @@ pub fn read<'a>(
             .map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
         // The record belongs to the address's latest connection that has already begun.
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
-        let begun = known.partition_point(|first| *first < packet.number);
+        let begun = known.partition_point(|first| *first < stored.number);
         if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
             room.clients.entry(first).or_default().add(about);
         }
@@ -179,14 +176,14 @@ pub fn read<'a>(
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
             // Without world records, the capture may be of another program, or may contain packets
             // that cannot be decoded.
-            let unread = if room.parts == 0 { capture.unread() } else { None };
+            let unread = if room.parts == 0 { input.unread() } else { None };
             let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
-            ReplayError { reason: reason.into(), place: None, client: None }
+            ReplayError::of_file(reason)
         })?;
         let tick = |read: RawTick<'_>| {
             let RawTick { packet, at_ns, checksum, frame, .. } = read;
             let frame = (about.frame)(frame)
-                .map_err(|error| ReplayError::at(capture, (packet, at_ns), error.to_string()))?;
+                .map_err(|error| ReplayError::at(input.first_ns(), (packet, at_ns), error.to_string()))?;
             Ok(RecordedTick { packet, checksum, frame })
         };
         let ticks = room.ticks.into_iter().map(tick).collect::<Result<_, _>>()?;

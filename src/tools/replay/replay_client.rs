@@ -17,7 +17,7 @@ use crate::connection::{Driver, Receiver, WireFormat};
 use crate::game::{GameInfo, JoinRequest, SharedRateLimit};
 use crate::limits;
 use crate::packet::routes;
-use crate::tools::capture::{Capture, TcpConnection, TcpSide, Untrusted};
+use crate::tools::capture::{TcpConnection, TcpSide, Untrusted};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// Returns the wire format that a request selects in a room of a game; `None` if it is not for the
@@ -45,8 +45,8 @@ pub struct ClientReplay {
 
 /// The inputs of a replay that apply to all clients.
 pub struct ReplayContext<'a> {
-    /// The capture.
-    pub capture: &'a Capture<'a>,
+    /// The earliest time of a packet, in nanoseconds since 1970.
+    pub first_ns: u64,
     /// Returns the wire format that a request selects.
     pub find: RouteFn<'a>,
     /// Returns the number of completed ticks and the slack, when a packet was captured.
@@ -60,7 +60,7 @@ pub fn replay_client(
     about: Client<'_>,
     mut room: RoomInfo,
 ) -> Result<ClientReplay, ReplayError> {
-    let ReplayContext { capture, find, time_of } = hearing;
+    let ReplayContext { first_ns, find, time_of } = hearing;
     let (mut asked, mut before) = (RecordedDriver::default(), 0);
     let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
@@ -72,7 +72,7 @@ pub fn replay_client(
             let restore = |endpoint| Receiver::restore(endpoint, room.clone(), past.session, past_now);
             let Some(restored) = endpoint.clone().and_then(restore) else {
                 let refused = ReplayError::at(
-                    capture,
+                    *first_ns,
                     (past.packet, past.at_ns),
                     "the recorded state of the session cannot be decoded",
                 );
@@ -129,21 +129,6 @@ pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 
-/// Returns the number of completed ticks when a packet was captured, and the slack that the server
-/// applied to its bytes.
-pub fn time_of(capture: &Capture<'_>, packet: usize) -> (u32, Duration) {
-    capture.packets.get(packet - 1).map_or((0, Duration::ZERO), |packet| said_time(&packet.comments))
-}
-
-/// Parses the number of completed ticks and the slack from the comments of a packet; 0 if missing.
-/// The slack must follow the tick directly, because a player's name may contain the same text.
-pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
-    let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
-    let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
-    let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
-    (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
-}
-
 /// Executes the client's requests as recorded.
 #[derive(Default)]
 struct RecordedDriver {
@@ -184,24 +169,4 @@ impl Driver for RecordedDriver {
     }
 
     fn set_spectated(&mut self, _player: Option<PlayerId>) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
-        let ms = Duration::from_millis;
-        for (comments, expected) in [
-            (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
-            (&["tick=9 player=3 slack=5000ms"], (9, ms(0))),
-            (&["lost=7 bytes before", "tick=9 slack=1ms"], (9, ms(1))),
-            (&["tick=9 slack=1"], (9, ms(0))),
-            (&[], (0, ms(0))),
-        ] {
-            let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
-            assert_eq!(said_time(&comments), expected, "{comments:?}");
-        }
-    }
 }

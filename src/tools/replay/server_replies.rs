@@ -188,6 +188,7 @@ impl<'a> ReplyMatcher<'a> {
 }
 
 /// Selects the server's pieces that may contain replies, without knowing the wire format.
+#[derive(Debug, PartialEq, Eq)]
 pub struct ReplyFilter {
     /// The first four bytes of reply packets of all dialects, and the mask of the bits to compare.
     prefixes: Vec<(u32, u32)>,

@@ -4,18 +4,16 @@
 //! The input is a file. An error has a position within the file; all packets, connections and world
 //! records are accessible; packets written with our writer have the same time, direction, bytes and
 //! comment when read back; a truncated file is read up to its end; a replay ends with a report or
-//! an error, and one in a single pass with the same report or none.
+//! an error, the same in parts and with a world that runs meanwhile.
 
 use tickwire::capture::{self, Capture, Packet, WorldRecord};
-use tickwire::connection::WireFormat;
 use tickwire::explain::capture_walk;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
 use tickwire::internal::tools::capture::pcapng::{PacketMeta, write_interface, write_packet, write_section};
 use tickwire::internal::tools::capture::{packet, world_record};
 use tickwire::packet::PacketTables;
-use tickwire::replay;
-use tickwire::ws::http::RequestHead;
+use tickwire::replay::{self, ReplayInput, ReplayOptions, WorldResults, WorldRunner};
 
 /// See the [module](self).
 pub fn run(bytes: &[u8]) {
@@ -129,20 +127,27 @@ fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
 
 /// What `explain` and `replay` make of it.
 fn understood(found: &Capture<'_>, bytes: &[u8]) {
-    let codes = replay::codes(found, None).unwrap_or_else(|reason| {
-        assert!(!reason.to_string().is_empty());
+    let codes = found.tables().and_then(|carried| PacketTables::for_capture(carried, None));
+    let codes = codes.unwrap_or_else(|reason| {
+        assert!(!reason.is_empty());
         PacketTables::builtin()
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
     capture_walk::walk(&found.connections(), &codes, (None, otherwise), None, |_| items += 1);
-    let find = |about: &tickwire::game::GameInfo, head: &RequestHead| {
-        WireFormat::find(&codes, about.paths, head).ok()
-    };
-    let replayed = replay::replay(found, &[Moo::INFO], &find, replay::ReplayOptions::default());
-    if let Ok(rooms) = replay::replay_whole_file(bytes, &[Moo::INFO], None) {
-        assert_eq!(Ok(&rooms), replayed.as_ref(), "in one pass");
+    let (games, options) = ([Moo::INFO], ReplayOptions::default());
+    let whole = ReplayInput::read(bytes, None).expect("it was read");
+    let replayed = replay::replay(&whole, &games, options, WorldResults::default);
+    let (mut input, mut worlds) = (ReplayInput::new(None), WorldRunner::new(&games, options));
+    let mut rest = Vec::new();
+    for part in bytes.chunks(bytes.len().div_ceil(3)) {
+        rest.extend_from_slice(part);
+        let used = input.receive(&rest).expect("it was read");
+        rest.drain(..used);
+        worlds.run(&input.new_records());
     }
+    input.finish(&rest).expect("it was read");
+    assert_eq!(replay::replay(&input, &games, options, || worlds.results()), replayed, "in parts");
     match replayed {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
         Err(reason) => assert!(!reason.to_string().is_empty()),

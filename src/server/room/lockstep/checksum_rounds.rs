@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::journal_entry::{DesyncReport, FieldDiff};
+use tickwire_sim::state_tree::FieldDiff;
+
+use super::journal_entry::{DesyncReport, shown_field};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -78,7 +80,7 @@ impl ChecksumRounds {
         let Some(claim) = round.claims.get_mut(&connection) else { return };
         if claim.fields.is_none() && round.room.is_some_and(|room| room != claim.checksum) {
             fields.truncate(limits::LOCKSTEP_FIELDS);
-            claim.fields = Some(fields.into_iter().map(FieldDiff::shown).collect());
+            claim.fields = Some(fields.into_iter().map(shown_field).collect());
         }
     }
 

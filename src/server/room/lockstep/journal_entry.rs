@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tickwire_sim::state_tree::FieldDiff;
+
 use crate::limits;
 use crate::util::escape;
 use crate::util::sync::Mutex;
@@ -63,7 +65,7 @@ pub struct DesyncReport {
     pub groups: Vec<(u64, Vec<String>)>,
     /// Number of participants that are not listed.
     pub omitted: usize,
-    /// Differing fields, each with the participant that found it.
+    /// Differing fields, each with the participant that found it. `ours` is the value in the room.
     pub fields: Vec<(String, FieldDiff)>,
 }
 
@@ -72,38 +74,23 @@ impl DesyncReport {
     fn bytes(&self) -> usize {
         let groups = self.groups.iter().flat_map(|(_, labels)| labels).map(String::len);
         let texts = self.fields.iter().flat_map(|(label, field)| {
-            let values = [&field.room, &field.own].into_iter().flatten();
+            let values = [&field.ours, &field.theirs].into_iter().flatten();
             [label, &field.entity, &field.field].into_iter().chain(values).map(String::len)
         });
         groups.chain(texts).sum()
     }
 }
 
-/// A differing field, as a participant reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldDiff {
-    /// The entity: `players[17]`.
-    pub entity: String,
-    /// The path of the field in the entity: `body.x`.
-    pub field: String,
-    /// The value in the room. `None` if the field does not exist there.
-    pub room: Option<String>,
-    /// The participant's value. `None` if the field does not exist there.
-    pub own: Option<String>,
-}
-
-impl FieldDiff {
-    /// Escapes control characters and truncates each text to [`limits::LOCKSTEP_FIELD_CHARS`],
-    /// because the report is sent to other clients.
-    pub(super) fn shown(self) -> FieldDiff {
-        let shown = |text: String| -> String {
-            escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
-        };
-        FieldDiff {
-            entity: shown(self.entity),
-            field: shown(self.field),
-            room: self.room.map(shown),
-            own: self.own.map(shown),
-        }
+/// Escapes control characters and truncates each text of a reported field to
+/// [`limits::LOCKSTEP_FIELD_CHARS`], because the report is sent to other clients.
+pub(super) fn shown_field(field: FieldDiff) -> FieldDiff {
+    let shown = |text: String| -> String {
+        escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
+    };
+    FieldDiff {
+        entity: shown(field.entity),
+        field: shown(field.field),
+        ours: field.ours.map(shown),
+        theirs: field.theirs.map(shown),
     }
 }

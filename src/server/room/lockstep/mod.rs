@@ -21,8 +21,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use tickwire_sim::state_tree::FieldDiff;
+
 use checksum_rounds::{ChecksumClaim, ChecksumRounds};
-pub use journal_entry::{DesyncReport, EntryContent, FieldDiff, FormatKey, JournalEntry};
+pub use journal_entry::{DesyncReport, EntryContent, FormatKey, JournalEntry};
 
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;

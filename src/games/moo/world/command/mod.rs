@@ -181,105 +181,70 @@ impl Action {
     }
 }
 
-/// Reason for the rejection of a command. A rejected command does not change the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rejection {
-    /// The sequence number is not higher than the last one applied for this issuer.
-    Repeated,
-    /// The issuer has no body in the world.
-    UnknownIssuer,
-    /// Only the operator may perform this action.
-    OperatorOnly,
-    /// Only a player may perform this action, because it needs a body.
-    PlayerOnly,
-    /// Player ID 0 is reserved for the operator.
-    ReservedPlayer,
-    /// The player already has a body.
-    AlreadyJoined,
-    /// The player has no body.
-    UnknownPlayer,
-    /// The name has more than [`crate::rules::NAME_CHARS`] characters.
-    NameTooLong,
-    /// The name contains a control character.
-    NameForbidden,
-    /// The text contains only spaces.
-    ChatEmpty,
-    /// The text has more than [`crate::rules::CHAT_CHARS`] characters, or more than
-    /// [`crate::rules::MAX_ANNOUNCEMENT_CHARS`] in an operator message.
-    ChatTooLong,
-    /// The text contains a control character.
-    ChatForbidden,
-    /// The issuer is dead and must respawn first.
-    Dead,
-    /// The issuer is alive, so it cannot respawn.
-    Alive,
-    /// No age that the issuer has reached and not yet used offers this upgrade.
-    NotOffered,
-    /// The issuer does not have this weapon or item.
-    NotOwned,
-    /// The issuer lacks the resources for the item.
-    TooDear,
-    /// The maximum number of structures, clans, clan members or animals is reached, or all IDs are
-    /// used up.
-    TooMany,
-    /// There is no free space at the position.
-    NoRoom,
-    /// The issuer already has full health.
-    Healthy,
-    /// The issuer is already in a clan.
-    InClan,
-    /// The issuer is not in a clan.
-    NoClan,
-    /// Only the owner of a clan may perform this action.
-    ClanOwnerOnly,
-    /// No clan has this name.
-    UnknownClan,
-    /// Another clan has this name, or a name that looks like it.
-    ClanNameTaken,
-    /// The clan name contains only spaces, has more than [`crate::rules::CLAN_CHARS`] characters,
-    /// or contains a control character.
-    ClanNameForbidden,
-    /// The player has not requested to join the clan.
-    NotAsking,
-    /// The player is not another member of the issuer's clan.
-    NotMember,
-    /// No entity with this ID can be spawned.
-    UnknownThing,
-}
-
-impl Rejection {
-    /// The reason in logs, metrics and `command_rejected` packets.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rejection::Repeated => "repeated",
-            Rejection::UnknownIssuer => "unknown_issuer",
-            Rejection::OperatorOnly => "operator_only",
-            Rejection::PlayerOnly => "player_only",
-            Rejection::ReservedPlayer => "reserved_player",
-            Rejection::AlreadyJoined => "already_joined",
-            Rejection::UnknownPlayer => "unknown_player",
-            Rejection::NameTooLong => "name_too_long",
-            Rejection::NameForbidden => "name_forbidden",
-            Rejection::ChatEmpty => "chat_empty",
-            Rejection::ChatTooLong => "chat_too_long",
-            Rejection::ChatForbidden => "chat_forbidden",
-            Rejection::Dead => "dead",
-            Rejection::Alive => "alive",
-            Rejection::NotOffered => "not_offered",
-            Rejection::NotOwned => "not_owned",
-            Rejection::TooDear => "too_dear",
-            Rejection::TooMany => "too_many",
-            Rejection::NoRoom => "no_room",
-            Rejection::Healthy => "healthy",
-            Rejection::InClan => "in_clan",
-            Rejection::NoClan => "no_clan",
-            Rejection::ClanOwnerOnly => "clan_owner_only",
-            Rejection::UnknownClan => "unknown_clan",
-            Rejection::ClanNameTaken => "clan_name_taken",
-            Rejection::ClanNameForbidden => "clan_name_forbidden",
-            Rejection::NotAsking => "not_asking",
-            Rejection::NotMember => "not_member",
-            Rejection::UnknownThing => "unknown_thing",
-        }
+tickwire_sim::named_enum! {
+    /// Reason for the rejection of a command. A rejected command does not change the state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Rejection {
+        /// The sequence number is not higher than the last one applied for this issuer.
+        Repeated => "repeated",
+        /// The issuer has no body in the world.
+        UnknownIssuer => "unknown_issuer",
+        /// Only the operator may perform this action.
+        OperatorOnly => "operator_only",
+        /// Only a player may perform this action, because it needs a body.
+        PlayerOnly => "player_only",
+        /// Player ID 0 is reserved for the operator.
+        ReservedPlayer => "reserved_player",
+        /// The player already has a body.
+        AlreadyJoined => "already_joined",
+        /// The player has no body.
+        UnknownPlayer => "unknown_player",
+        /// The name has more than [`crate::rules::NAME_CHARS`] characters.
+        NameTooLong => "name_too_long",
+        /// The name contains a control character.
+        NameForbidden => "name_forbidden",
+        /// The text contains only spaces.
+        ChatEmpty => "chat_empty",
+        /// The text has more than [`crate::rules::CHAT_CHARS`] characters, or more than
+        /// [`crate::rules::MAX_ANNOUNCEMENT_CHARS`] in an operator message.
+        ChatTooLong => "chat_too_long",
+        /// The text contains a control character.
+        ChatForbidden => "chat_forbidden",
+        /// The issuer is dead and must respawn first.
+        Dead => "dead",
+        /// The issuer is alive, so it cannot respawn.
+        Alive => "alive",
+        /// No age that the issuer has reached and not yet used offers this upgrade.
+        NotOffered => "not_offered",
+        /// The issuer does not have this weapon or item.
+        NotOwned => "not_owned",
+        /// The issuer lacks the resources for the item.
+        TooDear => "too_dear",
+        /// The maximum number of structures, clans, clan members or animals is reached, or all IDs
+        /// are used up.
+        TooMany => "too_many",
+        /// There is no free space at the position.
+        NoRoom => "no_room",
+        /// The issuer already has full health.
+        Healthy => "healthy",
+        /// The issuer is already in a clan.
+        InClan => "in_clan",
+        /// The issuer is not in a clan.
+        NoClan => "no_clan",
+        /// Only the owner of a clan may perform this action.
+        ClanOwnerOnly => "clan_owner_only",
+        /// No clan has this name.
+        UnknownClan => "unknown_clan",
+        /// Another clan has this name, or a name that looks like it.
+        ClanNameTaken => "clan_name_taken",
+        /// The clan name contains only spaces, has more than [`crate::rules::CLAN_CHARS`]
+        /// characters, or contains a control character.
+        ClanNameForbidden => "clan_name_forbidden",
+        /// The player has not requested to join the clan.
+        NotAsking => "not_asking",
+        /// The player is not another member of the issuer's clan.
+        NotMember => "not_member",
+        /// No entity with this ID can be spawned.
+        UnknownThing => "unknown_thing",
     }
 }
