@@ -11,7 +11,7 @@ use tickwire_sim::command_frame::CommandFrame;
 use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
 use super::error::ReplayError;
-use crate::connection::receiver::RoomInfo;
+use crate::connection::RoomInfo;
 use crate::game::{DynWorld, GameInfo as Game};
 use crate::tools::capture::{Capture, TcpConnection, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;

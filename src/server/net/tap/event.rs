@@ -76,7 +76,7 @@ pub enum EventKind {
     },
     /// State of the client's receiver before the bytes that follow. Sent to a subscription that
     /// lacks earlier bytes of the client, and only if it includes the world. See
-    /// [`crate::connection::Receiver::save`].
+    /// [`crate::connection::ServerConnection::save`].
     Session(Vec<u8>),
     /// Bytes of the connection: whole frames, or the unfinished end of a client's bytes.
     Bytes {

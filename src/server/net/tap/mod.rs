@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use tickwire_sim::MembershipChange;
 
-use crate::connection::receiver::ObservedBytes;
+use crate::connection::ObservedBytes;
 use crate::server::room::{TickRequest, WorldSnapshot};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
