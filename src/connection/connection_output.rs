@@ -42,7 +42,8 @@ pub enum ConnectionOutput<'c> {
     /// Send these whole frames to the client. The replies to the bytes of one read are one output,
     /// so that they cost one system call.
     Send(&'c [u8]),
-    /// Execute this request. [`ClientRequest::needs_answer`] says which ones need an [`Answer`].
+    /// Execute this request. `Authenticate`, `Join` and `Command` need an [`Answer`] before the next
+    /// output.
     Request(ClientRequest),
     /// Pass these bytes to the observers. Appears only while the connection
     /// [is observed](super::ServerConnection::set_observed), and before the outputs that result
@@ -117,16 +118,6 @@ pub enum ClientRequest {
         /// The fields that differ.
         fields: Vec<ReportedField>,
     },
-}
-
-impl ClientRequest {
-    /// Whether the driver must answer before it takes the next output.
-    pub fn needs_answer(&self) -> bool {
-        matches!(
-            self,
-            ClientRequest::Authenticate { .. } | ClientRequest::Join { .. } | ClientRequest::Command { .. }
-        )
-    }
 }
 
 /// The result of a [`ClientRequest`].

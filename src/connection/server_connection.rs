@@ -15,8 +15,20 @@
 //! **After each input, call [`ServerConnection::next_output`] until it returns `Ok(None)` or an
 //! error.** The driver owns the socket, the clock, the room and the send queue
 //! ([`Sender`](super::Sender)); the connection owns the unfinished message, the session, the rate
-//! limits of its messages and the replies until they are sent. A driver passes the same outputs on
-//! for the same bytes and answers, however the bytes are split into reads.
+//! limits of its messages and the replies until they are sent. The same bytes and answers give the
+//! same requests and replies, however the bytes are split into reads.
+//!
+//! ```text
+//!   while let Some(output) = connection.next_output()? {
+//!       match output {
+//!           Send(frames)                  ─► socket or send queue
+//!           Request(Authenticate { .. })  ─► connection.answer(Authenticated(…))
+//!           Request(Join { .. })          ─► connection.answer(Joined(…))
+//!           Request(Command { .. })       ─► connection.answer(CommandQueued(…))
+//!           Request(_), Observed, Event   ─► execute, record; no answer
+//!       }
+//!   }
+//! ```
 
 use std::time::Duration;
 

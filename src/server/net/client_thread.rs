@@ -1,4 +1,4 @@
-//! A client's own thread after the handshake: reads bytes and passes them to the receiver.
+//! A client's own thread after the handshake: reads bytes and passes them to its connection.
 //!
 //! The thread blocks in `read` and nowhere else. The client's update worker handles a silent, slow
 //! or closing client and shuts down its socket.
@@ -140,7 +140,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     flush_and_drain(noted);
 }
 
-/// Passes bytes from an inspector to the client's receiver, as if the client had sent them.
+/// Passes bytes from an inspector to the client's connection, as if the client had sent them.
 ///
 /// # Errors
 /// The reason why they were not passed on.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
+use super::connection_twin::{AnsweredRequest, ConnectionTwin, RequestRecord};
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
-use super::receiver_twin::{AnsweredRequest, ReceiverTwin, RequestRecord};
 use super::sim_server::SimServer;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
 use crate::connection::{Answer, ClientRequest, Denial, DisconnectReason, ReadTime};
@@ -24,7 +24,7 @@ use crate::ws::http::{self, HeadReader, RequestHead};
 pub struct ServerSession {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
-    twin_receiver: ReceiverTwin,
+    twin_connection: ConnectionTwin,
     /// After the end of the session: the deadline for the last bytes, and the number of bytes
     /// dropped since then.
     last: Option<(Duration, usize)>,
@@ -246,8 +246,8 @@ impl SimConnection {
         let who = (host.next_client(), self.address);
         let line = ServerTransport(Arc::clone(&self.wire));
         let client = Arc::new(Client::new(who, line, entry, now));
-        let twin = ReceiverTwin::new(&client, self.dice.bits());
-        let mut talk = Box::new(ServerSession { client, twin_receiver: twin, last: None, ending: None });
+        let twin = ConnectionTwin::new(&client, self.dice.bits());
+        let mut talk = Box::new(ServerSession { client, twin_connection: twin, last: None, ending: None });
         talk.begin(host)?;
         host.assign_worker(&talk.client);
         let heard = if rest.is_empty() { Ok(()) } else { talk.receive(rest, host, counts)? };
@@ -273,7 +273,7 @@ impl SimConnection {
 
 impl ServerSession {
     fn begin(&mut self, host: &SimServer) -> Result<(), InvariantFailure> {
-        let ServerSession { client, twin_receiver: twin, .. } = self;
+        let ServerSession { client, twin_connection: twin, .. } = self;
         let driver = driver(client, host, client.at(client.connected_at));
         let mut record = RequestRecord::default();
         let begun = driver.begin_with(|output| record.execute(output, &driver));
@@ -288,7 +288,7 @@ impl ServerSession {
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<Result<(), DisconnectReason>, InvariantFailure> {
-        let ServerSession { client, twin_receiver: twin, .. } = self;
+        let ServerSession { client, twin_connection: twin, .. } = self;
         let is_closing = client.sender.ending().is_some();
         let (at, mut record) = (client.at(host.clock.now()), RequestRecord::default());
         let heard = {

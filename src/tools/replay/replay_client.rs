@@ -65,7 +65,8 @@ pub fn replay_client(
 ) -> Result<ClientReplay, ReplayError> {
     let ReplayContext { capture, find, time_of } = hearing;
     let (mut asked, mut before) = (RecordedAnswers::default(), 0);
-    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
+    let (mut reader, mut endpoint, mut open_connection) =
+        (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
@@ -84,7 +85,7 @@ pub fn replay_client(
             };
             // Replies before the saved session are unknown.
             (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
-            receiver = Some(restored);
+            open_connection = Some(restored);
         }
         // The server may reject a join. A join record is in the file before the client's next
         // bytes.
@@ -104,22 +105,23 @@ pub fn replay_client(
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
                 asked.is_turned_away = server_replies::was_rejected(connection, endpoint);
-                let begun = receiver.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
+                let begun =
+                    open_connection.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
                 begun.begin(number);
                 if let Err(ending) = asked.drain(begun) {
                     asked.answers.add(piece.packet, &ending.frames(endpoint));
-                    receiver = None;
+                    open_connection = None;
                 }
             }
         }
-        let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
+        let (Some(open), Some(endpoint)) = (&mut open_connection, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
         open.receive(bytes, at);
         if let Err(ending) = asked.drain(open) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
-            receiver = None;
+            open_connection = None;
         }
     }
     let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));

@@ -44,15 +44,15 @@ impl RequestRecord {
 
 /// A second connection that receives the recorded answers of the first.
 #[derive(Debug)]
-pub struct ReceiverTwin {
+pub struct ConnectionTwin {
     connection: ServerConnection,
     dice: BotRng,
 }
 
-impl ReceiverTwin {
+impl ConnectionTwin {
     /// Creates the twin of a client's connection.
-    pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ReceiverTwin {
-        ReceiverTwin { connection: client.clone_connection(), dice: BotRng::new(seed) }
+    pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ConnectionTwin {
+        ConnectionTwin { connection: client.clone_connection(), dice: BotRng::new(seed) }
     }
 
     /// Starts the twin.
