@@ -19,7 +19,7 @@ use rmpv::Value;
 use super::connection_output::{Answer, ClientRequest, ConnectionEvent, Denial, ReadTime};
 use super::rate_limits::MessageRateLimits;
 use super::redact::{self, RedactionRules};
-use super::server_connection::RoomInfo;
+use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
 use crate::game::command_acks::has_command_acks;

@@ -23,6 +23,7 @@ pub mod pauses;
 pub mod rate_limits;
 pub mod redact;
 pub mod resume_key;
+mod room_info;
 pub mod sender;
 pub mod server_connection;
 pub mod session;
@@ -33,6 +34,7 @@ pub use connection_output::{
 };
 pub use deadlines::Deadlines;
 pub use disconnect_reason::DisconnectReason;
+pub use room_info::RoomInfo;
 pub use sender::Sender;
-pub use server_connection::{RoomInfo, ServerConnection};
+pub use server_connection::ServerConnection;
 pub use wire_format::WireFormat;

@@ -32,32 +32,17 @@
 
 use std::time::Duration;
 
-use tickwire_sim::WorldParams;
-
 use super::connection_output::{Answer, ConnectionEvent, ConnectionOutput, ReadTime};
 use super::message_handler::{MessageHandler, NextOutput, restore};
 use super::observed_stream::ObservedStream;
 use super::rate_limits::MessageRateLimits;
+use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::{Session, has_hello};
-use crate::game::GameInfo;
 use crate::limits;
 use crate::ws::Side;
 use crate::ws::close::Close;
 use crate::ws::message::{Message, MessageReader};
-
-/// Facts about a room that the `welcome` packet contains.
-#[derive(Debug, Clone)]
-pub struct RoomInfo {
-    /// The game of the room.
-    pub about: &'static GameInfo,
-    /// Distinguishes this run of the room from earlier runs.
-    pub epoch: String,
-    /// The parameters of the room's world.
-    pub identity: WorldParams,
-    /// Updates per second for a client that sends `hello`.
-    pub update_hz: u8,
-}
 
 /// The server's side of one connection. The [module](self) shows the order of the calls.
 ///

@@ -1,29 +1,26 @@
 //! Who may play, without a socket: the token file, the guard, the session of a client that is turned away, and what an
 //! observer sees of a token.
 
-use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use tickwire::game::{CloseReason, Game as _};
 use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::{
-    Answer, ClientRequest, ConnectionOutput, Deadlines, Denial, DisconnectReason, ReadTime, RoomInfo,
-    ServerConnection, WireFormat,
+    Deadlines, DisconnectReason, ReadTime, RoomInfo, ServerConnection, WireFormat,
 };
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::games::moo::world::{Identity, TickHz};
 use tickwire::internal::server::admission::tokens::{
     Authenticator, Permission, PlayAccess, TokenHolder, Tokens,
 };
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
-use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Message, MessageReader};
 
-use crate::driven::{drain, ignore};
+pub use crate::driven::Doors;
 
 pub const ANN: &str = "anns-token-0123456789";
 pub const BOB: &str = "Bobs.Token~+/=_987654321";
@@ -161,72 +158,6 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
             assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
             assert_eq!(poll(due), DueAction::Close(breach));
         }
-    }
-}
-
-/// Admits only a client with Ann's token, and notes what it observes.
-#[derive(Default)]
-pub struct Doors {
-    pub turns_away: bool,
-    pub has_tokens: bool,
-    pub names: Vec<String>,
-    pub commands: Vec<RawCommand>,
-    pub said: Vec<Option<String>>,
-    pub joins: usize,
-    pub answers: Vec<u8>,
-    pub observed: RefCell<Vec<u8>>,
-    pub pieces: RefCell<usize>,
-}
-
-impl Doors {
-    pub fn begin(
-        &mut self,
-        connection: &mut ServerConnection,
-        client: u64,
-    ) -> Result<usize, DisconnectReason> {
-        connection.begin(client);
-        drain(connection, &mut |output| self.execute(output))
-    }
-
-    pub fn receive(
-        &mut self,
-        connection: &mut ServerConnection,
-        bytes: &[u8],
-    ) -> Result<usize, DisconnectReason> {
-        connection.set_redacts_tokens(self.has_tokens);
-        connection.set_observed(true);
-        connection.receive(bytes, AT);
-        drain(connection, &mut |output| self.execute(output))
-    }
-
-    pub fn ignore(&mut self, connection: &mut ServerConnection, bytes: &[u8]) {
-        ignore(connection, bytes, AT, &mut |output| self.execute(output));
-    }
-
-    fn execute(&mut self, output: ConnectionOutput<'_>) -> Option<Answer> {
-        match output {
-            ConnectionOutput::Send(frames) => self.answers.extend_from_slice(frames),
-            ConnectionOutput::Observed { bytes, .. } => {
-                self.observed.borrow_mut().extend_from_slice(bytes.bytes);
-                *self.pieces.borrow_mut() += 1;
-            }
-            ConnectionOutput::Request(ClientRequest::Authenticate { token, .. }) => {
-                self.said.push(token);
-                let result = if self.turns_away { Err(Denial::Silent) } else { Ok(()) };
-                return Some(Answer::Authenticated(result));
-            }
-            ConnectionOutput::Request(ClientRequest::Join { profile, .. }) => {
-                self.joins += 1;
-                self.names.push(profile.name);
-                return Some(Answer::Joined(Ok(PlayerId(7))));
-            }
-            ConnectionOutput::Request(ClientRequest::Command { command, .. }) => {
-                self.commands.push(command);
-                return Some(Answer::CommandQueued(Ok(())));
-            }
-            ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
-        }
-        None
     }
 }
 

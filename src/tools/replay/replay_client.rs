@@ -65,8 +65,7 @@ pub fn replay_client(
 ) -> Result<ClientReplay, ReplayError> {
     let ReplayContext { capture, find, time_of } = hearing;
     let (mut asked, mut before) = (RecordedAnswers::default(), 0);
-    let (mut reader, mut endpoint, mut open_connection) =
-        (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
+    let (mut reader, mut endpoint, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
@@ -85,7 +84,7 @@ pub fn replay_client(
             };
             // Replies before the saved session are unknown.
             (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
-            open_connection = Some(restored);
+            open = Some(restored);
         }
         // The server may reject a join. A join record is in the file before the client's next
         // bytes.
@@ -105,23 +104,22 @@ pub fn replay_client(
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
                 asked.is_turned_away = server_replies::was_rejected(connection, endpoint);
-                let begun =
-                    open_connection.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
+                let begun = open.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
                 begun.begin(number);
                 if let Err(ending) = asked.drain(begun) {
                     asked.answers.add(piece.packet, &ending.frames(endpoint));
-                    open_connection = None;
+                    open = None;
                 }
             }
         }
-        let (Some(open), Some(endpoint)) = (&mut open_connection, &endpoint) else { continue };
+        let (Some(current), Some(endpoint)) = (&mut open, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
-        open.receive(bytes, at);
-        if let Err(ending) = asked.drain(open) {
+        current.receive(bytes, at);
+        if let Err(ending) = asked.drain(current) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
-            open_connection = None;
+            open = None;
         }
     }
     let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
