@@ -42,8 +42,8 @@ pub enum ConnectionOutput<'c> {
     /// Send these whole frames to the client. The replies to the bytes of one read are one output,
     /// so that they cost one system call.
     Send(&'c [u8]),
-    /// Execute this request. `Authenticate`, `Join` and `Command` need an [`Answer`] before the next
-    /// output.
+    /// Execute this request. `Authenticate`, `Join` and `Command` need an [`Answer`] before the
+    /// next output.
     Request(ClientRequest),
     /// Pass these bytes to the observers. Appears only while the connection
     /// [is observed](super::ServerConnection::set_observed), and before the outputs that result

@@ -1,11 +1,11 @@
 //! One client connection after the upgrade, without I/O.
 //!
 //! ```text
-//!  bytes in ─► ServerConnection: frames ─► packets ─► session ─► requests: join, command, … ─► driver
-//!                │                                       └─ replies: pong, welcome, error ──┐
-//!                └─ violation, close ─► DisconnectReason ─► close frame ────────────────────┤
-//!  updates of the room ─────────────────────────────────────────────────────────────────────┤
-//!  bytes out ◄─ the driver's system call ◄─ batches ◄─ Sender: one ordered queue ◄──────────┘
+//!  bytes in ─► ServerConnection: frames ─► packets ─► session ─► requests (join, …) ─► driver
+//!                │                                       └─ replies: pong, welcome, error ─┐
+//!                └─ violation, close ─► DisconnectReason ─► close frame ───────────────────┤
+//!  updates of the room ────────────────────────────────────────────────────────────────────┤
+//!  bytes out ◄─ the driver's system call ◄─ batches ◄─ Sender: one ordered queue ◄─────────┘
 //! ```
 //!
 //! The reading thread owns the [`ServerConnection`]. All threads that send or close share the

@@ -8,7 +8,7 @@
 //!  receive(bytes, at)  each read  ────────►├─► Request(request)   execute it, then answer(result)
 //!  receive_eof(at)     the last one        ├─► Observed(bytes)    pass them to the tap
 //!                                          ├─► Event(event)       count or log it
-//!                                          ├─► Ok(None)           all done: wait for the next input
+//!                                          ├─► Ok(None)           wait for the next input
 //!                                          └─► Err(reason)        close with reason.frames()
 //! ```
 //!
