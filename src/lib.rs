@@ -118,7 +118,7 @@
 //! ```text
 //!               bytes in                                           bytes out
 //!  server/net   ───┬─────────── threads, sockets, clocks ────────────▲────
-//!  connection      │  Receiver                                       │ Sender (bounded queue)
+//!  connection      │  ServerConnection                               │ Sender (bounded queue)
 //!  ws              ▼  head → upgrade → frame → message    → frame ───┤
 //!  packet          ▼  MessagePack → code → packet         → bytes ───┤
 //!  connection      ▼  session: packet → command                      │

@@ -3,16 +3,24 @@
 //! A message is passed to the observer when it is complete, because any of its fragments may
 //! contain part of the token. A control frame between its fragments is passed on before them, at
 //! its time of arrival, together with its reply.
+//!
+//! ```text
+//!   take(bytes) ─► read(message) ─► pass() to the observer ─► advance()
+//!               └► end() ────────────┘
+//! ```
 
 use core::ops::Range;
+use std::time::Duration;
 
-use super::events::{ConnectionEvents, ObservedBytes, ReadTime};
+use super::connection_output::ObservedBytes;
 use super::redact;
 use crate::ws::message::ReceivedMessage;
 
 /// The client's bytes on their way to the observer.
 #[derive(Debug, Default)]
 pub struct ObservedStream {
+    /// Whether an observer needs the bytes.
+    pub is_observed: bool,
     /// Whether the observer knows all bytes before `bytes`, back to the start of a message.
     pub is_following: bool,
     /// Bytes that the observer has not received yet.
@@ -21,15 +29,30 @@ pub struct ObservedStream {
     begins: bool,
     /// Whether some of `bytes` were injected by an inspector.
     pub is_injected: bool,
+    ready: Option<ReadyRange>,
+    /// The state of the connection before the bytes that are ready. Empty if they do not start a
+    /// message.
+    saved: Vec<u8>,
+}
+
+/// The part of the buffer that the observer receives next.
+#[derive(Debug, Clone)]
+struct ReadyRange {
+    range: Range<usize>,
+    /// Whether no message is unfinished at its end.
+    is_whole: bool,
+    /// Whether the observer has received it.
+    is_passed: bool,
 }
 
 impl ObservedStream {
     /// Buffers received bytes. An observer that subscribes in the middle of a message receives
     /// bytes from the next message on.
-    pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn ConnectionEvents) {
-        if !books.wants_bytes() {
+    pub fn take(&mut self, bytes: &[u8], is_boundary: bool) {
+        if !self.is_observed {
             self.is_following = false;
             self.bytes = Vec::new();
+            self.ready = None;
             return;
         }
         if is_boundary {
@@ -41,46 +64,59 @@ impl ObservedStream {
         }
     }
 
-    /// Passes the frames of a message or control frame to the observer: `wire_bytes` bytes, after
-    /// `ahead` bytes of an unfinished message that stay in the buffer. `covered` is the redacted
-    /// payload, if redaction is necessary.
+    /// Makes the frames of a message or control frame ready: `wire_bytes` bytes, after
+    /// `fragment_bytes_before` bytes of an unfinished message that stay in the buffer. `covered` is
+    /// the redacted payload, if redaction is necessary. `save` encodes the connection's state.
     pub fn read(
         &mut self,
         ReceivedMessage { wire_bytes, fragment_bytes_before: ahead, .. }: ReceivedMessage<'_>,
         covered: Option<&[u8]>,
-        at: ReadTime,
-        saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn ConnectionEvents,
+        save: impl FnOnce(&mut Vec<u8>),
     ) {
         if self.is_following {
             let start = ahead.min(self.bytes.len());
-            let place = start..self.bytes.len().min(start + wire_bytes);
+            let range = start..self.bytes.len().min(start + wire_bytes);
             if let Some(covered) = covered {
-                redact::write_payload(&mut self.bytes[place.clone()], covered);
+                redact::write_payload(&mut self.bytes[range.clone()], covered);
             }
-            self.emit(place, true, at, saved, books);
+            self.make_ready(range, true, save);
         }
     }
 
-    /// Passes a range of the buffer to the observer. `is_whole` means that no message is unfinished
-    /// at its end.
-    fn emit(
-        &mut self,
-        place: Range<usize>,
-        is_whole: bool,
-        at: ReadTime,
-        saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn ConnectionEvents,
-    ) {
-        let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
-        books.on_bytes(
-            at,
-            ObservedBytes { bytes, starts_message: begins, is_whole, is_injected, slack: at.slack },
-            saved,
-        );
-        self.bytes.drain(place);
-        self.begins = is_whole;
-        self.is_injected &= !self.bytes.is_empty();
+    fn make_ready(&mut self, range: Range<usize>, is_whole: bool, save: impl FnOnce(&mut Vec<u8>)) {
+        self.saved.clear();
+        if self.begins {
+            save(&mut self.saved);
+        }
+        self.ready = Some(ReadyRange { range, is_whole, is_passed: false });
+    }
+
+    /// Whether [`ObservedStream::pass`] has bytes.
+    pub fn is_ready(&self) -> bool {
+        self.ready.as_ref().is_some_and(|ready| !ready.is_passed)
+    }
+
+    /// The bytes that the observer receives next, and the saved state before them.
+    pub fn pass(&mut self, slack: Duration) -> Option<(ObservedBytes<'_>, &[u8])> {
+        let ReadyRange { range, is_whole, is_passed } = self.ready.as_mut()?;
+        *is_passed = true;
+        let bytes = ObservedBytes {
+            bytes: &self.bytes[range.clone()],
+            starts_message: self.begins,
+            is_whole: *is_whole,
+            is_injected: self.is_injected,
+            slack,
+        };
+        Some((bytes, &self.saved))
+    }
+
+    /// Removes the bytes that the observer has received.
+    pub fn advance(&mut self) {
+        if let Some(ReadyRange { range, is_whole, .. }) = self.ready.take_if(|ready| ready.is_passed) {
+            self.bytes.drain(range);
+            self.begins = is_whole;
+            self.is_injected &= !self.bytes.is_empty();
+        }
     }
 
     /// Whether the buffer is long enough to contain a token.
@@ -88,23 +124,17 @@ impl ObservedStream {
         !self.begins || redact::may_hold_token(&self.bytes)
     }
 
-    /// Passes the rest of the buffer to the observer at the end of the connection. If `tells` is
-    /// set, the rest may contain a token. Then its payload is overwritten, or all of it if it does
-    /// not start at a message, because the payload's offset is then unknown.
-    pub fn end(
-        &mut self,
-        tells: bool,
-        at: ReadTime,
-        saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn ConnectionEvents,
-    ) {
+    /// Makes the rest of the buffer ready at the end of the connection. If `may_contain_token` is
+    /// set, its payload is overwritten, or all of it if it does not start at a message, because the
+    /// payload's offset is then unknown.
+    pub fn end(&mut self, may_contain_token: bool, save: impl FnOnce(&mut Vec<u8>)) {
         if !self.bytes.is_empty() {
-            match (tells, self.begins) {
+            match (may_contain_token, self.begins) {
                 (true, true) => redact::redact_incomplete(&mut self.bytes),
                 (true, false) => redact::all(&mut self.bytes),
                 (false, _) => {}
             }
-            self.emit(0..self.bytes.len(), false, at, saved, books);
+            self.make_ready(0..self.bytes.len(), false, save);
         }
     }
 }

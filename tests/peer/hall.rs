@@ -16,7 +16,7 @@ use tickwire::internal::server::admission::tokens::Authenticator;
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
-use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
+use tickwire::internal::server::clients::client_driver::{ClientDriver, DriverEvent};
 use tickwire::internal::server::clients::update_group::{
     EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
 };
@@ -213,8 +213,15 @@ impl Hall {
         }
         let now = client.at(self.now);
         let (budgets, guard) = (&*self.budgets, &self.guard);
-        let mut asked = ClientDriver { client, budgets, guard, books: &(), at: now };
-        if let Err(ending) = receive(client, &bytes, now, &mut asked) {
+        let driver = ClientDriver {
+            client,
+            budgets,
+            guard,
+            at: now,
+            is_observed: false,
+            on_event: |_: DriverEvent<'_>| {},
+        };
+        if let Err(ending) = driver.receive(&bytes) {
             client.close(ending, self.now);
         }
     }

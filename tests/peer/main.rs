@@ -3,6 +3,7 @@
 mod admission;
 mod answers;
 mod budgets;
+mod driven;
 mod hall;
 mod in_lockstep;
 mod inbox;
@@ -15,11 +16,11 @@ mod lockstep_tokens;
 mod pool;
 #[path = "../support/raw.rs"]
 mod raw;
-mod receiver;
 mod recent;
 mod room;
 mod self_check;
 mod sender;
+mod server_connection;
 mod session;
 mod sessions;
 mod shared_world;

@@ -13,7 +13,7 @@ use tickwire::internal::server::admission::tokens::Authenticator;
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
-use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
+use tickwire::internal::server::clients::client_driver::{ClientDriver, DriverEvent};
 use tickwire::internal::server::clients::update_group::{
     EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
 };
@@ -143,14 +143,15 @@ impl Hall {
             tickwire::internal::server::admission::address_rate_limits::AddressRateLimits::new(true),
             Authenticator::default(),
         );
-        let mut asked = ClientDriver {
+        let driver = ClientDriver {
             client: &client,
             budgets: &budgets,
             guard: &guard,
-            books: &(),
             at: client.at(NOW),
+            is_observed: false,
+            on_event: |_: DriverEvent<'_>| {},
         };
-        receive(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");
+        driver.receive(&bytes).expect("no rule is broken");
         self.clients.push(client);
     }
 

@@ -1,12 +1,12 @@
 //! Tokens in wrong places, and what a client does that is turned away, without a socket.
 
-use tickwire::internal::connection::{DisconnectReason, Receiver};
+use tickwire::internal::connection::{DisconnectReason, ServerConnection};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::tokens::{
-    ANN, AT, BOB, Doors, bad_first_messages, contains, framed, hello, hello_with, in_frames, receiver,
+    ANN, AT, BOB, Doors, bad_first_messages, connection, contains, framed, hello, hello_with, in_frames,
     unmasked,
 };
 
@@ -92,16 +92,17 @@ fn wrong_places() -> Vec<(&'static str, bool, Vec<u8>)> {
 }
 
 /// A client that is greeted, on a server with tokens or, as a replay is, without.
-fn greeted(dialect: &str, is_json: bool, has_tokens: bool) -> (Receiver, Doors) {
-    let (mut receiver, mut doors) = (receiver(dialect, is_json), Doors { has_tokens, ..Doors::default() });
-    receiver.begin(3, &mut doors).expect("no ending");
+fn greeted(dialect: &str, is_json: bool, has_tokens: bool) -> (ServerConnection, Doors) {
+    let (mut connection, mut doors) =
+        (connection(dialect, is_json), Doors { has_tokens, ..Doors::default() });
+    doors.begin(&mut connection, 3).expect("no ending");
     if dialect == "native" {
         let packed = framed(Opcode::Binary, &hello(&[1.into(), 0.into()]));
         let hello = if is_json { text(r#"["hello",[1,0]]"#) } else { packed };
-        receiver.receive(&hello, AT, &mut doors).expect("a good hello");
+        doors.receive(&mut connection, &hello).expect("a good hello");
     }
     doors.observed.take();
-    (receiver, doors)
+    (connection, doors)
 }
 
 #[test]
@@ -109,10 +110,10 @@ fn a_token_in_a_wrong_place_is_overwritten_before_it_is_handled() {
     for (dialect, is_json, bytes) in wrong_places() {
         let shown = format!("{dialect} {}", String::from_utf8_lossy(&unmasked(&bytes)));
         let end = |bytes: &[u8], has_tokens| {
-            let (mut receiver, mut doors) = greeted(dialect, is_json, has_tokens);
-            let ending = receiver.receive(bytes, AT, &mut doors).err();
+            let (mut connection, mut doors) = greeted(dialect, is_json, has_tokens);
+            let ending = doors.receive(&mut connection, bytes).err();
             let seen = doors.observed.take();
-            (seen, (ending, receiver.save(AT.now), doors.answers, doors.names, doors.commands))
+            (seen, (ending, connection.save(AT.now), doors.answers, doors.names, doors.commands))
         };
         let (seen, handled) = end(&bytes, true);
         assert_eq!(seen.len(), bytes.len(), "{shown}");
@@ -149,9 +150,9 @@ fn a_broken_frame_too_short_for_a_token_is_observed_as_it_came() {
             ("message_interrupted", [&begun[..], &packed(&[payload])].concat()),
             ("cut", packed(&[payload])[..payload.len()].to_vec()),
         ] {
-            let (mut receiver, mut doors) = greeted("native", false, has_tokens);
-            let ended = receiver.receive(&bytes, AT, &mut doors);
-            receiver.observe_ignored(&[], AT, &doors);
+            let (mut connection, mut doors) = greeted("native", false, has_tokens);
+            let ended = doors.receive(&mut connection, &bytes);
+            doors.ignore(&mut connection, &[]);
             assert_eq!(ended.err().map_or("cut", |ending| ending.name()), name);
             let seen = doors.observed.take();
             let shown = format!("{name}, tokens {has_tokens}: {seen:02x?} of {bytes:02x?}");
@@ -163,11 +164,11 @@ fn a_broken_frame_too_short_for_a_token_is_observed_as_it_came() {
 
 #[test]
 fn a_token_in_its_place_is_compared_though_the_name_before_it_is_overwritten() {
-    let mut receiver = receiver("native", false);
+    let mut connection = connection("native", false);
     let mut doors = Doors { has_tokens: true, ..Doors::default() };
     let (name, token) = (BOB.as_bytes(), ANN.as_bytes());
     let said = packed(&[b"\x92\x01\x95\x01\x01\xb8", name, b"\x04\xb5", token]);
-    receiver.receive(&said, AT, &mut doors).expect("a good hello");
+    doors.receive(&mut connection, &said).expect("a good hello");
     assert_eq!(doors.said, [Some(ANN.to_owned())]);
     assert_eq!(doors.names, ["*".repeat(15)]);
     let seen = unmasked(&doors.observed.borrow());
@@ -191,8 +192,8 @@ fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
         ("letters", true, text(r#"["aim",[0.12345678901234567]]"#)),
         ("native", false, framed(Opcode::Ping, ANN.as_bytes())),
     ] {
-        let (mut receiver, mut doors) = greeted(dialect, is_json, true);
-        receiver.receive(&bytes, AT, &mut doors).expect("no ending");
+        let (mut connection, mut doors) = greeted(dialect, is_json, true);
+        doors.receive(&mut connection, &bytes).expect("no ending");
         assert_eq!(unmasked(&doors.observed.borrow()), unmasked(&bytes));
     }
 }
@@ -200,9 +201,9 @@ fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
 #[test]
 fn an_escape_of_json_that_is_broken_stays_broken() {
     for broken in [r"\é", r"\q", r"\u00é1", r"\u000é", r"\", "\n"] {
-        let (mut receiver, mut doors) = greeted("native", true, true);
+        let (mut connection, mut doors) = greeted("native", true, true);
         let json = format!(r#"["enter",["{ANN}{broken}"]]"#);
-        let ending = receiver.receive(&text(&json), AT, &mut doors).expect_err("broken");
+        let ending = doors.receive(&mut connection, &text(&json)).expect_err("broken");
         assert_eq!(ending.name(), "packet_bad_json", "{json}");
         let seen = unmasked(&doors.observed.borrow());
         assert!(str::from_utf8(&seen).is_ok() && !shows_token(&seen), "{json}");
@@ -234,15 +235,19 @@ fn attempts() -> Vec<Vec<u8>> {
 }
 
 /// A client that is turned away and sends these bytes, the first of them in the same segment as its token.
-fn turned_away(dialect: &str, bytes: &[u8], cut: usize) -> (Option<DisconnectReason>, Receiver, Doors) {
-    let mut receiver = receiver(dialect, false);
+fn turned_away(
+    dialect: &str,
+    bytes: &[u8],
+    cut: usize,
+) -> (Option<DisconnectReason>, ServerConnection, Doors) {
+    let mut connection = connection(dialect, false);
     let mut doors = Doors { turns_away: true, has_tokens: true, ..Doors::default() };
-    receiver.begin(3, &mut doors).expect("no ending");
+    doors.begin(&mut connection, 3).expect("no ending");
     let hello = if dialect == "native" { framed(Opcode::Binary, &hello_with(BOB)) } else { Vec::new() };
     let first = [&hello[..], &bytes[..cut]].concat();
-    let heard = [&first[..], &bytes[cut..]].map(|bytes| receiver.receive(bytes, AT, &mut doors));
+    let heard = [&first[..], &bytes[cut..]].map(|bytes| doors.receive(&mut connection, bytes));
     doors.observed.borrow_mut().drain(..hello.len());
-    (heard.into_iter().find_map(Result::err), receiver, doors)
+    (heard.into_iter().find_map(Result::err), connection, doors)
 }
 
 #[test]
@@ -251,9 +256,9 @@ fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time()
         let untouched = turned_away(dialect, &[], 0).1.save(AT.now);
         for bytes in attempts() {
             for cut in [0, 1, bytes.len() / 2, bytes.len()] {
-                let (ending, receiver, doors) = turned_away(dialect, &bytes, cut);
+                let (ending, connection, doors) = turned_away(dialect, &bytes, cut);
                 assert_eq!((ending, &doors.answers[..]), (None, &b""[..]), "{bytes:02x?}");
-                assert_eq!(receiver.save(AT.now), untouched, "no budget is spent");
+                assert_eq!(connection.save(AT.now), untouched, "no budget is spent");
                 let seen = doors.observed.take();
                 assert_eq!(seen.len(), bytes.len());
                 assert!(!shows_token(&seen), "{bytes:02x?}");
@@ -271,7 +276,7 @@ fn the_own_close_of_a_client_that_is_turned_away_counts_unless_it_broke_a_rule_b
     let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
     let (ending, ..) = turned_away("native", &close, 3);
     assert!(matches!(ending, Some(DisconnectReason::PeerClosed(Some(_)))), "{ending:?}");
-    let (ending, receiver, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
+    let (ending, connection, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
     assert_eq!(ending, None);
-    assert!(!receiver.is_between_messages(), "a watcher cannot send for it");
+    assert!(!connection.is_between_messages(), "a watcher cannot send for it");
 }

@@ -1,25 +1,26 @@
 //! Who may play, without a socket: the token file, the guard, the session of a client that is turned away, and what an
 //! observer sees of a token.
 
-use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
+use tickwire::game::{CloseReason, Game as _};
 use tickwire::internal::connection::deadlines::DueAction;
-use tickwire::internal::connection::receiver::{ConnectionEvents, Denial, ObservedBytes, ReadTime, RoomInfo};
-use tickwire::internal::connection::{Deadlines, DisconnectReason, Driver, Receiver, WireFormat};
+use tickwire::internal::connection::{
+    Deadlines, DisconnectReason, ReadTime, RoomInfo, ServerConnection, WireFormat,
+};
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::games::moo::world::{Identity, TickHz};
 use tickwire::internal::server::admission::tokens::{
     Authenticator, Permission, PlayAccess, TokenHolder, Tokens,
 };
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
-use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Message, MessageReader};
+
+pub use crate::driven::Doors;
 
 pub const ANN: &str = "anns-token-0123456789";
 pub const BOB: &str = "Bobs.Token~+/=_987654321";
@@ -160,67 +161,11 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
     }
 }
 
-/// Admits only a client with Ann's token, and notes what it observes.
-#[derive(Default)]
-pub struct Doors {
-    pub turns_away: bool,
-    pub has_tokens: bool,
-    pub names: Vec<String>,
-    pub commands: Vec<RawCommand>,
-    pub said: Vec<Option<String>>,
-    pub joins: usize,
-    pub answers: Vec<u8>,
-    pub observed: RefCell<Vec<u8>>,
-    pub pieces: RefCell<usize>,
-}
-
-impl Driver for Doors {
-    fn answer(&mut self, frames: &[u8]) {
-        self.answers.extend_from_slice(frames);
-    }
-    fn requires_tokens(&self) -> bool {
-        self.has_tokens
-    }
-    fn authenticate(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
-        self.said.push(token.map(str::to_owned));
-        if self.turns_away { Err(Denial::Silent) } else { Ok(()) }
-    }
-    fn start_updates(&mut self, _lockstep: bool) {}
-    fn join(&mut self, profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
-        self.joins += 1;
-        self.names.push(profile.name);
-        Ok(PlayerId(7))
-    }
-    fn command(
-        &mut self,
-        it: RawCommand,
-        _: Option<u32>,
-        _: Option<&'static SharedRateLimit>,
-    ) -> Result<(), Denial> {
-        self.commands.push(it);
-        Ok(())
-    }
-    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
-    fn books(&self) -> &dyn ConnectionEvents {
-        self
-    }
-}
-
-impl ConnectionEvents for Doors {
-    fn wants_bytes(&self) -> bool {
-        true
-    }
-    fn on_bytes(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
-        self.observed.borrow_mut().extend_from_slice(piece.bytes);
-        *self.pieces.borrow_mut() += 1;
-    }
-}
-
-pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
+pub fn connection(dialect: &str, is_json: bool) -> ServerConnection {
     let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    Receiver::new(endpoint, room, AT.now)
+    ServerConnection::new(endpoint, room, AT.now)
 }
 
 pub fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
@@ -281,9 +226,9 @@ fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
         for between in [&b""[..], &ping] {
             let bytes = in_frames(Opcode::Binary, &payload, most, between);
             for cut in [1, 5, 1_000] {
-                let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+                let (mut connection, mut doors) = (connection("native", false), Doors::default());
                 for piece in bytes.chunks(cut) {
-                    receiver.receive(piece, AT, &mut doors).expect("a good hello");
+                    doors.receive(&mut connection, piece).expect("a good hello");
                 }
                 assert_eq!(doors.said, [Some(ANN.to_owned())]);
                 let pings = if between.is_empty() { 0 } else { payload.len().div_ceil(most) - 1 };
@@ -311,28 +256,28 @@ fn the_rest_of_a_message_is_shown_as_it_is() {
     let long = "a name that is far too long 0123456789abcdef";
     for payload in [hello(&[1.into(), 1.into(), "Ada".into(), 4.into()]), hello(&[1.into(), 0.into()])] {
         let bytes = framed(Opcode::Binary, &payload);
-        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
-        receiver.receive(&bytes, AT, &mut doors).expect("a good hello");
+        let (mut connection, mut doors) = (connection("native", false), Doors::default());
+        doors.receive(&mut connection, &bytes).expect("a good hello");
         assert_eq!(*doors.observed.borrow(), bytes);
         let chat = framed(Opcode::Binary, b"\x92\x05\x93\x01\xc0\xb20123456789abcdefgh");
-        receiver.receive(&chat, AT, &mut doors).expect("chat");
+        doors.receive(&mut connection, &chat).expect("chat");
         assert!(doors.observed.borrow().ends_with(&chat));
     }
-    let (mut receiver, mut doors) = (receiver("native", true), Doors::default());
+    let (mut connection, mut doors) = (connection("native", true), Doors::default());
     let text = format!(r#"["hello",[1,1,"{long}",0,"{ANN}"]]"#);
-    receiver.receive(&framed(Opcode::Text, text.as_bytes()), AT, &mut doors).expect("a good hello");
+    doors.receive(&mut connection, &framed(Opcode::Text, text.as_bytes())).expect("a good hello");
     let expected = text.replace(ANN, &"*".repeat(ANN.len()));
     assert_eq!(unmasked(&doors.observed.borrow()), expected.as_bytes());
 }
 
 #[test]
 fn a_second_hello_is_covered_too() {
-    let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+    let (mut connection, mut doors) = (connection("native", false), Doors::default());
     for _ in 0..2 {
-        receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("a packet");
+        doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("a packet");
     }
     let wrong = [b"\x92\x01\x92\xb5".as_slice(), ANN.as_bytes(), b"\x01"].concat();
-    receiver.receive(&framed(Opcode::Binary, &wrong), AT, &mut doors).expect("dropped");
+    doors.receive(&mut connection, &framed(Opcode::Binary, &wrong)).expect("dropped");
     let seen = unmasked(&doors.observed.borrow());
     assert!(!contains(&seen, &BOB[..8]) && !contains(&seen, &ANN[..8]));
     assert_eq!(doors.said.len(), 1);
@@ -383,8 +328,8 @@ fn a_token_in_a_wrong_first_message_is_covered_and_the_broken_rule_stays_the_sam
             let shown = String::from_utf8_lossy(&payload).into_owned();
             let bytes = framed(opcode, &payload);
             let end = |bytes: &[u8]| {
-                let (mut receiver, mut doors) = (receiver("native", is_json), Doors::default());
-                let ending = receiver.receive(bytes, AT, &mut doors).err();
+                let (mut connection, mut doors) = (connection("native", is_json), Doors::default());
+                let ending = doors.receive(&mut connection, bytes).err();
                 (ending.as_ref().map(DisconnectReason::name), doors.observed.into_inner())
             };
             let (rule, seen) = end(&bytes);
@@ -419,11 +364,11 @@ fn an_unfinished_or_unmasked_hello_is_covered() {
         whole[..whole.len() - 2].to_vec(),
         [&fragment[..], &whole].concat(),
     ] {
-        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
-        let ended = receiver.receive(&bytes, AT, &mut doors);
-        receiver.observe_ignored(&[], AT, &doors);
+        let (mut connection, mut doors) = (connection("native", false), Doors::default());
+        let ended = doors.receive(&mut connection, &bytes);
+        doors.ignore(&mut connection, &[]);
         // What comes after the end is ignored, and covered too.
-        receiver.observe_ignored(&whole, AT, &doors);
+        doors.ignore(&mut connection, &whole);
         let seen = doors.observed.into_inner();
         assert_eq!(seen.len(), bytes.len() + whole.len(), "{ended:?}");
         assert!(!contains(&seen, &ANN[..8]) && !contains(&unmasked(&seen), &ANN[..8]), "{ended:?}");
@@ -435,13 +380,13 @@ fn a_second_hello_in_fragments_or_cut_off_is_covered() {
     let (hello, ping) = (hello_with(ANN), framed(Opcode::Ping, b"a"));
     let whole = in_frames(Opcode::Binary, &hello, hello.len() - 3, &ping);
     for end in 1..whole.len() {
-        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
-        receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("a good hello");
+        let (mut connection, mut doors) = (connection("native", false), Doors::default());
+        doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("a good hello");
         let before = doors.observed.borrow().len();
         for piece in [&whole[..end / 2], &whole[end / 2..end]] {
-            receiver.receive(piece, AT, &mut doors).expect("a packet");
+            doors.receive(&mut connection, piece).expect("a packet");
         }
-        receiver.observe_ignored(&[], AT, &doors);
+        doors.ignore(&mut connection, &[]);
         let seen = doors.observed.borrow().clone();
         assert_eq!(seen.len() - before, end);
         let shows = |seen: &[u8], what: &str| contains(seen, what) || contains(&unmasked(seen), what);
@@ -454,12 +399,12 @@ fn a_control_frame_between_fragments_is_shown_before_them_and_judged_by_its_own_
     let (ping, payload) = (framed(Opcode::Ping, b"anybody there"), hello_with(ANN));
     let bytes = in_frames(Opcode::Binary, &payload, payload.len() / 2 + 1, &ping);
     let end = |pieces: &[&[u8]]| {
-        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        let (mut connection, mut doors) = (connection("native", false), Doors::default());
         for piece in pieces {
-            receiver.receive(piece, AT, &mut doors).expect("a good hello");
+            doors.receive(&mut connection, piece).expect("a good hello");
         }
         let seen = doors.observed.take();
-        (receiver.save(AT.now), doors.answers, seen)
+        (connection.save(AT.now), doors.answers, seen)
     };
     let (saved, answers, seen) = end(&[&bytes]);
     assert!(seen.starts_with(&ping));
@@ -472,8 +417,8 @@ fn escapes_and_long_characters_of_a_token_keep_their_length() {
     let said = r#"\u0061\n\"é…🔑\ud83d\ude00abcdefghijklmnop"#;
     let text = format!(r#"["hello",[1,1,"Ada",0,"{said}",null,"{ANN}"],"{BOB}"]"#);
     let decoded = |bytes: &[u8]| {
-        let (mut receiver, mut doors) = (receiver("native", true), Doors::default());
-        receiver.receive(bytes, AT, &mut doors).expect("a good hello");
+        let (mut connection, mut doors) = (connection("native", true), Doors::default());
+        doors.receive(&mut connection, bytes).expect("a good hello");
         (doors.said.remove(0).expect("a token"), doors.observed.into_inner())
     };
     let (token, seen) = decoded(&framed(Opcode::Text, text.as_bytes()));
@@ -488,17 +433,17 @@ fn escapes_and_long_characters_of_a_token_keep_their_length() {
 #[test]
 fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
     for (dialect, is_native) in [("native", true), ("letters", false)] {
-        let (mut receiver, mut doors) =
-            (receiver(dialect, false), Doors { turns_away: true, ..Doors::default() });
-        receiver.begin(3, &mut doors).expect("no ending");
+        let (mut connection, mut doors) =
+            (connection(dialect, false), Doors { turns_away: true, ..Doors::default() });
+        doors.begin(&mut connection, 3).expect("no ending");
         if is_native {
-            receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("no ending");
+            doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("no ending");
         }
-        let saved = receiver.save(AT.now);
+        let saved = connection.save(AT.now);
         for payload in [&hello_with(ANN)[..], b"\x92\x06\x91\x05", b"\x92\x02\x90", b"\x92\xa1M\x91\x80"] {
-            receiver.receive(&framed(Opcode::Binary, payload), AT, &mut doors).expect("ignored");
+            doors.receive(&mut connection, &framed(Opcode::Binary, payload)).expect("ignored");
         }
-        receiver.receive(&framed(Opcode::Ping, b"a"), AT, &mut doors).expect("ignored");
+        doors.receive(&mut connection, &framed(Opcode::Ping, b"a")).expect("ignored");
         assert_eq!(doors.answers, b"", "{dialect}");
         assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
         assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
@@ -506,7 +451,7 @@ fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
         let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
         let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-        let restored = Receiver::restore(endpoint, room, &saved, AT.now).expect("what was saved");
+        let restored = ServerConnection::restore(endpoint, room, &saved, AT.now).expect("what was saved");
         assert_eq!(restored.save(AT.now), saved);
     }
 }

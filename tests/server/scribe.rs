@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, TcpSide, Untrusted, WorldRecord};
-use tickwire::internal::connection::receiver::ObservedBytes;
+use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, rules_hash};
 use tickwire::internal::server::net::recorder::capture_encoder::CaptureEncoder;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tickwire::internal::connection::receiver::ObservedBytes;
+use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::server::net::tap::{
     EventKind, EventSource, LostEvents, Run, Side, SkippedTraffic, Subscription, Tap, TapBatch, TapEvent,

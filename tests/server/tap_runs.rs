@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::internal::connection::receiver::ObservedBytes;
+use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::server::net::tap::{
     EventKind, EventSource, Run, Subscription, Tap, TapBatch, TapEvent,

@@ -1,16 +1,17 @@
-//! What the receiving half of the server's peer does with a client's bytes.
+//! What the server's connection does with a client's bytes.
 
 use std::time::Duration;
 
-use tickwire::game::{Game as _, JoinRequest, SharedRateLimit};
-use tickwire::internal::connection::receiver::{Denial, ReadTime, RoomInfo};
-use tickwire::internal::connection::{DisconnectReason, Driver, Receiver, WireFormat};
+use tickwire::game::Game as _;
+use tickwire::internal::connection::{
+    Answer, ClientRequest, ConnectionOutput, DisconnectReason, ReadTime, RoomInfo, ServerConnection,
+    WireFormat,
+};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
-use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};
@@ -18,24 +19,18 @@ use tickwire::ws::http::HeadReader;
 
 const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
-/// Grants everything.
-struct Grants;
-
-impl Driver for Grants {
-    fn answer(&mut self, _frames: &[u8]) {}
-    fn start_updates(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
-        Ok(PlayerId(7))
+/// Grants all requests. Returns the reason if the connection ends.
+fn drain(connection: &mut ServerConnection) -> Result<(), DisconnectReason> {
+    while let Some(output) = connection.next_output()? {
+        let answer = match output {
+            ConnectionOutput::Request(ClientRequest::Authenticate { .. }) => Answer::Authenticated(Ok(())),
+            ConnectionOutput::Request(ClientRequest::Join { .. }) => Answer::Joined(Ok(PlayerId(7))),
+            ConnectionOutput::Request(ClientRequest::Command { .. }) => Answer::CommandQueued(Ok(())),
+            _ => continue,
+        };
+        connection.answer(answer);
     }
-    fn command(
-        &mut self,
-        _command: RawCommand,
-        _intended: Option<u32>,
-        _shared: Option<&'static SharedRateLimit>,
-    ) -> Result<(), Denial> {
-        Ok(())
-    }
-    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
+    Ok(())
 }
 
 /// How a connection ends: the rule, empty if the client closed; code and reason of the close frame.
@@ -53,9 +48,13 @@ pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let endpoint = WireFormat::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
-    receiver.begin(1, &mut Grants).ok()?;
-    let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;
+    let mut connection = ServerConnection::new(endpoint.clone(), room, AT.now);
+    connection.begin(1);
+    drain(&mut connection).ok()?;
+    let ending = frames.iter().find_map(|piece| {
+        connection.receive(piece, AT);
+        drain(&mut connection).err()
+    })?;
     let rule = if matches!(ending, DisconnectReason::PeerClosed(_)) { "" } else { ending.name() };
     let frames = ending.frames(&endpoint);
     let (header, at) = Header::decode(&frames, Side::Server).expect("good").expect("whole");

@@ -11,10 +11,9 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use crate::connection::deadlines::DueAction;
-use crate::connection::receiver::{ReadTime, RoomInfo};
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
-use crate::connection::{DisconnectReason, Receiver, Sender, WireFormat};
+use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
 use crate::game::CloseReason;
 use crate::packet::Direction;
 use crate::server::admission::tokens::{OfferedToken, Permission};
@@ -64,7 +63,7 @@ pub struct Client<L> {
     pub line: L,
     /// All state that received bytes can change. The reader locks it while it processes bytes, and
     /// an inspector while it injects bytes.
-    pub receiver: Mutex<Receiver>,
+    pub connection: Mutex<ServerConnection>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
     /// Key by which a page proves at `/wire` that the client is its own.
@@ -102,7 +101,7 @@ impl<L: Transport> Client<L> {
             room.keep_events();
         }
         Client {
-            receiver: Mutex::new(receiver(&room, &endpoint, now)),
+            connection: Mutex::new(connection(&room, &endpoint, now)),
             resume_key,
             token,
             is_local,
@@ -129,9 +128,9 @@ impl<L: Transport> Client<L> {
         AddressPrefix::from_ip(self.address.ip())
     }
 
-    /// Creates another receiver for the same bytes.
-    pub fn clone_receiver(&self) -> Receiver {
-        receiver(&self.room, &self.endpoint, self.connected_at)
+    /// Creates another connection for the same bytes.
+    pub fn clone_connection(&self) -> ServerConnection {
+        connection(&self.room, &self.endpoint, self.connected_at)
     }
 
     /// Returns the time stamp of bytes that the reader receives `now`.
@@ -295,15 +294,15 @@ impl<L: Transport> Client<L> {
     }
 }
 
-/// Creates the receiver of a client in this room.
-fn receiver(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> Receiver {
+/// Creates the connection of a client in this room.
+fn connection(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> ServerConnection {
     let facts = RoomInfo {
         about: room.about,
         epoch: room.options.epoch.clone(),
         identity: room.identity.clone(),
         update_hz: room.options.rates.update_hz as u8,
     };
-    Receiver::new(endpoint.clone(), facts, now)
+    ServerConnection::new(endpoint.clone(), facts, now)
 }
 
 fn player(number: u32) -> Option<PlayerId> {

@@ -1,7 +1,14 @@
-//! The [`Driver`] of a client's [`Receiver`]: executes what the client's packets request from its
-//! server and room.
+//! The driver of a client's [`ServerConnection`]: passes the client's bytes in, and executes the
+//! outputs in its server and room.
 //!
-//! Rate limits per address prefix apply here, outside the receiver, so that a replay of the bytes
+//! ```text
+//!   bytes ─► ServerConnection ─► Send ───────────────► send queue of the client
+//!                ▲               Request ────────────► room, seats, tokens
+//!                └── Answer ◄─────┘
+//!                                Observed, Event ────► on_event: metrics, log, tap
+//! ```
+//!
+//! Rate limits per address prefix apply here, outside the connection, so that a replay of the bytes
 //! does not depend on them.
 
 use std::time::Duration;
@@ -10,11 +17,13 @@ use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
-use crate::connection::receiver::{ConnectionEvents, Denial, ReadTime};
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::Frames;
 use crate::connection::session::ReportedField;
-use crate::connection::{DisconnectReason, Driver, Receiver};
+use crate::connection::{
+    Answer, ClientRequest, ConnectionEvent, ConnectionOutput, Denial, DisconnectReason, ObservedBytes,
+    ReadTime, ServerConnection,
+};
 use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
@@ -29,89 +38,215 @@ const SPECTATOR_ONLY_TEXT: &str =
 const PLAYER_GONE_TEXT: &str = "the player that you had has left the world: you begin anew";
 
 /// Driver for one batch of received bytes of a client.
-pub struct ClientDriver<'a, L> {
+pub struct ClientDriver<'a, L, E> {
     /// The client.
     pub client: &'a Client<L>,
     /// Rate limits per address prefix.
     pub budgets: &'a AddressRateLimits,
     /// Checks tokens.
     pub guard: &'a Authenticator,
-    /// Observer of the connection's events.
-    pub books: &'a dyn ConnectionEvents,
     /// When the bytes were received.
     pub at: ReadTime,
+    /// Whether an observer needs the client's bytes.
+    pub is_observed: bool,
+    /// Receives the events of the client.
+    pub on_event: E,
 }
 
-/// Passes received bytes to the client's receiver. Bytes of a closing client are ignored.
-///
-/// # Errors
-/// The connection is closing, or must close for this reason.
-pub fn receive<L: Transport>(
-    client: &Client<L>,
-    bytes: &[u8],
-    at: ReadTime,
-    driver: &mut dyn Driver,
-) -> Result<(), DisconnectReason> {
-    receive_locked(client, &mut client.receiver.lock(), bytes, at, driver)
+/// An event of one client, for metrics, log and tap.
+#[derive(Debug)]
+pub enum DriverEvent<'a> {
+    /// An event of its connection.
+    Connection(ConnectionEvent),
+    /// Bytes of the client, before they are handled.
+    Observed {
+        /// When the bytes were received.
+        at: ReadTime,
+        /// The bytes, with tokens redacted.
+        bytes: ObservedBytes<'a>,
+        /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
+        saved: &'a [u8],
+    },
+    /// A command or join exceeded a rate limit of the address, or the inbox was full.
+    CommandRejected(&'static str),
+    /// The client was accepted with the token of this name.
+    Authenticated(&'a str),
+    /// The client joined.
+    Joined {
+        /// Its player.
+        player: PlayerId,
+        /// Its name.
+        name: &'a str,
+        /// Number of ticks that the room had completed.
+        tick: u32,
+    },
 }
 
-fn receive_locked<L: Transport>(
-    client: &Client<L>,
-    receiver: &mut Receiver,
-    bytes: &[u8],
-    at: ReadTime,
-    driver: &mut dyn Driver,
-) -> Result<(), DisconnectReason> {
-    let sender = &client.sender;
-    if let Some(ending) = sender.ending() {
-        receiver.observe_ignored(bytes, at, driver.books());
-        return Err(ending);
+impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
+    /// Starts the client's session.
+    ///
+    /// # Errors
+    /// The connection must close for this reason.
+    pub fn begin(&self) -> Result<(), DisconnectReason> {
+        self.begin_with(|output| self.execute(output))
     }
-    let messages = receiver.receive(bytes, at, driver)?;
-    if messages > 0 {
-        sender.life.alive(at.now);
-    }
-    sender.ending().map_or(Ok(()), Err)
-}
 
-/// Injects bytes into a client's input, unchanged, for an inspector that has proved that the client
-/// is its own. Possible only between messages, so that the client's own messages stay whole.
-///
-/// # Errors
-/// The reason why the bytes were not injected.
-pub fn inject<L: Transport>(
-    client: &Client<L>,
-    bytes: &[u8],
-    at: ReadTime,
-    driver: &mut dyn Driver,
-) -> Result<(), &'static str> {
-    if client.sender.ending().is_some() {
-        return Err("the connection is closing");
+    /// Like [`ClientDriver::begin`], with `execute` instead of [`ClientDriver::execute`].
+    ///
+    /// # Errors
+    /// As [`ClientDriver::begin`].
+    pub fn begin_with(
+        &self,
+        execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
+    ) -> Result<(), DisconnectReason> {
+        let mut connection = self.client.connection.lock();
+        self.configure(&mut connection);
+        connection.begin(self.client.id);
+        drain(&mut connection, execute)
     }
-    let mut receiver = client.receiver.lock();
-    if !receiver.is_between_messages() {
-        return Err("the client has sent half of a message: try again");
-    }
-    receiver.mark_injected();
-    if let Err(ending) = receive_locked(client, &mut receiver, bytes, at, driver) {
-        client.close(ending, at.now);
-    }
-    Ok(())
-}
 
-impl<L: Transport> ClientDriver<'_, L> {
-    /// Returns the key of the client's seat, if it has one: the token's key or, without player
-    /// tokens, the page's key.
-    fn resume_key(&self) -> Result<Option<SeatKey>, Denial> {
-        match self.client.pass() {
-            Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
-            Some(Permission::Anyone) => {
-                let outlives = self.client.room.options.resume_time > Duration::ZERO;
-                Ok(self.client.resume_key.map(ResumeKey::bytes).filter(|_| outlives))
+    /// Passes received bytes to the client's connection. Bytes of a closing client are ignored.
+    ///
+    /// # Errors
+    /// The connection is closing, or must close for this reason.
+    pub fn receive(&self, bytes: &[u8]) -> Result<(), DisconnectReason> {
+        self.receive_with(bytes, |output| self.execute(output))
+    }
+
+    /// Like [`ClientDriver::receive`], with `execute` instead of [`ClientDriver::execute`].
+    ///
+    /// # Errors
+    /// As [`ClientDriver::receive`].
+    pub fn receive_with(
+        &self,
+        bytes: &[u8],
+        execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
+    ) -> Result<(), DisconnectReason> {
+        self.receive_locked(&mut self.client.connection.lock(), bytes, execute)
+    }
+
+    /// Injects bytes into the client's input, unchanged, for an inspector that has proved that the
+    /// client is its own. Possible only between messages, so that the client's own messages stay
+    /// whole.
+    ///
+    /// # Errors
+    /// The reason why the bytes were not injected.
+    pub fn inject(&self, bytes: &[u8]) -> Result<(), &'static str> {
+        let client = self.client;
+        if client.sender.ending().is_some() {
+            return Err("the connection is closing");
+        }
+        let mut connection = client.connection.lock();
+        if !connection.is_between_messages() {
+            return Err("the client has sent half of a message: try again");
+        }
+        connection.mark_injected();
+        if let Err(ending) = self.receive_locked(&mut connection, bytes, |output| self.execute(output)) {
+            client.close(ending, self.at.now);
+        }
+        Ok(())
+    }
+
+    /// Passes bytes to the observers that the server no longer handles.
+    pub fn ignore(&self, bytes: &[u8]) {
+        self.ignore_locked(&mut self.client.connection.lock(), bytes);
+    }
+
+    fn receive_locked(
+        &self,
+        connection: &mut ServerConnection,
+        bytes: &[u8],
+        execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
+    ) -> Result<(), DisconnectReason> {
+        if let Some(ending) = self.client.sender.ending() {
+            self.ignore_locked(connection, bytes);
+            return Err(ending);
+        }
+        self.configure(connection);
+        connection.receive(bytes, self.at);
+        drain(connection, execute)?;
+        self.client.sender.ending().map_or(Ok(()), Err)
+    }
+
+    fn ignore_locked(&self, connection: &mut ServerConnection, bytes: &[u8]) {
+        self.configure(connection);
+        connection.receive_eof(self.at);
+        // Ignored bytes do not end a connection.
+        let _ = drain(connection, |output| self.execute(output));
+        connection.receive(bytes, self.at);
+        let _ = drain(connection, |output| self.execute(output));
+    }
+
+    fn configure(&self, connection: &mut ServerConnection) {
+        connection.set_redacts_tokens(self.guard.has_tokens());
+        connection.set_observed(self.is_observed);
+    }
+
+    /// Executes an output of the client's connection. Returns the answer if the output needs one.
+    pub fn execute(&self, output: ConnectionOutput<'_>) -> Option<Answer> {
+        match output {
+            ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.at.now),
+            ConnectionOutput::Request(request) => return self.execute_request(request),
+            ConnectionOutput::Observed { bytes, saved } => {
+                (self.on_event)(DriverEvent::Observed { at: self.at, bytes, saved });
             }
-            Some(Permission::Spectator) | None => {
-                self.books.on_command_rejected(CloseReason::TokenMissing.name());
-                Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
+            ConnectionOutput::Event(event) => {
+                if let ConnectionEvent::MessagesHandled(_) = event {
+                    self.client.sender.life.alive(self.at.now);
+                }
+                (self.on_event)(DriverEvent::Connection(event));
+            }
+        }
+        None
+    }
+
+    fn execute_request(&self, request: ClientRequest) -> Option<Answer> {
+        let client = self.client;
+        match request {
+            ClientRequest::Authenticate { token, lockstep } => {
+                return Some(Answer::Authenticated(self.authenticate(token.as_deref(), lockstep)));
+            }
+            ClientRequest::Join { profile, since } => {
+                return Some(Answer::Joined(self.join(&profile, since)));
+            }
+            ClientRequest::Command { command, intended, shared } => {
+                return Some(Answer::CommandQueued(self.command(command, intended, shared)));
+            }
+            ClientRequest::StartUpdates { lockstep } => {
+                client.sender.life.on_hello();
+                client.start_updates(lockstep);
+            }
+            ClientRequest::RejectCommand { sequence, rule } => {
+                client.room.reject((client.household(), client.id), sequence, rule);
+            }
+            ClientRequest::Spectate(player) => client.set_spectated(player),
+            ClientRequest::Snapshot => client.room.lockstep.request_snapshot(client.id),
+            ClientRequest::Checksum { tick, checksum } => self.checksum(tick, checksum),
+            ClientRequest::DesyncDetails { tick, fields } => self.report_desync_details(tick, fields),
+        }
+        None
+    }
+
+    /// A token in `hello` takes precedence over one in the upgrade request.
+    fn authenticate(&self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+        let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
+        let said = token.filter(|said| !said.is_empty()).or(of_request);
+        match self.guard.authenticate(self.client.address.ip(), said, self.at.now) {
+            Ok(pass) => {
+                if lockstep && !self.may_use_lockstep(&pass) {
+                    self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
+                    return Err(Denial::Silent);
+                }
+                if let Permission::Holder(holder) = &pass {
+                    (self.on_event)(DriverEvent::Authenticated(&holder.name));
+                }
+                self.client.set_pass(pass);
+                Ok(())
+            }
+            Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
+            Err(breach) => {
+                self.client.sender.life.close_after_delay(breach, self.at.now);
+                Err(Denial::Silent)
             }
         }
     }
@@ -125,6 +260,48 @@ impl<L: Transport> ClientDriver<'_, L> {
         }
     }
 
+    /// A client with an exhausted rate limit of joins remains a spectator and may retry.
+    fn join(&self, profile: &JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
+        let key = self.resume_key()?;
+        self.charge(LimitedAction::Join)?;
+        let Client { id, room, .. } = self.client;
+        let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
+        let entered = room.join(entering, self.at.now, |entered| {
+            self.client.set_player(entered, &profile.name, since);
+            (room.about.join)(entered.player, profile)
+        });
+        let JoinOutcome { player, is_resumed, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
+        if since.is_some() && !is_resumed {
+            self.send_player_gone();
+        }
+        (self.on_event)(DriverEvent::Joined { player, name: &profile.name, tick: self.at.tick });
+        Ok(player)
+    }
+
+    /// Returns the key of the client's seat, if it has one: the token's key or, without player
+    /// tokens, the page's key.
+    fn resume_key(&self) -> Result<Option<SeatKey>, Denial> {
+        match self.client.pass() {
+            Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
+            Some(Permission::Anyone) => {
+                let outlives = self.client.room.options.resume_time > Duration::ZERO;
+                Ok(self.client.resume_key.map(ResumeKey::bytes).filter(|_| outlives))
+            }
+            Some(Permission::Spectator) | None => {
+                (self.on_event)(DriverEvent::CommandRejected(CloseReason::TokenMissing.name()));
+                Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
+            }
+        }
+    }
+
+    /// Takes a token of the address prefix's rate limit.
+    fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
+        self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
+            (self.on_event)(DriverEvent::CommandRejected(spending.rule()));
+            Denial::Rejected(spending.rule(), spending.detail())
+        })
+    }
+
     /// Sends an error to a client that tried to resume but got a new player.
     fn send_player_gone(&self) {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
@@ -133,100 +310,8 @@ impl<L: Transport> ClientDriver<'_, L> {
         self.client.send(Frames::Borrowed(&frames), self.at.now);
     }
 
-    /// Takes a token of the address prefix's rate limit.
-    fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
-        self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
-            self.books.on_command_rejected(spending.rule());
-            Denial::Rejected(spending.rule(), spending.detail())
-        })
-    }
-}
-
-impl<L: Transport> Driver for ClientDriver<'_, L> {
-    fn answer(&mut self, frames: &[u8]) {
-        self.client.send(Frames::Borrowed(frames), self.at.now);
-    }
-
-    fn requires_tokens(&self) -> bool {
-        self.guard.has_tokens()
-    }
-
-    /// A token in `hello` takes precedence over one in the upgrade request.
-    fn authenticate(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
-        let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
-        let said = token.filter(|said| !said.is_empty()).or(of_request);
-        match self.guard.authenticate(self.client.address.ip(), said, self.at.now) {
-            Ok(pass) => {
-                if lockstep && !self.may_use_lockstep(&pass) {
-                    self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
-                    return Err(Denial::Silent);
-                }
-                if let Permission::Holder(holder) = &pass {
-                    self.books.on_authenticated(&holder.name);
-                }
-                self.client.set_pass(pass);
-                Ok(())
-            }
-            Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
-            Err(breach) => {
-                self.client.sender.life.close_after_delay(breach, self.at.now);
-                Err(Denial::Silent)
-            }
-        }
-    }
-
-    fn start_updates(&mut self, lockstep: bool) {
-        self.client.sender.life.on_hello();
-        self.client.start_updates(lockstep);
-    }
-
-    fn sync(&mut self) {
-        self.client.room.lockstep.request_snapshot(self.client.id);
-    }
-
-    fn checksum(&mut self, tick: u32, checksum: u64) {
-        let Client { id, room, .. } = self.client;
-        let label = || match self.client.player() {
-            Some(player) => format!("player {}", player.0),
-            None => format!("spectator {id}"),
-        };
-        room.lockstep.checksum(*id, label, tick, checksum);
-    }
-
-    fn report_desync_details(&mut self, tick: u32, fields: Vec<ReportedField>) {
-        let field = |ReportedField { entity, field, server, own }| FieldDiff {
-            entity,
-            field,
-            ours: server,
-            theirs: own,
-        };
-        self.client.room.lockstep.add_desync_details(
-            self.client.id,
-            tick,
-            fields.into_iter().map(field).collect(),
-        );
-    }
-
-    /// A client with an exhausted rate limit of joins remains a spectator and may retry.
-    fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
-        let key = self.resume_key()?;
-        self.charge(LimitedAction::Join)?;
-        let Client { id, room, .. } = self.client;
-        let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
-        let entered = room.join(entering, self.at.now, |entered| {
-            self.client.set_player(entered, &profile.name, since);
-            (room.about.join)(entered.player, &profile)
-        });
-        let JoinOutcome { player, is_resumed, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
-        if since.is_some() && !is_resumed {
-            self.send_player_gone();
-        }
-        self.books.on_join(player, &profile.name, self.at.tick);
-        Ok(player)
-    }
-
     fn command(
-        &mut self,
+        &self,
         command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static SharedRateLimit>,
@@ -236,20 +321,41 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         }
         let from = (self.client.household(), self.client.id);
         if let Err(dropped) = self.client.room.push(from, command, intended, self.at.slack) {
-            self.books.on_command_rejected(dropped.name());
+            (self.on_event)(DriverEvent::CommandRejected(dropped.name()));
         }
         Ok(())
     }
 
-    fn reject_command(&mut self, sequence: u64, rule: &'static str) {
-        self.client.room.reject((self.client.household(), self.client.id), sequence, rule);
+    fn checksum(&self, tick: u32, checksum: u64) {
+        let Client { id, room, .. } = self.client;
+        let label = || match self.client.player() {
+            Some(player) => format!("player {}", player.0),
+            None => format!("spectator {id}"),
+        };
+        room.lockstep.checksum(*id, label, tick, checksum);
     }
 
-    fn set_spectated(&mut self, player: Option<PlayerId>) {
-        self.client.set_spectated(player);
+    fn report_desync_details(&self, tick: u32, fields: Vec<ReportedField>) {
+        let field = |ReportedField { entity, field, server, own }| FieldDiff {
+            entity,
+            field,
+            ours: server,
+            theirs: own,
+        };
+        let fields = fields.into_iter().map(field).collect();
+        self.client.room.lockstep.add_desync_details(self.client.id, tick, fields);
     }
+}
 
-    fn books(&self) -> &dyn ConnectionEvents {
-        self.books
+/// Executes the outputs of the last input and passes the answers back.
+fn drain(
+    connection: &mut ServerConnection,
+    mut execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
+) -> Result<(), DisconnectReason> {
+    while let Some(output) = connection.next_output()? {
+        if let Some(answer) = execute(output) {
+            connection.answer(answer);
+        }
     }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The clients of a room, without I/O.
 //!
-//! [`client`] is a connection in a room. [`client_driver`] executes what its packets request,
+//! [`client`] is a connection in a room. [`client_driver`] executes the outputs of the connection,
 //! [`backlog`] holds ticks until an update worker processes them, [`update_group`] encodes updates,
 //! and [`lockstep_feed`] sends commands and snapshots to lockstep clients. A connection to `/wire`
 //! becomes an [`inspector_session`]. [`dyn_room`] erases the types of a room's game.

@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::embedded_state::{EmbeddedState, LOCAL_ADDRESS, PORT};
-use super::memory_transport::{InspectorQueues, MemoryTransport};
-use crate::connection::DisconnectReason;
-use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
+use super::memory_transport::MemoryTransport;
 use crate::connection::redact::http_head::redact_head;
+use crate::connection::{DisconnectReason, ObservedBytes};
 use crate::limits;
 use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::LimitedAction;
@@ -20,7 +19,7 @@ use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::{AcceptedClient, UpgradeCheck};
 use crate::server::admission::{Permit, SlotKind};
 use crate::server::clients::client::Client;
-use crate::server::clients::client_driver::{self, ClientDriver};
+use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
 use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
 use crate::tools::inspector::observed_format::{Handshake, ObservedKind, ObservedRecord};
 use crate::util::address_prefix::AddressPrefix;
@@ -54,30 +53,28 @@ enum ConnectionStage {
     Over,
 }
 
-/// Passes a client's bytes to its inspectors.
-struct ObservedEvents<'a> {
-    client: u64,
-    sight: &'a InspectorQueues,
-}
-
-impl ConnectionEvents for ObservedEvents<'_> {
-    fn wants_bytes(&self) -> bool {
-        self.sight.is_inspected(self.client)
-    }
-
-    fn on_bytes(
-        &self,
-        ReadTime { now, tick, .. }: ReadTime,
-        piece: ObservedBytes<'_>,
-        _saved: &dyn Fn() -> Vec<u8>,
-    ) {
-        let ObservedBytes { bytes, is_injected, .. } = piece;
-        let what = if is_injected {
-            ObservedKind::Injected(bytes)
-        } else {
-            ObservedKind::Bytes(Side::Client, bytes)
-        };
-        self.sight.push(self.client, None, &ObservedRecord { at: now, tick, what });
+/// Creates the driver of a client. It passes the client's bytes to its inspectors.
+fn driver<'a>(
+    client: &'a Client<MemoryTransport>,
+    host: &'a EmbeddedState,
+) -> ClientDriver<'a, MemoryTransport, impl Fn(DriverEvent<'_>)> {
+    let queues = &client.line.sight;
+    ClientDriver {
+        client,
+        budgets: &host.budgets,
+        guard: &host.guard,
+        at: client.at(host.now),
+        is_observed: queues.is_inspected(client.id),
+        on_event: |event: DriverEvent<'_>| {
+            if let DriverEvent::Observed { at, bytes: ObservedBytes { bytes, is_injected, .. }, .. } = event {
+                let what = if is_injected {
+                    ObservedKind::Injected(bytes)
+                } else {
+                    ObservedKind::Bytes(Side::Client, bytes)
+                };
+                queues.push(client.id, None, &ObservedRecord { at: at.now, tick: at.tick, what });
+            }
+        },
     }
 }
 
@@ -118,8 +115,7 @@ impl EmbeddedConnection {
             }
             ConnectionStage::Inspector { .. } => self.receive_inspector(bytes, host),
             ConnectionStage::Ended(Some(client), _) => {
-                let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
-                client.receiver.lock().observe_ignored(bytes, client.at(host.now), &noted);
+                driver(client, host).ignore(bytes);
             }
             ConnectionStage::Ended(None, _) | ConnectionStage::Over => {}
         }
@@ -173,10 +169,7 @@ impl EmbeddedConnection {
         };
         let id = host.clients.next_number();
         let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
-        let at = client.at(host.now);
-        let mut asked =
-            ClientDriver { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
-        let begun = client.receiver.lock().begin(id, &mut asked);
+        let begun = driver(&client, host).begin();
         host.clients.add(&client, opened);
         self.stage = ConnectionStage::Client(Arc::clone(&client));
         match begun {
@@ -191,11 +184,8 @@ impl EmbeddedConnection {
         bytes: &[u8],
         host: &mut EmbeddedState,
     ) {
-        let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
-        let at = client.at(host.now);
-        let mut asked =
-            ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
-        if let Err(ending) = client_driver::receive(client, bytes, at, &mut asked) {
+        let received = driver(client, host).receive(bytes);
+        if let Err(ending) = received {
             self.end(client, &ending, host);
         }
     }
@@ -349,13 +339,8 @@ fn handle_request(
         }
         InspectorRequest::FindOwn(key) => watch.own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
-            let passed = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT).and_then(|client| {
-                let noted = ObservedEvents { client: client.id, sight: &clients.inspector_queues };
-                let at = client.at(host.now);
-                let mut asked =
-                    ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
-                client_driver::inject(client, &bytes, at, &mut asked).map(|()| client.id)
-            });
+            let client = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
+            let passed = client.and_then(|client| driver(client, host).inject(&bytes).map(|()| client.id));
             watch.answer_inject(passed);
         }
     }

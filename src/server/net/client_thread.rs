@@ -1,4 +1,4 @@
-//! A client's own thread after the handshake: reads bytes and passes them to the receiver.
+//! A client's own thread after the handshake: reads bytes and passes them to its connection.
 //!
 //! The thread blocks in `read` and nowhere else. The client's update worker handles a silent, slow
 //! or closing client and shuts down its socket.
@@ -8,20 +8,17 @@ use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use tickwire_sim::PlayerId;
 use tracing::{debug, info};
 
 use super::blocking_io::drain;
 use super::metrics::Metrics;
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
-use crate::connection::DisconnectReason;
-use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
+use crate::connection::{ConnectionEvent, DisconnectReason};
 use crate::game::CloseReason;
 use crate::limits;
-use crate::packet::PacketError;
 use crate::server::clients::client::Transport;
-use crate::server::clients::client_driver::{self, ClientDriver};
+use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
 use crate::util::os;
 
 /// Records a client's events in metrics, log and tap.
@@ -51,16 +48,59 @@ impl Drop for ClientCleanup<'_> {
     }
 }
 
-impl ClientEvents<'_> {
+impl<'a> ClientEvents<'a> {
     /// Returns a driver that handles bytes read now.
-    fn asked(&self) -> ClientDriver<'_, TcpTransport> {
+    fn driver(self) -> ClientDriver<'a, TcpTransport, impl Fn(DriverEvent<'_>)> {
         let ClientEvents { host, client } = self;
         ClientDriver {
             client,
             budgets: host.budgets(),
             guard: &host.authenticator,
-            books: self,
             at: client.at(host.now()),
+            is_observed: host.tap.has_subscriber(client.id),
+            on_event: move |event: DriverEvent<'_>| self.record(event),
+        }
+    }
+
+    fn record(self, event: DriverEvent<'_>) {
+        let ClientEvents { host, client: TcpClient { id: client, .. } } = self;
+        match event {
+            DriverEvent::Connection(event) => self.record_connection_event(event),
+            DriverEvent::Observed { at, bytes, saved } => {
+                let source = self.client.event_source(at.now, at.tick);
+                host.tap.record_received(source, bytes, &|| saved.to_vec());
+            }
+            DriverEvent::CommandRejected(reason) => {
+                Metrics::count(&host.metrics.rejected_commands, "reason", reason);
+            }
+            DriverEvent::Authenticated(token_name) => info!(client, token_name, "client has a token"),
+            DriverEvent::Joined { player, name, tick } => {
+                info!(client, player = player.0, tick, ?name, "player enters");
+            }
+        }
+    }
+
+    fn record_connection_event(self, event: ConnectionEvent) {
+        let ClientEvents { host, client: TcpClient { id: client, .. } } = self;
+        match event {
+            ConnectionEvent::PacketReceived => {
+                host.metrics.messages_in.inc();
+            }
+            ConnectionEvent::PacketDropped(rule) => {
+                Metrics::count(&host.metrics.dropped_packets, "rule", rule);
+                debug!(client, rule, "packet dropped");
+            }
+            ConnectionEvent::PacketMisfit { error, is_first } => {
+                let rule = error.name();
+                Metrics::count(&host.metrics.dropped_packets, "rule", rule);
+                if is_first {
+                    info!(client, rule, "packet dropped, the first of this client: {error}");
+                } else {
+                    debug!(client, rule, "packet dropped: {error}");
+                }
+            }
+            ConnectionEvent::RateWarning(rule) => debug!(client, rule, "half of a rate limit is used up"),
+            ConnectionEvent::MessagesHandled(_) => {}
         }
     }
 }
@@ -85,8 +125,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     if host.admission.is_banned(client.household()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
-    let begun = client.receiver.lock().begin(client.id, &mut noted.asked());
-    if let Err(ending) = begun {
+    if let Err(ending) = noted.driver().begin() {
         client.close(ending, host.now());
     }
     // From here on the client receives updates.
@@ -101,14 +140,12 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     flush_and_drain(noted);
 }
 
-/// Passes bytes from an inspector to the client's receiver, as if the client had sent them.
+/// Passes bytes from an inspector to the client's connection, as if the client had sent them.
 ///
 /// # Errors
 /// The reason why they were not passed on.
 pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<(), &'static str> {
-    let noted = ClientEvents { host, client };
-    let mut asked = noted.asked();
-    client_driver::inject(client, bytes, asked.at, &mut asked)
+    ClientEvents { host, client }.driver().inject(bytes)
 }
 
 fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {
@@ -128,8 +165,7 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
     let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
     let hear = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
-        let mut asked = noted.asked();
-        client_driver::receive(client, bytes, asked.at, &mut asked)
+        noted.driver().receive(bytes)
     };
     // The head was read before a deadline. From here on the update worker enforces the deadlines.
     let mut heard = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
@@ -149,8 +185,7 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
 /// within [`limits::CLOSE_TIMEOUT`].
 fn flush_and_drain(noted: ClientEvents<'_>) {
     let ClientEvents { host, client } = noted;
-    let ignore = |bytes: &[u8]| client.receiver.lock().observe_ignored(bytes, client.at(host.now()), &noted);
-    ignore(&[]);
+    noted.driver().ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
         client.flush(host.now());
@@ -161,56 +196,6 @@ fn flush_and_drain(noted: ClientEvents<'_>) {
     let left = deadline.saturating_sub(host.now());
     drain(stream, left, limits::MAX_DRAIN_BYTES, |bytes| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
-        ignore(bytes);
+        noted.driver().ignore(bytes);
     });
-}
-
-impl ConnectionEvents for ClientEvents<'_> {
-    fn packet(&self) {
-        self.host.metrics.messages_in.inc();
-    }
-
-    fn on_packet_dropped(&self, rule: &'static str) {
-        Metrics::count(&self.host.metrics.dropped_packets, "rule", rule);
-        debug!(client = self.client.id, rule, "packet dropped");
-    }
-
-    fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
-        Metrics::count(&self.host.metrics.dropped_packets, "rule", rule);
-        let client = self.client.id;
-        if is_first {
-            info!(client, rule, "packet dropped, the first of this client: {error}");
-        } else {
-            debug!(client, rule, "packet dropped: {error}");
-        }
-    }
-
-    fn on_rate_warning(&self, rule: &'static str) {
-        debug!(client = self.client.id, rule, "half of a rate limit is used up");
-    }
-
-    fn on_command_rejected(&self, reason: &'static str) {
-        Metrics::count(&self.host.metrics.rejected_commands, "reason", reason);
-    }
-
-    fn on_authenticated(&self, token_name: &str) {
-        info!(client = self.client.id, token_name, "client has a token");
-    }
-
-    fn on_join(&self, player: PlayerId, name: &str, tick: u32) {
-        info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
-    }
-
-    fn wants_bytes(&self) -> bool {
-        self.host.tap.has_subscriber(self.client.id)
-    }
-
-    fn on_bytes(
-        &self,
-        ReadTime { now, tick, .. }: ReadTime,
-        piece: ObservedBytes<'_>,
-        saved: &dyn Fn() -> Vec<u8>,
-    ) {
-        self.host.tap.record_received(self.client.event_source(now, tick), piece, saved);
-    }
 }

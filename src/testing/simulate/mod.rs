@@ -15,7 +15,7 @@
 //!   (`lane_check`);
 //! - each client's world model with the published state (`connection_pair`);
 //! - a second world with the first, and seats with players (`sim_room`);
-//! - a second receiver with the first (`receiver_twin`);
+//! - a second connection with the first (`connection_twin`);
 //! - the players of clients that lose their connections and resume with a model of the rules
 //!   (`seat_model`);
 //! - the worlds of lockstep clients (`lockstep_bot`) with the rooms' worlds after each tick
@@ -28,6 +28,7 @@ mod bot_checker;
 mod client_end;
 mod client_slot;
 mod connection_pair;
+mod connection_twin;
 mod counts;
 mod desync_model;
 mod failure;
@@ -35,7 +36,6 @@ mod lane_check;
 mod lockstep_bot;
 mod misbehaving_client;
 mod plan;
-mod receiver_twin;
 mod seat_model;
 mod server_end;
 mod sim_room;

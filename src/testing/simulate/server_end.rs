@@ -6,26 +6,25 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
+use super::connection_twin::{AnsweredRequest, ConnectionTwin, RequestRecord};
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
-use super::receiver_twin::{DriverCall, ReceiverTwin, RecordingDriver};
 use super::sim_server::SimServer;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
-use crate::connection::DisconnectReason;
-use crate::connection::receiver::Denial;
+use crate::connection::{Answer, ClientRequest, Denial, DisconnectReason, ReadTime};
 use crate::game::BotRng;
 use crate::limits;
 use crate::server::admission::Permit;
 use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::clients::client::{Client, Transport};
-use crate::server::clients::client_driver::{self, ClientDriver};
+use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
 use crate::ws::http::{self, HeadReader, RequestHead};
 
 /// A connection after the upgrade.
 pub struct ServerSession {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
-    twin_receiver: ReceiverTwin,
+    twin_connection: ConnectionTwin,
     /// After the end of the session: the deadline for the last bytes, and the number of bytes
     /// dropped since then.
     last: Option<(Duration, usize)>,
@@ -247,8 +246,8 @@ impl SimConnection {
         let who = (host.next_client(), self.address);
         let line = ServerTransport(Arc::clone(&self.wire));
         let client = Arc::new(Client::new(who, line, entry, now));
-        let twin = ReceiverTwin::new(&client, self.dice.bits());
-        let mut talk = Box::new(ServerSession { client, twin_receiver: twin, last: None, ending: None });
+        let twin = ConnectionTwin::new(&client, self.dice.bits());
+        let mut talk = Box::new(ServerSession { client, twin_connection: twin, last: None, ending: None });
         talk.begin(host)?;
         host.assign_worker(&talk.client);
         let heard = if rest.is_empty() { Ok(()) } else { talk.receive(rest, host, counts)? };
@@ -274,33 +273,33 @@ impl SimConnection {
 
 impl ServerSession {
     fn begin(&mut self, host: &SimServer) -> Result<(), InvariantFailure> {
-        let ServerSession { client, twin_receiver: twin, .. } = self;
-        let at = client.at(client.connected_at);
-        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
-        let mut noted = RecordingDriver::new(&mut asked);
-        let begun = client.receiver.lock().begin(client.id, &mut noted);
-        twin.begin(client.id, noted)?;
+        let ServerSession { client, twin_connection: twin, .. } = self;
+        let driver = driver(client, host, client.at(client.connected_at));
+        let mut record = RequestRecord::default();
+        let begun = driver.begin_with(|output| record.execute(output, &driver));
+        twin.begin(client.id, record)?;
         begun.map_err(|ending| InvariantFailure::new("everyone may play", ending.to_string()))
     }
 
-    /// Passes bytes to the receiver and to its twin.
+    /// Passes bytes to the connection and to its twin.
     fn receive(
         &mut self,
         bytes: &[u8],
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<Result<(), DisconnectReason>, InvariantFailure> {
-        let ServerSession { client, twin_receiver: twin, .. } = self;
-        let at = client.at(host.clock.now());
+        let ServerSession { client, twin_connection: twin, .. } = self;
         let is_closing = client.sender.ending().is_some();
-        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
-        let mut noted = RecordingDriver::new(&mut asked);
-        let heard = client_driver::receive(client, bytes, at, &mut noted);
-        let spent: Vec<LimitedAction> = noted.calls.iter().filter_map(charged_action).collect();
-        let said: Vec<(u32, u64)> = noted.calls.iter().filter_map(reported_checksum).collect();
-        let got = noted.calls.iter().filter_map(joined_player).next_back();
+        let (at, mut record) = (client.at(host.clock.now()), RequestRecord::default());
+        let heard = {
+            let driver = driver(client, host, at);
+            driver.receive_with(bytes, |output| record.execute(output, &driver))
+        };
+        let spent: Vec<LimitedAction> = record.requests.iter().filter_map(charged_action).collect();
+        let said: Vec<(u32, u64)> = record.requests.iter().filter_map(reported_checksum).collect();
+        let got = record.requests.iter().filter_map(joined_player).next_back();
         if !is_closing {
-            twin.receive(bytes, at, noted)?;
+            twin.receive(bytes, at, record)?;
         }
         spent.into_iter().for_each(|spending| host.spent(client.address, spending));
         said.into_iter().try_for_each(|(tick, checksum)| host.worlds.said(client, tick, checksum))?;
@@ -349,30 +348,48 @@ fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
     }
 }
 
-/// The player that a call obtained.
-fn joined_player(call: &DriverCall) -> Option<PlayerId> {
-    match call {
-        DriverCall::Join(.., granted) => granted.ok(),
+/// Creates the driver of a client.
+fn driver<'a>(
+    client: &'a Client<ServerTransport>,
+    host: &'a SimServer,
+    at: ReadTime,
+) -> ClientDriver<'a, ServerTransport, impl Fn(DriverEvent<'_>)> {
+    ClientDriver {
+        client,
+        budgets: &host.budgets,
+        guard: &host.guard,
+        at,
+        is_observed: false,
+        on_event: |_: DriverEvent<'_>| {},
+    }
+}
+
+/// The player that a request obtained.
+fn joined_player((_, answer): &AnsweredRequest) -> Option<PlayerId> {
+    match answer {
+        Some(Answer::Joined(player)) => player.ok(),
         _ => None,
     }
 }
 
-/// The checksum that a call reported.
-fn reported_checksum(call: &DriverCall) -> Option<(u32, u64)> {
-    match call {
-        DriverCall::Checksum(tick, checksum) => Some((*tick, *checksum)),
+/// The checksum that a request reported.
+fn reported_checksum((request, _): &AnsweredRequest) -> Option<(u32, u64)> {
+    match request {
+        ClientRequest::Checksum { tick, checksum } => Some((*tick, *checksum)),
         _ => None,
     }
 }
 
-/// The rate limit that a call consumed.
-fn charged_action(call: &DriverCall) -> Option<LimitedAction> {
-    let is_spent = |granted: &Result<(), Denial>| !matches!(granted, Err(Denial::Rejected(..)));
-    match call {
-        DriverCall::Join(.., granted) => is_spent(&granted.map(drop)).then_some(LimitedAction::Join),
-        DriverCall::Command(_, shared, granted) => {
-            shared.map(LimitedAction::Shared).filter(|_| is_spent(granted))
-        }
+/// The rate limit that a request consumed.
+fn charged_action((request, answer): &AnsweredRequest) -> Option<LimitedAction> {
+    let is_rejected = matches!(
+        answer,
+        Some(Answer::Joined(Err(Denial::Rejected(..))) | Answer::CommandQueued(Err(Denial::Rejected(..))))
+    );
+    match request {
+        _ if is_rejected => None,
+        ClientRequest::Join { .. } => Some(LimitedAction::Join),
+        ClientRequest::Command { shared, .. } => shared.map(LimitedAction::Shared),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
 use super::error::ReplayError;
 use super::replay_input::ReplayInput;
-use crate::connection::receiver::RoomInfo;
+use crate::connection::RoomInfo;
 use crate::game::{DynWorld, GameInfo as Game};
 use crate::tools::capture::{TcpConnection, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;

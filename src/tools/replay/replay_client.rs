@@ -1,4 +1,5 @@
-//! Replays one client of a capture: passes its bytes to a [`Receiver`], as the server did.
+//! Replays one client of a capture: passes its bytes to a [`ServerConnection`], as the server
+//! did.
 //!
 //! The input is the client's pieces in order, each with its time and tick and, if the server
 //! granted a join, the player; and the saved session, if any. The output is the commands
@@ -12,9 +13,11 @@ use tickwire_sim::{PlayerId, RawCommand};
 use super::error::ReplayError;
 use super::recording::ClientRecord as Client;
 use super::server_replies::{self, ReplyDiff, ServerReplies};
-use crate::connection::receiver::{Denial, ReadTime, RoomInfo};
-use crate::connection::{Driver, Receiver, WireFormat};
-use crate::game::{GameInfo, JoinRequest, SharedRateLimit};
+use crate::connection::{
+    Answer, ClientRequest, ConnectionOutput, Denial, DisconnectReason, ReadTime, RoomInfo, ServerConnection,
+    WireFormat,
+};
+use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::routes;
 use crate::tools::capture::{TcpConnection, TcpSide, Untrusted};
@@ -61,15 +64,16 @@ pub fn replay_client(
     mut room: RoomInfo,
 ) -> Result<ClientReplay, ReplayError> {
     let ReplayContext { first_ns, find, time_of } = hearing;
-    let (mut asked, mut before) = (RecordedDriver::default(), 0);
-    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
+    let (mut asked, mut before) = (RecordedAnswers::default(), 0);
+    let (mut reader, mut endpoint, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let now = Duration::from_nanos(piece.at_ns);
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
             let past_now = Duration::from_nanos(past.at_ns);
-            let restore = |endpoint| Receiver::restore(endpoint, room.clone(), past.session, past_now);
+            let restore =
+                |endpoint| ServerConnection::restore(endpoint, room.clone(), past.session, past_now);
             let Some(restored) = endpoint.clone().and_then(restore) else {
                 let refused = ReplayError::at(
                     *first_ns,
@@ -80,7 +84,7 @@ pub fn replay_client(
             };
             // Replies before the saved session are unknown.
             (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
-            receiver = Some(restored);
+            open = Some(restored);
         }
         // The server may reject a join. A join record is in the file before the client's next
         // bytes.
@@ -100,20 +104,22 @@ pub fn replay_client(
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
                 asked.is_turned_away = server_replies::was_rejected(connection, endpoint);
-                let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));
-                if let Err(ending) = begun.begin(number, &mut asked) {
+                let begun = open.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
+                begun.begin(number);
+                if let Err(ending) = asked.drain(begun) {
                     asked.answers.add(piece.packet, &ending.frames(endpoint));
-                    receiver = None;
+                    open = None;
                 }
             }
         }
-        let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
+        let (Some(current), Some(endpoint)) = (&mut open, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
-        if let Err(ending) = open.receive(bytes, at, &mut asked) {
+        current.receive(bytes, at);
+        if let Err(ending) = asked.drain(current) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
-            receiver = None;
+            open = None;
         }
     }
     let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
@@ -129,9 +135,9 @@ pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 
-/// Executes the client's requests as recorded.
+/// Answers the client's requests as recorded.
 #[derive(Default)]
-struct RecordedDriver {
+struct RecordedAnswers {
     /// The packet of the current bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
@@ -142,31 +148,38 @@ struct RecordedDriver {
     answers: ServerReplies,
 }
 
-impl Driver for RecordedDriver {
-    fn answer(&mut self, frames: &[u8]) {
-        self.answers.add(self.packet, frames);
-    }
-
-    fn authenticate(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
-        if self.is_turned_away { Err(Denial::Silent) } else { Ok(()) }
-    }
-
-    fn start_updates(&mut self, _lockstep: bool) {}
-
-    /// The client of a rejected join remains a spectator. The recording has the reply.
-    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
-        self.joins.ok_or(Denial::Silent)
-    }
-
-    fn command(
-        &mut self,
-        command: RawCommand,
-        _intended: Option<u32>,
-        _shared: Option<&'static SharedRateLimit>,
-    ) -> Result<(), Denial> {
-        self.said.push(DecodedCommand { command, packet: self.packet });
+impl RecordedAnswers {
+    /// Executes the outputs of the last input.
+    fn drain(&mut self, connection: &mut ServerConnection) -> Result<(), DisconnectReason> {
+        while let Some(output) = connection.next_output()? {
+            let answer = match output {
+                ConnectionOutput::Send(frames) => {
+                    self.answers.add(self.packet, frames);
+                    None
+                }
+                ConnectionOutput::Request(request) => self.answer(request),
+                ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,
+            };
+            if let Some(answer) = answer {
+                connection.answer(answer);
+            }
+        }
         Ok(())
     }
 
-    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
+    fn answer(&mut self, request: ClientRequest) -> Option<Answer> {
+        match request {
+            ClientRequest::Authenticate { .. } => {
+                let result = if self.is_turned_away { Err(Denial::Silent) } else { Ok(()) };
+                Some(Answer::Authenticated(result))
+            }
+            // The client of a rejected join remains a spectator. The recording has the reply.
+            ClientRequest::Join { .. } => Some(Answer::Joined(self.joins.ok_or(Denial::Silent))),
+            ClientRequest::Command { command, .. } => {
+                self.said.push(DecodedCommand { command, packet: self.packet });
+                Some(Answer::CommandQueued(Ok(())))
+            }
+            _ => None,
+        }
+    }
 }

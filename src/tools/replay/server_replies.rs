@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
+use crate::connection::RoomInfo;
 use crate::connection::WireFormat;
-use crate::connection::receiver::RoomInfo;
 use crate::game::{CloseReason, PLAYER_GONE};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
 use crate::tools::capture::{TcpConnection, TcpSide};

@@ -194,7 +194,7 @@ impl CaptureEncoder {
         self.clients.get_mut(&client).filter(|talker| talker.flow.is_some())
     }
 
-    /// Writes the receiver state of a client.
+    /// Writes the connection state of a client.
     fn write_session(&mut self, seen: &TapEvent, session: &[u8]) {
         let Some(talker) = self.introduced(seen.client) else { return };
         talker.player = seen.player;

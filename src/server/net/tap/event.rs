@@ -74,9 +74,9 @@ pub enum EventKind {
         /// Response of the server.
         response: Vec<u8>,
     },
-    /// State of the client's receiver before the bytes that follow. Sent to a subscription that
+    /// State of the client's connection before the bytes that follow. Sent to a subscription that
     /// lacks earlier bytes of the client, and only if it includes the world. See
-    /// [`crate::connection::Receiver::save`].
+    /// [`crate::connection::ServerConnection::save`].
     Session(Vec<u8>),
     /// Bytes of the connection: whole frames, or the unfinished end of a client's bytes.
     Bytes {

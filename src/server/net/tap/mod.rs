@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  connection: opened ───┐                               ┌─► bounded queue ─► recorder's thread
-//!  receiver: messages ───┼─► any subscription? ─► copy ──┼─► bounded queue ─► an inspector
+//!  driver: messages ─────┼─► any subscription? ─► copy ──┼─► bounded queue ─► an inspector
 //!  sender: our bytes ────┤   one relaxed load            └─► …
 //!  world: ticks ─────────┘
 //! ```
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use tickwire_sim::MembershipChange;
 
-use crate::connection::receiver::ObservedBytes;
+use crate::connection::ObservedBytes;
 use crate::server::room::{TickRequest, WorldSnapshot};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
@@ -214,7 +214,7 @@ impl Tap {
         self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
     }
 
-    /// Records bytes from a client. `saved` returns the state of its receiver before these bytes.
+    /// Records bytes from a client. `saved` returns the state of its connection before these bytes.
     pub fn record_received(&self, who: EventSource, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
         let ObservedBytes { bytes, is_injected, slack, .. } = piece;
         let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };

@@ -6,14 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::connection::receiver::{Denial, ReadTime, RoomInfo};
-use tickwire::connection::{Driver, Receiver, WireFormat};
-use tickwire::game::{Game as _, JoinRequest, Messages, Published, SharedRateLimit, View as _};
+use tickwire::connection::{
+    Answer, ClientRequest, ConnectionOutput, DisconnectReason, ReadTime, RoomInfo, ServerConnection,
+    WireFormat,
+};
+use tickwire::game::{Game as _, Messages, Published, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, MooScratch, MooView};
 use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, msgpack};
-use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Message, MessageReader};
@@ -28,7 +29,7 @@ pub struct Asked {
 /// See the [module](self).
 pub struct Client {
     endpoint: WireFormat,
-    receiver: Receiver,
+    connection: ServerConnection,
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
     is_over: bool,
@@ -42,7 +43,7 @@ impl Client {
         let endpoint = WireFormat::new(dialect, is_json);
         Client {
             view: MooView::new(&endpoint.dialect),
-            receiver: Receiver::new(endpoint.clone(), room(), now),
+            connection: ServerConnection::new(endpoint.clone(), room(), now),
             endpoint,
             player: None,
             is_over: false,
@@ -71,9 +72,9 @@ impl Client {
 
     /// What the session remembers comes back.
     pub fn remembers(&self, now: Duration) {
-        let saved = self.receiver.save(now);
+        let saved = self.connection.save(now);
         let (endpoint, room) = (self.endpoint.clone(), room());
-        let again = Receiver::restore(endpoint, room, &saved, now).expect("what was saved");
+        let again = ServerConnection::restore(endpoint, room, &saved, now).expect("what was saved");
         assert_eq!(again.save(now), saved);
     }
 
@@ -125,8 +126,8 @@ impl Client {
             player: &mut self.player,
             said: Vec::new(),
         };
-        let ending =
-            self.receiver.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO }, &mut server).err();
+        self.connection.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO });
+        let ending = server.drain(&mut self.connection).err();
         let mut said = server.said;
         if let Some(ending) = ending {
             self.is_over = true;
@@ -138,7 +139,7 @@ impl Client {
 
     /// Is told of a published tick.
     pub fn be_told(&mut self, published: &Published<Moo>) {
-        if self.is_over || self.receiver.awaits_hello() {
+        if self.is_over || self.connection.awaits_hello() {
             return;
         }
         let mut messages = Messages::default();
@@ -166,33 +167,44 @@ struct Server<'a> {
     said: Vec<u8>,
 }
 
-impl Driver for Server<'_> {
-    fn answer(&mut self, frames: &[u8]) {
-        self.said.extend_from_slice(frames);
-    }
-
-    fn start_updates(&mut self, _lockstep: bool) {}
-
-    fn join(&mut self, profile: JoinRequest, _: Option<u32>) -> Result<PlayerId, Denial> {
-        *self.players += 1;
-        let player = PlayerId(*self.players);
-        *self.player = Some(player);
-        self.asked.of_operator.extend(Moo::join(player, &profile));
-        Ok(player)
-    }
-
-    fn command(
-        &mut self,
-        command: RawCommand,
-        tick: Option<u32>,
-        _shared: Option<&'static SharedRateLimit>,
-    ) -> Result<(), Denial> {
-        self.asked.commands.push((command.decoded().expect("an action of the game"), tick));
+impl Server<'_> {
+    /// Executes the outputs of the last input.
+    fn drain(&mut self, connection: &mut ServerConnection) -> Result<(), DisconnectReason> {
+        while let Some(output) = connection.next_output()? {
+            let answer = match output {
+                ConnectionOutput::Send(frames) => {
+                    self.said.extend_from_slice(frames);
+                    None
+                }
+                ConnectionOutput::Request(request) => self.execute(request),
+                ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,
+            };
+            if let Some(answer) = answer {
+                connection.answer(answer);
+            }
+        }
         Ok(())
     }
 
-    fn set_spectated(&mut self, player: Option<PlayerId>) {
-        *self.watched = player;
+    fn execute(&mut self, request: ClientRequest) -> Option<Answer> {
+        match request {
+            ClientRequest::Authenticate { .. } => return Some(Answer::Authenticated(Ok(()))),
+            ClientRequest::Join { profile, .. } => {
+                *self.players += 1;
+                let player = PlayerId(*self.players);
+                *self.player = Some(player);
+                self.asked.of_operator.extend(Moo::join(player, &profile));
+                return Some(Answer::Joined(Ok(player)));
+            }
+            ClientRequest::Command { command, intended, .. } => {
+                let command = command.decoded().expect("an action of the game");
+                self.asked.commands.push((command, intended));
+                return Some(Answer::CommandQueued(Ok(())));
+            }
+            ClientRequest::Spectate(player) => *self.watched = player,
+            _ => {}
+        }
+        None
     }
 }
 

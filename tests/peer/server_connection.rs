@@ -1,20 +1,24 @@
-//! The receiving half: activity, the order of answers, and what an observer sees.
+//! The connection: activity, the order of answers, and what an observer sees.
 
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
-use tickwire::internal::connection::receiver::{ConnectionEvents, Denial, ObservedBytes, ReadTime, RoomInfo};
-use tickwire::internal::connection::{DisconnectReason, Driver, Receiver, WireFormat};
+use tickwire::game::{CloseReason, Game as _};
+use tickwire::internal::connection::{
+    Answer, ClientRequest, ConnectionEvent, ConnectionOutput, DisconnectReason, ReadTime, RoomInfo,
+    ServerConnection, WireFormat,
+};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::packet::{PacketError, PacketTables};
+use tickwire::packet::PacketTables;
 use tickwire::sim::RawCommand;
 use tickwire::ws::frame::{self, Opcode};
 
+use crate::driven::{drain, ignore};
+
 const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
-/// Notes what the receiver asks for.
+/// Notes what the connection asks for.
 #[derive(Default)]
 struct Notes {
     answers: Vec<u8>,
@@ -27,48 +31,56 @@ struct Notes {
     unusable: RefCell<Vec<(String, bool)>>,
 }
 
-impl Driver for Notes {
-    fn answer(&mut self, frames: &[u8]) {
-        self.answers.extend_from_slice(frames);
-        self.answer_calls += 1;
-    }
-    fn start_updates(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
-        self.joins += 1;
-        Ok(PlayerId(7))
-    }
-    fn command(
+impl Notes {
+    fn receive(
         &mut self,
-        command: RawCommand,
-        _intended: Option<u32>,
-        _shared: Option<&'static SharedRateLimit>,
-    ) -> Result<(), Denial> {
-        self.commands.push(command);
-        Ok(())
+        connection: &mut ServerConnection,
+        bytes: &[u8],
+    ) -> Result<usize, DisconnectReason> {
+        connection.set_observed(self.observes);
+        connection.receive(bytes, AT);
+        drain(connection, &mut |output| self.execute(output))
     }
-    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
-    fn books(&self) -> &dyn ConnectionEvents {
-        self
+
+    fn ignore(&mut self, connection: &mut ServerConnection, bytes: &[u8]) {
+        ignore(connection, bytes, AT, &mut |output| self.execute(output));
+    }
+
+    fn execute(&mut self, output: ConnectionOutput<'_>) -> Option<Answer> {
+        match output {
+            ConnectionOutput::Send(frames) => {
+                self.answers.extend_from_slice(frames);
+                self.answer_calls += 1;
+            }
+            ConnectionOutput::Observed { bytes, .. } => {
+                let piece = (bytes.bytes.to_vec(), bytes.starts_message, bytes.is_whole);
+                self.observed.borrow_mut().push(piece);
+            }
+            ConnectionOutput::Event(ConnectionEvent::PacketMisfit { error, is_first }) => {
+                self.unusable.borrow_mut().push((format!("{}: {error}", error.name()), is_first));
+            }
+            ConnectionOutput::Request(ClientRequest::Authenticate { .. }) => {
+                return Some(Answer::Authenticated(Ok(())));
+            }
+            ConnectionOutput::Request(ClientRequest::Join { .. }) => {
+                self.joins += 1;
+                return Some(Answer::Joined(Ok(PlayerId(7))));
+            }
+            ConnectionOutput::Request(ClientRequest::Command { command, .. }) => {
+                self.commands.push(command);
+                return Some(Answer::CommandQueued(Ok(())));
+            }
+            ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
+        }
+        None
     }
 }
 
-impl ConnectionEvents for Notes {
-    fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
-        self.unusable.borrow_mut().push((format!("{rule}: {error}"), is_first));
-    }
-    fn wants_bytes(&self) -> bool {
-        self.observes
-    }
-    fn on_bytes(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
-        self.observed.borrow_mut().push((piece.bytes.to_vec(), piece.starts_message, piece.is_whole));
-    }
-}
-
-fn receiver(dialect: &str) -> Receiver {
+fn connection(dialect: &str) -> ServerConnection {
     let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    Receiver::new(endpoint, room, AT.now)
+    ServerConnection::new(endpoint, room, AT.now)
 }
 
 fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
@@ -79,23 +91,23 @@ fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn bytes_of_an_unfinished_frame_do_not_count_as_activity() {
-    let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
+    let (mut connection, mut notes) = (connection("legacy"), Notes::default());
     let pong = framed(Opcode::Pong, b"");
     let (last, first) = pong.split_last().expect("bytes");
     for byte in first {
-        assert_eq!(receiver.receive(&[*byte], AT, &mut notes), Ok(0));
+        assert_eq!(notes.receive(&mut connection, &[*byte]), Ok(0));
     }
-    assert_eq!(receiver.receive(&[*last], AT, &mut notes), Ok(1));
+    assert_eq!(notes.receive(&mut connection, &[*last]), Ok(1));
 }
 
 #[test]
 fn answers_to_one_read_are_sent_together_in_the_order_of_the_requests() {
-    let (mut receiver, mut notes) = (receiver("native"), Notes::default());
+    let (mut connection, mut notes) = (connection("native"), Notes::default());
     // hello [1, 1, "Ada", 0], then a ping, ping [5], a ping.
     let hello = framed(Opcode::Binary, b"\x92\x01\x94\x01\x01\xa3Ada\x00");
     let requests = [hello, framed(Opcode::Ping, b"a"), framed(Opcode::Binary, b"\x92\x06\x91\x05")];
     let bytes = [&requests.concat()[..], &framed(Opcode::Ping, b"b")].concat();
-    assert_eq!(receiver.receive(&bytes, AT, &mut notes), Ok(4));
+    assert_eq!(notes.receive(&mut connection, &bytes), Ok(4));
     assert_eq!((notes.joins, notes.answer_calls), (1, 2), "the welcome goes first, by itself");
     assert_eq!(notes.answers[2..5], [0x92, 1, 0x98], "welcome");
     assert!(
@@ -103,28 +115,27 @@ fn answers_to_one_read_are_sent_together_in_the_order_of_the_requests() {
         "{:02x?}",
         notes.answers
     );
-    let mut bytewise = (self::receiver("native"), Notes::default());
+    let mut bytewise = (self::connection("native"), Notes::default());
     for byte in &bytes {
-        bytewise.0.receive(&[*byte], AT, &mut bytewise.1).expect("nothing is wrong");
+        bytewise.1.receive(&mut bytewise.0, &[*byte]).expect("nothing is wrong");
     }
     assert_eq!(bytewise.1.answers, notes.answers, "however the bytes are cut");
 }
 
 #[test]
 fn a_broken_rule_ends_the_conversation_after_the_messages_before_it() {
-    let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
+    let (mut connection, mut notes) = (connection("legacy"), Notes::default());
     let bytes = [framed(Opcode::Ping, b"a"), vec![0x82, 0x01, 0x07]].concat();
-    let ending = receiver.receive(&bytes, AT, &mut notes).expect_err("no mask");
+    let ending = notes.receive(&mut connection, &bytes).expect_err("no mask");
     assert!(matches!(ending, DisconnectReason::Violation(_)), "{ending:?}");
     assert_eq!(notes.answers, b"\x8a\x01a");
-    let early =
-        self::receiver("native").receive(&framed(Opcode::Binary, b"\x92\x06\x91\x05"), AT, &mut notes);
+    let early = notes.receive(&mut self::connection("native"), &framed(Opcode::Binary, b"\x92\x06\x91\x05"));
     assert_eq!(early, Err(DisconnectReason::Breach(CloseReason::HelloFirst)));
 }
 
 #[test]
 fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
-    let (mut receiver, mut notes) = (receiver("legacy"), Notes { observes: true, ..Notes::default() });
+    let (mut connection, mut notes) = (connection("legacy"), Notes { observes: true, ..Notes::default() });
     let (ping, stop) = (framed(Opcode::Ping, b"a"), framed(Opcode::Binary, b"\x92\xa1\x61\x91\xc0"));
     let mut fragment = framed(Opcode::Binary, b"\x92\xa1");
     fragment[0] &= 0x7f;
@@ -133,7 +144,7 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
     for cut in [1, 5, 1_000] {
         notes.observed.borrow_mut().clear();
         for bytes in all.chunks(cut) {
-            receiver.receive(bytes, AT, &mut notes).expect("nothing is wrong");
+            notes.receive(&mut connection, bytes).expect("nothing is wrong");
         }
         // The ping between the fragments does not wait for the end of their message.
         let expected = [
@@ -143,16 +154,16 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
             ([&fragment[..], &end].concat(), true, true),
         ];
         assert_eq!(*notes.observed.borrow(), expected, "{cut}");
-        receiver.observe_ignored(b"", AT, &notes);
+        notes.ignore(&mut connection, b"");
         assert_eq!(notes.observed.borrow().last(), Some(&(stop[..4].to_vec(), true, false)));
-        receiver = self::receiver("legacy");
+        connection = self::connection("legacy");
     }
     // An observer that comes in the middle of a message waits for the next.
-    let mut late = self::receiver("legacy");
-    late.receive(&stop[..4], AT, &mut Notes::default()).expect("nothing is wrong");
+    let mut late = self::connection("legacy");
+    Notes::default().receive(&mut late, &stop[..4]).expect("nothing is wrong");
     notes.observed.borrow_mut().clear();
-    late.receive(&[&stop[4..], &ping].concat(), AT, &mut notes).expect("nothing is wrong");
-    late.receive(&ping, AT, &mut notes).expect("nothing is wrong");
+    notes.receive(&mut late, &[&stop[4..], &ping].concat()).expect("nothing is wrong");
+    notes.receive(&mut late, &ping).expect("nothing is wrong");
     assert_eq!(notes.observed.into_inner(), [(ping, true, true)]);
 }
 
@@ -165,8 +176,8 @@ fn a_first_hello_with_a_wrong_argument_is_closed_with_the_argument_and_without_i
         (b"\x92\x01\x90", "version should be u16, found nil"),
         (b"\x92\x01\x94\x01\x01\x81\xa1a\x01\x00", "name should be str<=15|nil, found a map of 1"),
     ] {
-        let (mut receiver, mut notes) = (receiver("native"), Notes::default());
-        let ending = receiver.receive(&framed(Opcode::Binary, hello), AT, &mut notes).expect_err(expected);
+        let (mut connection, mut notes) = (connection("native"), Notes::default());
+        let ending = notes.receive(&mut connection, &framed(Opcode::Binary, hello)).expect_err(expected);
         assert_eq!(ending.name(), "wrong_arguments", "{expected}");
         let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let frames = ending.frames(&endpoint);
@@ -182,9 +193,9 @@ fn the_log_has_the_first_wrong_packet_of_a_client_with_the_argument_and_without_
         ("legacy", &b"\x92\xa2ch\x91\x05"[..], "chat: argument text should be str<=30, found the integer 5"),
         ("letters", b"\x92\xa1D\x91\xa6secret", "aim: argument heading should be num.rad, found text"),
     ] {
-        let (mut receiver, mut notes) = (receiver(dialect), Notes::default());
+        let (mut connection, mut notes) = (connection(dialect), Notes::default());
         for _ in 0..2 {
-            assert_eq!(receiver.receive(&framed(Opcode::Binary, wrong), AT, &mut notes), Ok(1));
+            assert_eq!(notes.receive(&mut connection, &framed(Opcode::Binary, wrong)), Ok(1));
         }
         let line = format!("wrong_arguments: {expected}");
         assert_eq!(*notes.unusable.borrow(), [(line.clone(), true), (line, false)], "{dialect}");

@@ -1,0 +1,427 @@
+//! Turns a client's messages into [`Step`]s: rate limits, packets, session, replies.
+//!
+//! ```text
+//!   message ─► handle ─► steps ─► execute ─► Send, Request, Event
+//!                          ▲                    │
+//!                          └────── answer ◄─────┘
+//! ```
+//!
+//! [`MessageHandler::handle`] runs for each message, and only after the steps of the previous one,
+//! because an answer may change the session. A rejected client learns the reason only after a
+//! constant delay. Until then the handler ignores all frames but Close.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmpv::Value;
+
+use super::connection_output::{Answer, ClientRequest, ConnectionEvent, Denial, ReadTime};
+use super::rate_limits::MessageRateLimits;
+use super::redact::{self, RedactionRules};
+use super::room_info::RoomInfo;
+use super::{DisconnectReason, WireFormat};
+use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
+use crate::game::command_acks::has_command_acks;
+use crate::game::{CloseReason, SavedReader};
+use crate::packet::{DecodedPacket, Direction, PacketError};
+use crate::ws::frame::{self, Opcode};
+use crate::ws::message::Message;
+
+/// A step that a message led to and that is not executed yet.
+#[derive(Debug)]
+enum Step {
+    /// Executes an output of the session.
+    Session(SessionOutput),
+    /// Returns this request.
+    Request(ClientRequest),
+    /// Returns this event.
+    Event(ConnectionEvent),
+    /// Returns the replies so far.
+    Flush,
+}
+
+/// The next output of the connection, without borrowed bytes.
+#[derive(Debug)]
+pub enum NextOutput {
+    /// The replies.
+    Send,
+    /// A request.
+    Request(ClientRequest),
+    /// The bytes that are ready for the observer.
+    Observed,
+    /// An event.
+    Event(ConnectionEvent),
+}
+
+/// A request that the driver has not answered yet.
+#[derive(Debug, Clone, Copy)]
+enum OpenRequest {
+    Authenticate { lockstep: bool },
+    Join,
+    Command { sequence: u64 },
+}
+
+/// The state that a client's messages can change.
+#[derive(Debug)]
+pub struct MessageHandler {
+    pub endpoint: WireFormat,
+    pub room: RoomInfo,
+    pub budgets: MessageRateLimits,
+    pub session: Session,
+    outputs: Vec<SessionOutput>,
+    steps: VecDeque<Step>,
+    open_request: Option<OpenRequest>,
+    /// Replies that were not sent yet.
+    pub replies: Vec<u8>,
+    /// Whether the server has tokens. If so, every text that may be a token is redacted before the
+    /// packet is handled.
+    pub redacts: bool,
+    /// The token of a `hello`, until the driver receives it.
+    token: Option<String>,
+    /// The number of the connection, for the first packets in dialects without `hello`.
+    client: u64,
+    /// Whether an earlier packet did not fit the packet tables.
+    has_misfit: bool,
+}
+
+impl MessageHandler {
+    /// A handler for a connection whose session is `session`.
+    pub fn new(
+        endpoint: WireFormat,
+        room: RoomInfo,
+        session: Session,
+        budgets: MessageRateLimits,
+    ) -> MessageHandler {
+        MessageHandler {
+            endpoint,
+            room,
+            budgets,
+            session,
+            outputs: Vec::new(),
+            steps: VecDeque::new(),
+            open_request: None,
+            replies: Vec::new(),
+            redacts: false,
+            token: None,
+            client: 0,
+            has_misfit: false,
+        }
+    }
+
+    /// Appends the state on which the handling of the next message depends.
+    pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
+        self.session.save(now, out);
+        self.budgets.save(now, out);
+    }
+
+    /// Starts the session in a dialect without `hello`.
+    pub fn begin(&mut self, client: u64) {
+        if !self.endpoint.is_native {
+            self.client = client;
+            let request = ClientRequest::Authenticate { token: None, lockstep: false };
+            self.steps.push_back(Step::Request(request));
+        }
+    }
+
+    /// Handles one message. `covered` is its payload with possible tokens overwritten, if it may
+    /// contain one.
+    ///
+    /// # Errors
+    /// The connection ends after the steps so far.
+    pub fn handle(
+        &mut self,
+        message: Message<'_>,
+        covered: Option<&[u8]>,
+        wire_bytes: usize,
+        at: ReadTime,
+    ) -> Result<(), DisconnectReason> {
+        self.budgets.charge(wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
+        self.send_rate_warning();
+        self.token = None;
+        let Some(covered) = covered.filter(|_| self.redacts) else {
+            return self.handle_message(message, at);
+        };
+        self.token = redact::find_token(&message, &self.endpoint.dialect);
+        match message {
+            Message::Text(_) => {
+                // Never replaces a character, because redaction keeps the text valid UTF-8.
+                let text = String::from_utf8_lossy(covered);
+                self.handle_message(Message::Text(&text), at)
+            }
+            _ => self.handle_message(Message::Binary(covered), at),
+        }
+    }
+
+    /// Executes steps up to the next output. `None` if no steps are left.
+    pub fn next_output(&mut self, tick: u32) -> Option<NextOutput> {
+        while let Some(step) = self.steps.pop_front() {
+            if let Some(output) = self.execute(step, tick) {
+                return Some(output);
+            }
+        }
+        None
+    }
+
+    /// Handles the driver's answer to the last request. An answer to another request denies the
+    /// last one without a reply.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub fn answer(&mut self, answer: Answer, tick: u32) -> Result<(), DisconnectReason> {
+        let ended = match (self.open_request.take(), answer) {
+            (Some(OpenRequest::Authenticate { lockstep }), Answer::Authenticated(Ok(()))) => {
+                self.accept(lockstep, tick);
+                Ok(())
+            }
+            (Some(OpenRequest::Authenticate { .. }), answer) => {
+                self.session.reject();
+                self.steps.clear();
+                if let Answer::Authenticated(Err(denial)) = answer {
+                    self.handle_denial(denial)
+                } else {
+                    Ok(())
+                }
+            }
+            (Some(OpenRequest::Join), Answer::Joined(Ok(player))) => {
+                self.session.set_player(player);
+                Ok(())
+            }
+            (
+                Some(OpenRequest::Command { sequence }),
+                Answer::CommandQueued(Err(Denial::Rejected(rule, detail))),
+            ) => {
+                self.reject_command(sequence, rule, Some(detail));
+                Ok(())
+            }
+            (Some(OpenRequest::Join), Answer::Joined(Err(denial)))
+            | (Some(OpenRequest::Command { .. }), Answer::CommandQueued(Err(denial))) => {
+                self.handle_denial(denial)
+            }
+            _ => Ok(()),
+        };
+        if ended.is_err() {
+            self.steps.clear();
+        }
+        ended
+    }
+
+    /// Denies a request that the driver has not answered.
+    pub fn deny_open_request(&mut self) {
+        if let Some(OpenRequest::Authenticate { .. }) = self.open_request.take() {
+            self.session.reject();
+            self.steps.clear();
+        }
+    }
+
+    /// Whether no steps and no replies are left.
+    pub fn is_drained(&self) -> bool {
+        self.steps.is_empty() && self.replies.is_empty() && self.open_request.is_none()
+    }
+
+    /// Whether the client's bytes may contain a token at any offset.
+    pub fn may_contain_token(&self) -> bool {
+        let RedactionRules { may_contain_token, redacts_everywhere } = self.rules();
+        may_contain_token || redacts_everywhere
+    }
+
+    /// The payload of a message with its token redacted; `None` if it cannot contain one.
+    pub fn redacted(&self, message: &Message<'_>) -> Option<Vec<u8>> {
+        redact::message(message, &self.endpoint.dialect, self.rules())
+    }
+
+    /// The messages that may contain a token. Before the welcome, this is also a malformed `hello`.
+    fn rules(&self) -> RedactionRules {
+        RedactionRules { may_contain_token: !self.session.is_welcomed(), redacts_everywhere: self.redacts }
+    }
+
+    fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
+        self.endpoint.write_packet(&mut self.replies, name, values);
+    }
+
+    /// Sends the packet `error` with a rule and its remedy.
+    fn send_error(&mut self, rule: &str, detail: &str) {
+        self.reply("error", &[("rule", rule.into()), ("detail", detail.into())]);
+    }
+
+    fn push_event(&mut self, event: ConnectionEvent) {
+        self.steps.push_back(Step::Event(event));
+    }
+
+    /// Warns a client that has used half of a rate limit. A client that has not completed its
+    /// `hello` receives no warning.
+    fn send_rate_warning(&mut self) {
+        if !self.session.is_welcomed() {
+            return;
+        }
+        if let Some(breach) = self.budgets.take_warning() {
+            self.push_event(ConnectionEvent::RateWarning(breach.name()));
+            let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
+            self.send_error(breach.name(), detail);
+        }
+    }
+
+    fn handle_message(&mut self, message: Message<'_>, at: ReadTime) -> Result<(), DisconnectReason> {
+        let dialect = Arc::clone(&self.endpoint.dialect);
+        let decoded = match message {
+            Message::Binary(message) if !self.endpoint.is_json => {
+                dialect.decode(Direction::ToServer, message)
+            }
+            Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
+            Message::Binary(_) | Message::Text(_) => {
+                return Err(DisconnectReason::Breach(CloseReason::WrongFrameType));
+            }
+            Message::Ping(payload) => {
+                frame::write(&mut self.replies, Opcode::Pong, None, payload);
+                return Ok(());
+            }
+            Message::Pong(_) => return Ok(()),
+            Message::Close(close) => return Err(DisconnectReason::PeerClosed(close.code)),
+        };
+        match decoded {
+            Ok(packet) => self.handle_packet(&packet, at),
+            Err(error) => self.handle_packet_error(error),
+        }
+    }
+
+    fn handle_packet(&mut self, packet: &DecodedPacket<'_>, at: ReadTime) -> Result<(), DisconnectReason> {
+        self.push_event(ConnectionEvent::PacketReceived);
+        let handled = self.session.handle(packet, at.now, at.slack, &mut self.outputs);
+        let token = self.token.take();
+        if let Some(SessionOutput::Welcome { .. }) = self.outputs.first() {
+            self.token = token.or_else(|| packet.text("token"));
+        }
+        self.steps.extend(self.outputs.drain(..).map(Step::Session));
+        handled.map_err(DisconnectReason::Breach)
+    }
+
+    /// Closes the client after an invalid encoding. Packets with wrong arguments or unknown codes
+    /// are dropped, with an `error` reply if the dialect has one.
+    fn handle_packet_error(&mut self, error: PacketError) -> Result<(), DisconnectReason> {
+        if error.closes_connection() {
+            return Err(DisconnectReason::Packet(error));
+        }
+        // The text of the error may contain a token.
+        let shown = error.without_text();
+        let is_first = !std::mem::replace(&mut self.has_misfit, true);
+        let is_hello = matches!(&error, PacketError::WrongArguments { packet, .. } if packet == "hello");
+        let result = if self.session.awaits_hello() {
+            let wrong_hello = is_hello.then(|| DisconnectReason::Packet(shown.clone()));
+            Err(wrong_hello.unwrap_or(DisconnectReason::Breach(CloseReason::HelloFirst)))
+        } else {
+            Ok(())
+        };
+        if self.session.is_welcomed() {
+            self.send_error(error.name(), &if is_hello { &shown } else { &error }.to_string());
+        }
+        self.push_event(ConnectionEvent::PacketMisfit { error: shown, is_first });
+        result
+    }
+
+    fn execute(&mut self, step: Step, tick: u32) -> Option<NextOutput> {
+        match step {
+            Step::Session(output) => self.execute_session_output(output, tick),
+            Step::Request(request) => {
+                if let ClientRequest::Authenticate { lockstep, .. } = request {
+                    self.open_request = Some(OpenRequest::Authenticate { lockstep });
+                }
+                Some(NextOutput::Request(request))
+            }
+            Step::Event(event) => Some(NextOutput::Event(event)),
+            Step::Flush => (!self.replies.is_empty()).then_some(NextOutput::Send),
+        }
+    }
+
+    fn execute_session_output(&mut self, output: SessionOutput, tick: u32) -> Option<NextOutput> {
+        let request = match output {
+            SessionOutput::Welcome { lockstep } => {
+                self.open_request = Some(OpenRequest::Authenticate { lockstep });
+                ClientRequest::Authenticate { token: self.token.take(), lockstep }
+            }
+            SessionOutput::Join(profile, since) => {
+                self.open_request = Some(OpenRequest::Join);
+                ClientRequest::Join { profile, since }
+            }
+            SessionOutput::Command(command, intended, shared) => {
+                self.open_request = Some(OpenRequest::Command { sequence: command.sequence });
+                ClientRequest::Command { command, intended, shared }
+            }
+            SessionOutput::Spectate(player) => ClientRequest::Spectate(player),
+            SessionOutput::SnapshotRequest => ClientRequest::Snapshot,
+            SessionOutput::Checksum(tick, checksum) => ClientRequest::Checksum { tick, checksum },
+            SessionOutput::DesyncDetails(tick, fields) => ClientRequest::DesyncDetails { tick, fields },
+            SessionOutput::Pong(nonce) => {
+                self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]);
+                return None;
+            }
+            SessionOutput::Error(rule, detail) => {
+                if let Some(detail) = detail {
+                    self.send_error(rule, detail);
+                }
+                return Some(NextOutput::Event(ConnectionEvent::PacketDropped(rule)));
+            }
+            SessionOutput::CommandRejected(sequence, rule, detail) => {
+                self.reject_command(sequence, rule, detail);
+                return Some(NextOutput::Event(ConnectionEvent::PacketDropped(rule)));
+            }
+        };
+        Some(NextOutput::Request(request))
+    }
+
+    /// Rejects a command: with an ack in dialects that have them, otherwise with the packet `error`
+    /// if there is a detail.
+    fn reject_command(&mut self, sequence: u64, rule: &'static str, detail: Option<&'static str>) {
+        if has_command_acks(&self.endpoint.dialect) {
+            self.steps.push_front(Step::Request(ClientRequest::RejectCommand { sequence, rule }));
+        } else if let Some(detail) = detail {
+            self.send_error(rule, detail);
+        }
+    }
+
+    fn handle_denial(&mut self, denial: Denial) -> Result<(), DisconnectReason> {
+        match denial {
+            Denial::Closed(breach) => return Err(DisconnectReason::Breach(breach)),
+            Denial::Rejected(rule, detail) => self.send_error(rule, detail),
+            Denial::Silent => {}
+        }
+        Ok(())
+    }
+
+    /// Sends the first packets to an accepted client. They are sent before its updates start.
+    fn accept(&mut self, lockstep: bool, tick: u32) {
+        if self.endpoint.is_native {
+            self.welcome(tick);
+        } else {
+            let connection = format!("{}-{}", self.room.epoch, self.client);
+            for (name, values) in self.session.verbs().begin(&connection) {
+                self.reply(name, &values);
+            }
+        }
+        self.steps.push_front(Step::Request(ClientRequest::StartUpdates { lockstep }));
+        self.steps.push_front(Step::Flush);
+    }
+
+    fn welcome(&mut self, tick: u32) {
+        let RoomInfo { about, epoch, identity, update_hz } = &self.room;
+        let code_hash = format!("{:016x}", (about.code_hash)());
+        let mut values: Vec<(&str, Value)> = vec![
+            ("version", NATIVE_VERSION.into()),
+            ("code_hash", code_hash.into()),
+            ("seed", identity.seed.into()),
+            ("tick_hz", identity.tick_hz.into()),
+            ("update_hz", (*update_hz).into()),
+            ("epoch", epoch.as_str().into()),
+            ("tick", tick.into()),
+        ];
+        values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
+        self.endpoint.write_packet(&mut self.replies, "welcome", &values);
+    }
+}
+
+/// Restores the parts of a saved connection. `session` must be new. `None` if the bytes are
+/// invalid.
+pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, MessageRateLimits)> {
+    let mut saved = SavedReader::new(saved, now);
+    let parts = (session.restore(&mut saved)?, MessageRateLimits::restore(&mut saved)?);
+    saved.is_empty().then_some(parts)
+}

@@ -1,0 +1,316 @@
+//! The server's side of one connection after the upgrade, without I/O: all state that a client's
+//! bytes can change.
+//!
+//! ```text
+//!  inputs                                      outputs of next_output(), in order
+//!
+//!  begin(client)       once, first         ┌─► Send(frames)       send them
+//!  receive(bytes, at)  each read  ────────►├─► Request(request)   execute it, then answer(result)
+//!  receive_eof(at)     the last one        ├─► Observed(bytes)    pass them to the tap
+//!                                          ├─► Event(event)       count or log it
+//!                                          ├─► Ok(None)           wait for the next input
+//!                                          └─► Err(reason)        close with reason.frames()
+//! ```
+//!
+//! **After each input, call [`ServerConnection::next_output`] until it returns `Ok(None)` or an
+//! error.** The driver owns the socket, the clock, the room and the send queue
+//! ([`Sender`](super::Sender)); the connection owns the unfinished message, the session, the rate
+//! limits of its messages and the replies until they are sent. The same bytes and answers give the
+//! same requests and replies, however the bytes are split into reads.
+//!
+//! ```text
+//!   while let Some(output) = connection.next_output()? {
+//!       match output {
+//!           Send(frames)                  ─► socket or send queue
+//!           Request(Authenticate { .. })  ─► connection.answer(Authenticated(…))
+//!           Request(Join { .. })          ─► connection.answer(Joined(…))
+//!           Request(Command { .. })       ─► connection.answer(CommandQueued(…))
+//!           Request(_), Observed, Event   ─► execute, record; no answer
+//!       }
+//!   }
+//! ```
+
+use std::time::Duration;
+
+use super::connection_output::{Answer, ConnectionEvent, ConnectionOutput, ReadTime};
+use super::message_handler::{MessageHandler, NextOutput, restore};
+use super::observed_stream::ObservedStream;
+use super::rate_limits::MessageRateLimits;
+use super::room_info::RoomInfo;
+use super::{DisconnectReason, WireFormat};
+use crate::connection::session::{Session, has_hello};
+use crate::limits;
+use crate::ws::Side;
+use crate::ws::close::Close;
+use crate::ws::message::{Message, MessageReader};
+
+/// The server's side of one connection. The [module](self) shows the order of the calls.
+///
+/// ```text
+///   Idle ─ receive ─► Reading ─ no whole message ──────────────────► Flushing ─► Idle: Ok(None)
+///                        └─ violation, close, breach ─► Ending ─────────┘ └────► Idle: Err(reason)
+///                                                        unfinished bytes are observed
+/// ```
+///
+/// After an error the connection ignores all bytes. After an invalid frame of a rejected client it
+/// does the same without an error. Ignored bytes are still observed.
+#[derive(Debug)]
+pub struct ServerConnection {
+    frames: MessageReader,
+    handler: MessageHandler,
+    observed: ObservedStream,
+    phase: DrainPhase,
+    /// The reason for the end of the connection, until it is returned.
+    failure: Option<DisconnectReason>,
+    /// Time of the last input.
+    at: ReadTime,
+    /// Number of messages and control frames of this read that were handled.
+    messages: usize,
+    /// Whether the driver received the replies, so that the buffer can be cleared.
+    is_sent: bool,
+    /// Whether received bytes are ignored.
+    is_input_ignored: bool,
+}
+
+/// The outputs of an input that are left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DrainPhase {
+    /// None.
+    Idle,
+    /// Messages may be left in the buffer.
+    Reading,
+    /// All messages are handled, and no more are read.
+    Ending,
+    /// Only replies are left.
+    Flushing,
+}
+
+impl ServerConnection {
+    /// A connection whose upgrade was completed at `now`. Call [`ServerConnection::begin`] next.
+    pub fn new(endpoint: WireFormat, room: RoomInfo, now: Duration) -> ServerConnection {
+        let session = Session::new(room.about, &endpoint.dialect);
+        ServerConnection::with_state(endpoint, room, session, MessageRateLimits::new(now))
+    }
+
+    fn with_state(
+        endpoint: WireFormat,
+        room: RoomInfo,
+        session: Session,
+        budgets: MessageRateLimits,
+    ) -> ServerConnection {
+        ServerConnection {
+            frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
+            handler: MessageHandler::new(endpoint, room, session, budgets),
+            observed: ObservedStream::default(),
+            phase: DrainPhase::Idle,
+            failure: None,
+            at: ReadTime::default(),
+            messages: 0,
+            is_sent: false,
+            is_input_ignored: false,
+        }
+    }
+
+    /// Restores the state that [`ServerConnection::save`] encoded, with times relative to `now`.
+    /// Call [`ServerConnection::receive`] next. `None` if the bytes are invalid.
+    pub fn restore(
+        endpoint: WireFormat,
+        room: RoomInfo,
+        saved: &[u8],
+        now: Duration,
+    ) -> Option<ServerConnection> {
+        let (session, budgets) = restore(Session::new(room.about, &endpoint.dialect), saved, now)?;
+        Some(ServerConnection::with_state(endpoint, room, session, budgets))
+    }
+
+    /// Starts the session. In a dialect without `hello` the server sends first. In the others the
+    /// client receives nothing before its `hello`. `client` is the number of the connection. Drain
+    /// the outputs next.
+    pub fn begin(&mut self, client: u64) {
+        self.handler.begin(client);
+        self.phase = DrainPhase::Flushing;
+    }
+
+    /// Buffers bytes from the client. Drain the outputs next.
+    pub fn receive(&mut self, bytes: &[u8], at: ReadTime) {
+        debug_assert!(self.is_drained(), "the outputs of the previous input are not drained");
+        self.at = at;
+        self.observed.take(bytes, self.is_between_messages());
+        if self.is_input_ignored {
+            let may_contain_token = self.handler.may_contain_token();
+            self.observed.end(may_contain_token, |out| self.handler.save(at.now, out));
+            return;
+        }
+        self.frames.receive(bytes);
+        self.phase = DrainPhase::Reading;
+    }
+
+    /// Records that no more bytes of the client are handled, because they have ended or the server
+    /// closes the connection. Drain the outputs next: an unfinished message is observed. Bytes that
+    /// are received later are only observed.
+    pub fn receive_eof(&mut self, at: ReadTime) {
+        debug_assert!(self.is_drained(), "the outputs of the previous input are not drained");
+        self.at = at;
+        self.observed.take(&[], self.is_between_messages());
+        self.end_input();
+    }
+
+    /// Sets whether [`ConnectionOutput::Observed`] appears. The driver calls it before an input.
+    pub fn set_observed(&mut self, is_observed: bool) {
+        self.observed.is_observed = is_observed;
+    }
+
+    /// Sets whether players need tokens. If so, every text that may be a token is redacted before
+    /// the packet is handled. The default is false, because a replay reads an already redacted
+    /// capture. The driver calls it before an input.
+    pub fn set_redacts_tokens(&mut self, redacts: bool) {
+        self.handler.redacts = redacts;
+    }
+
+    /// Marks the bytes received next as injected by an inspector, until they are observed.
+    pub fn mark_injected(&mut self) {
+        self.observed.is_injected = true;
+    }
+
+    /// Returns the next output; `None` once all outputs of the last input were returned. A request
+    /// without an answer is denied without a reply.
+    ///
+    /// # Errors
+    /// The connection ends. This is its last output; the driver closes with
+    /// [`DisconnectReason::frames`].
+    pub fn next_output(&mut self) -> Result<Option<ConnectionOutput<'_>>, DisconnectReason> {
+        self.handler.deny_open_request();
+        self.observed.advance();
+        if std::mem::take(&mut self.is_sent) {
+            self.handler.replies.clear();
+        }
+        Ok(match self.advance()? {
+            Some(NextOutput::Observed) => {
+                let passed = self.observed.pass(self.at.slack);
+                passed.map(|(bytes, saved)| ConnectionOutput::Observed { bytes, saved })
+            }
+            Some(NextOutput::Send) => {
+                self.is_sent = true;
+                Some(ConnectionOutput::Send(&self.handler.replies))
+            }
+            Some(NextOutput::Request(request)) => Some(ConnectionOutput::Request(request)),
+            Some(NextOutput::Event(event)) => Some(ConnectionOutput::Event(event)),
+            None => None,
+        })
+    }
+
+    /// Answers the request that [`ServerConnection::next_output`] returned last. Call
+    /// [`ServerConnection::next_output`] next.
+    pub fn answer(&mut self, answer: Answer) {
+        if let Err(reason) = self.handler.answer(answer, self.at.tick) {
+            self.fail(reason);
+        }
+    }
+
+    /// Whether received bytes are handled, and no message is unfinished.
+    pub fn is_between_messages(&self) -> bool {
+        !self.is_input_ignored && self.frames.is_between_messages()
+    }
+
+    /// Whether the client has not sent `hello` yet.
+    pub fn awaits_hello(&self) -> bool {
+        self.handler.session.awaits_hello()
+    }
+
+    /// The sequence number of the client's last command.
+    pub fn sequence(&self) -> u64 {
+        self.handler.session.sequence()
+    }
+
+    /// Encodes the state on which the handling of the next message depends, with times relative to
+    /// `now`. Call it only where a message may start.
+    pub fn save(&self, now: Duration) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.handler.save(now, &mut out);
+        out
+    }
+
+    fn is_drained(&self) -> bool {
+        self.phase == DrainPhase::Idle && self.handler.is_drained() && !self.observed.is_ready()
+    }
+
+    fn advance(&mut self) -> Result<Option<NextOutput>, DisconnectReason> {
+        loop {
+            if self.observed.is_ready() {
+                return Ok(Some(NextOutput::Observed));
+            }
+            if let Some(output) = self.handler.next_output(self.at.tick) {
+                return Ok(Some(output));
+            }
+            match self.phase {
+                DrainPhase::Idle => return Ok(None),
+                DrainPhase::Reading => self.read_message(),
+                DrainPhase::Ending => {
+                    self.end_input();
+                    self.phase = DrainPhase::Flushing;
+                }
+                DrainPhase::Flushing if !self.handler.replies.is_empty() => {
+                    return Ok(Some(NextOutput::Send));
+                }
+                DrainPhase::Flushing => {
+                    self.phase = DrainPhase::Idle;
+                    let messages = std::mem::take(&mut self.messages);
+                    if let Some(reason) = self.failure.take() {
+                        return Err(reason);
+                    }
+                    if messages > 0 {
+                        return Ok(Some(NextOutput::Event(ConnectionEvent::MessagesHandled(messages))));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads one message from the buffer and handles it.
+    fn read_message(&mut self) {
+        let ServerConnection { frames, handler, observed, at, .. } = self;
+        let read = match frames.next_received() {
+            Ok(Some(read)) => read,
+            Ok(None) => {
+                self.phase = DrainPhase::Flushing;
+                return;
+            }
+            // The start of the next frame is unknown.
+            Err(_) if handler.session.is_rejected() => {
+                self.phase = DrainPhase::Ending;
+                return;
+            }
+            Err(violation) => return self.fail(DisconnectReason::Violation(violation)),
+        };
+        let is_covered = handler.redacts || observed.is_following;
+        let covered = if is_covered { handler.redacted(&read.message) } else { None };
+        observed.read(read, covered.as_deref(), |out| handler.save(at.now, out));
+        if handler.session.is_rejected() {
+            if let Message::Close(Close { code, .. }) = read.message {
+                self.fail(DisconnectReason::PeerClosed(code));
+            }
+            return;
+        }
+        match handler.handle(read.message, covered.as_deref(), read.wire_bytes, *at) {
+            Ok(()) => self.messages += 1,
+            Err(reason) => self.fail(reason),
+        }
+    }
+
+    /// Ends the connection after the outputs that are left.
+    fn fail(&mut self, reason: DisconnectReason) {
+        self.failure = Some(reason);
+        if self.phase == DrainPhase::Reading {
+            self.phase = DrainPhase::Ending;
+        }
+    }
+
+    /// Passes an unfinished message to the observer. No more messages are read.
+    fn end_input(&mut self) {
+        self.is_input_ignored = true;
+        let ServerConnection { handler, observed, at, .. } = self;
+        let may_contain_token =
+            handler.may_contain_token() || has_hello(&handler.endpoint.dialect) && observed.may_hold_token();
+        observed.end(may_contain_token, |out| handler.save(at.now, out));
+    }
+}
