@@ -37,7 +37,7 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
     let stopped = signals::stopped()?;
     let served = PlaybackContent { file: file.to_owned(), rooms, codes: games.codes.clone() };
     let server = PlaybackServer::start(listen, served).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --listen ADDR:PORT"),
+        io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --bind ADDR:PORT"),
         _ => format!("cannot listen on {listen}: {error}"),
     })?;
     print(&text(&watch, server.address()));

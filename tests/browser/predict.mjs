@@ -18,7 +18,7 @@ const AT_ONCE = 2;
 
 /** A relay before the server, which makes the line bad. @param {number} port of the server */
 async function relay(port) {
-  const child = spawn(binary(), ['net', '--listen', '127.0.0.1:0', '--to', `127.0.0.1:${port}`, ...LINE], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(binary(), ['netem', '--bind', '127.0.0.1:0', '--upstream', `127.0.0.1:${port}`, ...LINE], { stdio: ['ignore', 'pipe', 'inherit'] });
   let told = '';
   const url = await new Promise((resolve) => {
     child.stdout.on('data', (data) => {

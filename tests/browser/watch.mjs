@@ -39,7 +39,7 @@ for (const room of ['', 'r/arena/']) {
 await server.stop();
 const report = JSON.parse(execFileSync(PROGRAM, ['replay', file, '--json'], { encoding: 'utf8' }));
 
-const again = spawn(PROGRAM, ['replay', '--serve', file, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const again = spawn(PROGRAM, ['replay', '--serve', file, '--bind', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const ended = new Promise((done) => { again.on('exit', done); });
 let said = '';
 const url = await new Promise((done, fail) => {
@@ -259,7 +259,7 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
   const other = await start(0, ['--game', 'tanks', '--capture', tanks]);
   execFileSync(PROGRAM, ['bots', '--play', '--count', '3', '--seconds', '4', `ws://127.0.0.1:${other.port}/`], { stdio: 'ignore' });
   await other.stop();
-  const child = spawn(PROGRAM, ['replay', '--serve', tanks, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(PROGRAM, ['replay', '--serve', tanks, '--bind', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const its = await new Promise((done) => { child.stdout.setEncoding('utf8').on('data', (text) => done(/http:\S+/.exec(text)?.[0])); });
   const shown = await context.newPage();
   complaints.watch(shown, 'tanks');

@@ -250,7 +250,7 @@ fn wasm_finds_the_same(path: &Path, file: &[u8]) -> String {
 
 #[test]
 fn a_peer_without_sockets_replays_a_capture_like_the_server() {
-    let server = server_with(|config| config.address_budgets = false);
+    let server = server_with(|config| config.address_rate_limits = false);
     let path = std::env::temp_dir().join(format!("tickwire-sessions-{}.pcapng", std::process::id()));
     let _ = fs::remove_file(&path);
     server.capture(CaptureTarget::File(path.clone())).expect("a new file");

@@ -148,7 +148,7 @@ fn an_address_that_reconnects_too_often_gets_429_and_when_to_come_again_unless_b
     assert!(limited.metrics_text().contains("connections_refused_total{cap=\"address_client_rate\"}"));
     limited.stop();
 
-    let lifted = server_with(|config| config.address_budgets = false);
+    let lifted = server_with(|config| config.address_rate_limits = false);
     assert_eq!(first_refusal(&lifted), None);
     lifted.stop();
 }

@@ -91,7 +91,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
             thread::sleep(Duration::from_millis(2_500));
             capture();
         }
-        let told = server.console().run("say hello", Source::Terminal).expect("a line");
+        let told = server.console().run("announce hello", Source::Terminal).expect("a line");
         assert!(told.is_ok);
         let reports = playing.join().expect("no panic");
         assert!(reports.iter().all(|report| report.passed()), "{reports:?}");
@@ -115,7 +115,7 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
         number(&report, "matched") > 60 && number(&report, "server") >= 8,
         "the joins at least: {report}"
     );
-    assert_eq!(number(&report, "operator"), 1, "only `say` is the operator's: {report}");
+    assert_eq!(number(&report, "operator"), 1, "only `announce` is the operator's: {report}");
     let (text, _) = replay(&bytes, "text", &[]);
     assert!(text.ends_with("same\n"), "{text}");
 

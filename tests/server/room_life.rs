@@ -188,8 +188,8 @@ fn a_command_acts_on_the_room_that_it_names() {
     assert!(run(&server, "players").contains("\"Ada\"") && !run(&server, "players").contains("\"Bob\""));
     let players = run(&server, "room two players");
     assert!(players.contains("\"Bob\"") && !players.contains("\"Ada\""), "{players}");
-    assert_eq!(run(&server, "room two say hello"), "said\n");
-    assert_eq!(run(&server, "say good day"), "said\n");
+    assert_eq!(run(&server, "room two announce hello"), "announced\n");
+    assert_eq!(run(&server, "announce good day"), "announced\n");
     assert_eq!(bob.hear("say"), ["hello".into()]);
     assert_eq!(ada.hear("say"), ["good day".into()]);
     for (line, expected) in [

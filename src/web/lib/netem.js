@@ -1,5 +1,5 @@
 /**
- * Simulates a network between this page and its server, with the model of `tickwire net`. Messages
+ * Simulates a network between this page and its server, with the model of `tickwire netem`. Messages
  * are delayed until they would arrive.
  *
  * @module lib/netem
