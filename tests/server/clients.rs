@@ -244,7 +244,7 @@ fn shutdown_leaks_neither_idle_connections_nor_clients_that_do_not_read() {
     let _silent = TcpStream::connect(server.address()).expect("a connection");
     let mut deaf = TcpStream::connect(server.address()).expect("a connection");
     deaf.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: h\r\n\r\n").expect("sent");
-    while !server.metrics_text().contains("tickwire_accepted_total 2\n") {
+    while !server.metrics_text().contains("tickwire_connections_accepted_total 2\n") {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(server.stop(), 0);

@@ -156,7 +156,7 @@ fn a_flood_of_names_stays_within_its_bounds_and_a_new_address_still_gets_a_room(
     assert!(status == 503 && body.contains("as many rooms as it may have"), "{status} {body}");
     assert_eq!(page(&server, "/r/g/", "").1, "rooms_full\n");
     for rule in ["rooms_full", "address_rooms"] {
-        assert!(server.metrics_text().contains(&format!("connections_refused_total{{cap=\"{rule}\"}}")));
+        assert!(server.metrics_text().contains(&format!("connections_refused_total{{limit=\"{rule}\"}}")));
     }
     drop((first, second, third, fourth, newcomer));
     assert_eq!(server.stop(), 0);

@@ -145,7 +145,7 @@ fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
                 shared.spawn_connection(stream, address, permit);
             }
             Err(cap) => {
-                info!(%address, cap = cap.name(), "connection refused");
+                info!(%address, limit = cap.name(), "connection refused");
                 let _ = os::try_send(&stream, [&Refusal::from(cap).response[..]].into_iter());
             }
         }

@@ -48,7 +48,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
         Err(cap) => return send_refusal(host, &stream, address, &cap.into()),
     };
     if let Some(displaced) = displaced {
-        Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Displaced.name());
+        Metrics::count(&host.metrics.refused_connections, "limit", RefusalReason::Displaced.name());
         debug!(%address, "a new connection displaces an unfinished request");
         host.abort_connection(displaced);
     }
@@ -68,14 +68,14 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     if let Err(error) = spawned {
         host.connections.remove(number);
         warn!("cannot start a thread for a connection: {error}");
-        Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Unavailable.name());
+        Metrics::count(&host.metrics.refused_connections, "limit", RefusalReason::Unavailable.name());
     }
 }
 
 /// Sends a refusal from the listener's thread. The send does not block, because the send buffer of
 /// a new connection is empty.
 fn send_refusal(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
-    Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
-    debug!(%address, cap = refused.rule, "connection refused");
+    Metrics::count(&host.metrics.refused_connections, "limit", refused.rule);
+    debug!(%address, limit = refused.rule, "connection refused");
     let _ = os::try_send(stream, [&refused.response[..]].into_iter());
 }
