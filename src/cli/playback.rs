@@ -71,7 +71,7 @@ fn browser_edition_instead(names: &str) -> String {
     format!(
         "the page of --serve has no rules of {names}. In a clone of tickwire, \
          `scripts/browser-edition.sh --program FILE.rs FOLDER` builds a page that has them; FILE.rs is the program's \
-         main file. Serve it with `python3 -m http.server --directory FOLDER`, open game.html?watch and choose \
+         main file. Serve it with `python3 -m http.server --directory FOLDER`, open game.html?capture and choose \
          this file"
     )
 }

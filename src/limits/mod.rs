@@ -321,7 +321,7 @@ pub const TAP_ITEM_BYTES: usize = 160;
 // ---- room and update workers ----------------------------------------------------------------
 
 /// Maximum number of players in a world, and so of player ids, which every dialect encodes in 16
-/// bits. A further client is closed with 1013 `full`.
+/// bits. A further client is closed with 1013 `world_full`.
 pub const PLAYERS: u16 = 20_000;
 /// Maximum number of players that enter the view of one client in one update; the others follow in
 /// later updates. In a crowd, all of them at once would exceed [`SEND_QUEUE_BYTES`], and a client

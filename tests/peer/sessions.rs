@@ -293,8 +293,14 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     );
     assert!(report.matched > 500 && report.answers > 3_000, "{report:?}");
     let reasons = closes(&capture);
-    let rules =
-        ["message_rate", "frame_kind", "message_too_long", "hello_first", "hello_version", "text_not_utf8"];
+    let rules = [
+        "message_rate",
+        "wrong_frame_type",
+        "message_too_long",
+        "hello_first",
+        "hello_version",
+        "text_not_utf8",
+    ];
     for expected in [&rules[..], &["reserved_bit", "packet_truncated", "packet_bad_json", ""]].concat() {
         assert!(reasons.contains_key(expected), "{expected}: {reasons:?}");
     }

@@ -233,7 +233,7 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     let asked = Instant::now();
     let mut another = watch(address, "/play", Some(WRONG));
     watch(address, "/play", Some(ANN)).hear("welcome");
-    assert_eq!(another.peer.receive_close(), "1008 token_too_often");
+    assert_eq!(another.peer.receive_close(), "1008 too_many_token_attempts");
     another.peer.close();
     assert!(asked.elapsed() >= limits::WRONG_TOKEN_DELAY);
     watch(address, "/play", None).hear("welcome");
@@ -241,7 +241,10 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     let counted =
         format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::MAX_WRONG_TOKENS);
     assert!(metrics.contains(&counted), "{metrics}");
-    assert!(metrics.contains("tickwire_clients_closed_total{rule=\"token_too_often\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("tickwire_clients_closed_total{rule=\"too_many_token_attempts\"} 1"),
+        "{metrics}"
+    );
     server.stop();
 }
 

@@ -447,7 +447,7 @@ fn an_invalid_request_closes_the_watcher_and_so_does_shutdown() {
                 break ending;
             }
         };
-        assert_eq!(ending, "1008 wire_request", "{request}");
+        assert_eq!(ending, "1008 inspector_request", "{request}");
     }
     let mut watcher = Watcher::here(server.address());
     let began = Instant::now();

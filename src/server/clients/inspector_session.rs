@@ -87,8 +87,8 @@ impl InspectorSession {
                 Err(violation) => return Err(violation.name()),
             };
             let Some(request) = request else {
-                self.conn.close(CloseCode::POLICY_VIOLATION, "wire_request");
-                return Err("wire_request");
+                self.conn.close(CloseCode::POLICY_VIOLATION, "inspector_request");
+                return Err("inspector_request");
             };
             requests.push(request);
         }

@@ -252,7 +252,7 @@ test('the story of a frame that breaks nothing, and of one that the server did n
   story.begin(MOVE, '');
   story.answered({ injected: null, error: 'no such client' });
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
-  story.ended('silent');
+  story.ended('idle_timeout');
   assert.equal(story.lines.length, 2, 'the end of another connection is another story');
 });
 
