@@ -254,7 +254,7 @@ fn watched(address: SocketAddr, client: u64) -> JoinHandle<Vec<u8>> {
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = format!("ws://{address}/wire").into_client_request().expect("a request");
     let (mut socket, _) = tungstenite::client(request, stream).expect("from this machine");
-    socket.send(Message::Text(format!(r#"{{"watch":{client}}}"#).into())).expect("sent");
+    socket.send(Message::Text(format!(r#"{{"select":{client}}}"#).into())).expect("sent");
     let mut seen = Vec::new();
     while !holds(&seen, b"GET /") {
         seen.extend_from_slice(&socket.read().expect("the request of the client").into_data());

@@ -82,7 +82,7 @@ export class Prediction {
     // A newer connection was started meanwhile.
     if (run !== this.run) return;
     wasm.setInputText(`${game}\n${dialect}\n${table}`);
-    this.isActive = wasm.wasm.predict_begin() === 1;
+    this.isActive = wasm.wasm.prediction_start() === 1;
     this.hasFailed = !this.isActive;
     this.why = this.isActive ? '' : `There is no prediction: prediction.wasm does not have the rules of ${game === '' ? 'a game without a name' : `the game ${game}`} by these packet tables.`;
     this.setFeatures({});

@@ -91,7 +91,7 @@ test('an inspector in the tab is told which client is its own', async () => {
   wire.onmessage = ({ data }) => { if (typeof data === 'string') told.push(JSON.parse(data)); };
   wire.onopen = () => {};
   await runUntil(host.carrier, () => told.some((one) => one.clients?.length === 2));
-  wire.send(JSON.stringify({ own: '00112233445566778899aabbccddeeff' }));
+  wire.send(JSON.stringify({ find_own: '00112233445566778899aabbccddeeff' }));
   await runUntil(host.carrier, () => told.some((one) => one.own));
   assert.deepEqual(Object.keys(told[0]), ['welcome']);
 });

@@ -193,11 +193,11 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
 
 test('the frames of an ended client are asked for once', () => {
   const past = new EndedClients();
-  assert.deepEqual(past.request(7), { watch: 7 });
+  assert.deepEqual(past.request(7), { select: 7 });
   past.received(7);
-  assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ watch: null }, { watch: 8 }, { watch: null }]);
+  assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ select: null }, { select: 8 }, { select: null }]);
   past.forget();
-  assert.deepEqual(past.request(7), { watch: 7 }, 'another server counts its clients from 1');
+  assert.deepEqual(past.request(7), { select: 7 }, 'another server counts its clients from 1');
   assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^mask_missing · watching/);
 });
 
