@@ -409,7 +409,7 @@ export class Playback {
    * @returns {number}
    */
   msOfTick(tick) {
-    return this.wasm?.wasm.watch_ms_of(tick) ?? 0;
+    return this.wasm?.wasm.playback_ms_of_tick(tick) ?? 0;
   }
 
   /** Returns the tick at such a time. @param {number} ms @returns {number} */
