@@ -40,8 +40,8 @@ pub const GAME_RATE_LIMITS: usize = 4;
 
 /// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find
 /// one. One address has at most `--max-clients-per-address` of them, and only while it has fewer
-/// than are free, unless `--address-rate-limits off` disables both. Above the limit, a player leaves
-/// immediately when its connection ends.
+/// than are free, unless `--address-rate-limits off` disables both. Above the limit, a player
+/// leaves immediately when its connection ends.
 pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
 /// Maximum bytes of the events that a room stores for clients that resume: notices of the operator,
 /// and private events of a player. The oldest events are dropped and never sent.

@@ -160,8 +160,8 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 
 // ---- cli: connect ------------------------------------------------------------------------------
 
-/// Maximum bytes of one line typed at `connect`. The longest message that the server accepts fits, in
-/// hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
+/// Maximum bytes of one line typed at `connect`. The longest message that the server accepts fits,
+/// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
 /// rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
 /// Default timeout of `expect`. After it the script fails.

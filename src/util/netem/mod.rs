@@ -10,7 +10,8 @@
 //! segment arrives when TCP has resent it, and all bytes after it wait for it, which a player sees
 //! as a stall. The module reads no clock and opens no socket: time is an argument, and a seed
 //! determines all random numbers. `tickwire netem` applies the model to sockets,
-//! `tickwire simulate --netem` to its connections, and the browser edition to the page's connection.
+//! `tickwire simulate --netem` to its connections, and the browser edition to the page's
+//! connection.
 //!
 //! Not modelled: congestion control, fast retransmit (which repairs a loss in a dense stream
 //! sooner), and loss of acknowledgements.

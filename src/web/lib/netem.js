@@ -1,6 +1,6 @@
 /**
- * Simulates a network between this page and its server, with the model of `tickwire netem`. Messages
- * are delayed until they would arrive.
+ * Simulates a network between this page and its server, with the model of `tickwire netem`.
+ * Messages are delayed until they would arrive.
  *
  * @module lib/netem
  */

@@ -1,7 +1,7 @@
 /**
- * Shows a capture in the page of a game (`?capture=FILE`, or `?capture` to let the user choose): reads
- * the file, shows the control bar, and shares the time line with the inspector. The page itself
- * handles the messages.
+ * Shows a capture in the page of a game (`?capture=FILE`, or `?capture` to let the user choose):
+ * reads the file, shows the control bar, and shares the time line with the inspector. The page
+ * itself handles the messages.
  *
  * @module playback/page
  */
