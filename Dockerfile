@@ -21,7 +21,7 @@ ENV TICKWIRE_BIND=0.0.0.0:3000
 EXPOSE 3000
 # The program is its own client: it connects, upgrades, closes, and exits with 0. The image needs no curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-    CMD ["tickwire", "talk", "ws://127.0.0.1:3000/play"]
+    CMD ["tickwire", "connect", "ws://127.0.0.1:3000/play"]
 # SIGTERM closes all clients with code 1001, within two seconds.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["tickwire"]

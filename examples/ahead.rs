@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release                                                     a server
-//! cargo run --release -- net --listen 127.0.0.1:4000 --to 127.0.0.1:3000 --delay 150ms --jitter 30ms --loss 2%
+//! cargo run --release -- netem --bind 127.0.0.1:4000 --upstream 127.0.0.1:3000 --delay 150ms --jitter 30ms --loss 2%
 //! cargo run --release --example ahead ws://127.0.0.1:4000/play            a player on a bad line
 //! ```
 

@@ -261,7 +261,7 @@ start_sink
 if [[ $only != ,half-open-pages, ]]; then
     pass 'attackers of one address, a new one for each run, with the caps as they are' 127.77.N.1
     [[ -n $brief ]] || pass 'attackers of many addresses, with the caps and budgets of an address lifted' 127.77.x.y \
-        --max-clients-per-address 100000 --address-budgets off
+        --max-clients-per-address 100000 --address-rate-limits off
 fi
 pages_pass
 reconnecting

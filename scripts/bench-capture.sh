@@ -32,7 +32,7 @@ trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 # class.
 tick_p99_ms() {
     metrics | awk '
-        match($0, /^tickwire_tick_seconds_bucket\{le="[^"]*"\}/) {
+        match($0, /^tickwire_tick_duration_seconds_bucket\{le="[^"]*"\}/) {
             split($0, parts, "\""); bound[++classes] = parts[2]; below[classes] = $2
         }
         END {

@@ -61,7 +61,7 @@ class Watcher(threading.Thread):
         ids = re.findall(rb'"id":(\d+)', begin)
         if b" 101 " in begin[:20] and len(ids) > self.client:
             self.is_watching = True
-            text = json.dumps({"watch": int(ids[self.client])}).encode()
+            text = json.dumps({"select": int(ids[self.client])}).encode()
             mask = os.urandom(4)
             self.socket.sendall(bytes([0x81, 0x80 | len(text)]) + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(text)))
 

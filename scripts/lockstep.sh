@@ -63,7 +63,7 @@ done
 if ((both > 0)); then
     title "$game: $both bots as a stream and $both in lockstep, in one room for $both_seconds s"
     # Two crowds share addresses.
-    start_server --game "$game" --address-budgets off
+    start_server --game "$game" --address-rate-limits off
     herd both-stream "$both" "$both_seconds" & stream=$!
     herd both-lockstep "$both" "$both_seconds" --mode lockstep --source 127.1.x.y & lockstep=$!
     wait "$stream" "$lockstep"

@@ -112,7 +112,7 @@ against() {
 start_server
 title "walking, $count bots, $seconds s each"
 herd native "$seconds"
-walked=$(metric tickwire_turns_total) sends=$(metric tickwire_turn_sends_total)
+walked=$(metric tickwire_client_updates_total) sends=$(metric tickwire_update_sends_total)
 left_at=$SECONDS
 
 title "standing still, $count bots"
@@ -121,11 +121,11 @@ title "standing still, $count bots"
 herd still $((seconds + 4)) --still & standing=$!
 until_all_came "$count"
 sleep 2
-ticks=$(metric tickwire_ticks_total) turns=$(metric tickwire_turns_total) sent=$(metric tickwire_turn_sends_total)
+ticks=$(metric tickwire_ticks_total) turns=$(metric tickwire_client_updates_total) sent=$(metric tickwire_update_sends_total)
 sleep $((seconds - 3))
 clients=$(metric tickwire_clients)
-ticks=$(($(metric tickwire_ticks_total) - ticks)) turns=$(($(metric tickwire_turns_total) - turns))
-sent=$(($(metric tickwire_turn_sends_total) - sent))
+ticks=$(($(metric tickwire_ticks_total) - ticks)) turns=$(($(metric tickwire_client_updates_total) - turns))
+sent=$(($(metric tickwire_update_sends_total) - sent))
 wait "$standing"
 well still
 say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
@@ -166,7 +166,7 @@ expect "stalled-readers was closed as slow_client (1008)" "$(metric "$slow") > $
 
 title "the server"
 memory_kb=$(awk '/VmHWM/ { print $2 }' "/proc/$server/status")
-metrics | grep -E '^tickwire_(clients_closed|requests_refused|turns|turn_sends|ticks_|panics|publications)' | sed 's/^/  /'
+metrics | grep -E '^tickwire_(clients_closed|requests_refused|client_updates|update_sends|updates_deferred|ticks_|panics|publications)' | sed 's/^/  /'
 say "  most memory: $((memory_kb / 1024)) MB"
 expect "memory stays under $((memory_most_kb / 1024)) MB" "$memory_kb < $memory_most_kb"
 expect "no panic" "$(metric tickwire_panics_total) == 0"

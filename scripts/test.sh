@@ -158,7 +158,7 @@ release() { cargo build --release --locked; }
 determinism() { cargo test --release --locked -p tickwire-moo-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
-simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --peers 10 --minutes 1; }
+simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --connections 10 --minutes 1; }
 
 # A few seeds of each game, run again in every build, with the committed tickwire.wasm; scripts/again.sh does the long runs.
 again() { scripts/again.sh --seeds 2 --ticks 1500 --rare no; }

@@ -51,7 +51,7 @@ factor=$(awk "BEGIN { printf \"%.0f\", $played * 1000 / $best }")
 expect "$played s of play in $best ms: $factor times faster, at least $faster" "$factor >= $faster"
 
 title "the page"
-"$tickwire" replay --serve "$capture" --listen 127.0.0.1:0 >"$work/watch" 2>&1 &
+"$tickwire" replay --serve "$capture" --bind 127.0.0.1:0 >"$work/watch" 2>&1 &
 for _ in {1..100}; do
     url=$(sed -n 's/.*watch *\(http:[^ ]*\).*/\1/p' "$work/watch" | head -n 1)
     [[ -z $url ]] || break

@@ -112,7 +112,7 @@ fn examples(text: &str) -> Vec<Example<'_>> {
     found
 }
 
-/// The command with time enough for a loaded machine in what it says to `tickwire talk`: what has come is not waited for longer.
+/// The command with time enough for a loaded machine in what it says to `tickwire connect`: what has come is not waited for longer.
 fn patient(command: &str) -> String {
     let patience = PATIENCE.as_secs();
     let lines = command.split("\\n").map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {

@@ -67,14 +67,14 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Connect to a server by hand: type packets or bytes, and see each sent and received frame
     /// explained.
-    Talk(connect::ConnectArgs),
+    Connect(connect::ConnectArgs),
     /// Run bots against a server, check all packets that they receive, and measure the traffic.
     Bots(bots::BotsArgs),
     /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
     /// Forward connections to a server over a simulated network: delay, jitter, loss, a limited
     /// rate.
-    Net(netem::NetemArgs),
+    Netem(netem::NetemArgs),
     /// Replay a captured session, and check that the result is the same.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
@@ -121,9 +121,9 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
-        Some(Command::Net(args)) => netem::run(&args),
+        Some(Command::Netem(args)) => netem::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, games),
-        Some(Command::Talk(args)) => connect::run(&args, games),
+        Some(Command::Connect(args)) => connect::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args, games),

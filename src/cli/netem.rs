@@ -1,4 +1,4 @@
-//! `tickwire net`: a proxy with a simulated network between clients and a server.
+//! `tickwire netem`: a proxy with a simulated network between clients and a server.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -14,41 +14,41 @@ use crate::server::net::netem_proxy::{self, ProxyConfig, ProxyStats};
 use crate::util::netem::{self, Conditions, PRESETS, Preset, SegmentCounts};
 use crate::util::plural::count_noun;
 
-/// Options of `net`.
+/// Options of `netem`.
 #[derive(Debug, Args)]
 pub struct NetemArgs {
     /// Address and port to listen on, for the clients; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::parse_bind)]
-    listen: SocketAddr,
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NETEM_BIND", value_parser = value_parsers::parse_bind)]
+    bind: SocketAddr,
     /// The server to which connections are forwarded.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NET_TO", value_parser = server)]
-    to: SocketAddr,
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NETEM_UPSTREAM", value_parser = server)]
+    upstream: SocketAddr,
     /// Named conditions: lan, wifi, 4g, transatlantic or train. The other options override their
     /// values.
-    #[arg(long, value_name = "NAME", env = "TICKWIRE_NET_PRESET", value_parser = preset)]
+    #[arg(long, value_name = "NAME", env = "TICKWIRE_NETEM_PRESET", value_parser = preset)]
     preset: Option<Preset>,
     /// Average delay of bytes in each direction, such as 150ms.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_DELAY", value_parser = netem::parse_time)]
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NETEM_DELAY", value_parser = netem::parse_time)]
     delay: Option<Duration>,
     /// Maximum deviation of each segment's delay from the average, such as 30ms; at most the delay.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_JITTER", value_parser = netem::parse_time)]
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NETEM_JITTER", value_parser = netem::parse_time)]
     jitter: Option<Duration>,
     /// Share of segments that are lost, such as 2%. A loss delays everything after it until the
     /// segment is retransmitted.
-    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NET_LOSS", value_parser = netem::parse_loss)]
+    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NETEM_LOSS", value_parser = netem::parse_loss)]
     loss: Option<u32>,
     /// Bytes or bits per second in each direction, for each connection, such as 250kB or 2Mbit; or
     /// none.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE", value_parser = rate)]
     rate: Option<RateArg>,
     /// Like --rate, from clients to the server only.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_UP", value_parser = rate)]
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE_UP", value_parser = rate)]
     rate_up: Option<RateArg>,
     /// Like --rate, from the server to clients only.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_DOWN", value_parser = rate)]
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE_DOWN", value_parser = rate)]
     rate_down: Option<RateArg>,
     /// Seed of the losses and of the delays within the jitter.
-    #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_NET_SEED")]
+    #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_NETEM_SEED")]
     seed: u64,
     /// Print the address and the summary as lines of JSON.
     #[arg(long)]
@@ -99,13 +99,13 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
     let conditions = args.conditions()?;
     let log = Log::start(&args.log)?;
     let stopped = signals::stopped()?;
-    let options = ProxyConfig { listen: args.listen, to: args.to, conditions, seed: args.seed };
+    let options = ProxyConfig { listen: args.bind, to: args.upstream, conditions, seed: args.seed };
     let relay = NetemProxy::start(options).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("{} is in use; choose another with --listen ADDR:PORT", args.listen)
+            format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
         }
         io::ErrorKind::QuotaExceeded => error.to_string(),
-        _ => format!("cannot listen on {}: {error}", args.listen),
+        _ => format!("cannot listen on {}: {error}", args.bind),
     })?;
     print(&banner(args, &conditions, relay.address()));
     warn_of_other_localhost(relay.address());
@@ -117,11 +117,11 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
 }
 
 fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> String {
-    let (to, keeps) = (args.to, netem_proxy::preserves_addresses(args.to));
+    let (to, keeps) = (args.upstream, netem_proxy::preserves_addresses(args.upstream));
     if args.json {
         let line = serde_json::json!({
-            "listen": address.to_string(),
-            "to": to.to_string(),
+            "address": address.to_string(),
+            "upstream": to.to_string(),
             "conditions": conditions.to_string(),
             "stall_ms": milliseconds(conditions.retransmission_timeout()),
             "seed": args.seed,
@@ -149,7 +149,7 @@ fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> Str
     };
     let exposed = exposed(args, address);
     format!(
-        "net http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n{exposed}",
+        "netem http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n{exposed}",
         args.seed
     )
 }
@@ -160,9 +160,9 @@ fn exposed(args: &NetemArgs, address: SocketAddr) -> String {
         return String::new();
     }
     format!(
-        "  warning: --listen {}: other machines reach the server at {} through net; it adds X-Forwarded-For, \
+        "  warning: --bind {}: other machines reach the server at {} through netem; it adds X-Forwarded-For, \
          so that the server does not treat them as local (127.0.0.1 keeps them out)\n",
-        args.listen, args.to
+        args.bind, args.upstream
     )
 }
 

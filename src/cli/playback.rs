@@ -37,7 +37,7 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
     let stopped = signals::stopped()?;
     let served = PlaybackContent { file: file.to_owned(), rooms, codes: games.codes.clone() };
     let server = PlaybackServer::start(listen, served).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --listen ADDR:PORT"),
+        io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --bind ADDR:PORT"),
         _ => format!("cannot listen on {listen}: {error}"),
     })?;
     print(&text(&watch, server.address()));
@@ -71,7 +71,7 @@ fn browser_edition_instead(names: &str) -> String {
     format!(
         "the page of --serve has no rules of {names}. In a clone of tickwire, \
          `scripts/browser-edition.sh --program FILE.rs FOLDER` builds a page that has them; FILE.rs is the program's \
-         main file. Serve it with `python3 -m http.server --directory FOLDER`, open game.html?watch and choose \
+         main file. Serve it with `python3 -m http.server --directory FOLDER`, open game.html?capture and choose \
          this file"
     )
 }

@@ -96,9 +96,9 @@ pub struct ServeArgs {
     /// Whether all clients of one address share rate limits for connecting, joining, and messages
     /// to all players, such as chat: on or off. Turn this off for a classroom that shares one
     /// address. --max-clients-per-address applies in either case.
-    #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = parse_on_off,
+    #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_RATE_LIMITS", value_parser = parse_on_off,
           action = clap::ArgAction::Set)]
-    address_budgets: bool,
+    address_rate_limits: bool,
     /// Proxy with a trusted X-Forwarded-For header, such as 127.0.0.1 or 10.0.0.0/8; may be
     /// repeated or comma-separated. Limits and bans then apply to the client address in the header.
     /// The proxy must replace the header or append to it. Do not include an address from which a
@@ -321,7 +321,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         seat_time: resume_time(args),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
-        address_budgets: args.address_budgets,
+        address_rate_limits: args.address_rate_limits,
         players: args.players.read()?,
         lockstep: args.lockstep.rules(),
         self_check: args.lockstep.self_check,
@@ -419,7 +419,7 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
         server.ceilings(),
         config.max_clients,
         config.max_clients_per_address,
-        if config.address_budgets { "on" } else { "off" },
+        if config.address_rate_limits { "on" } else { "off" },
         config.command_delay_ticks,
         join_or(&config.allowed_origins, "any"),
     ));

@@ -28,7 +28,7 @@ pub struct SimulateArgs {
     seeds: u64,
     /// Number of concurrent connections.
     #[arg(long, value_name = "COUNT", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=2_000))]
-    peers: u32,
+    connections: u32,
     /// Virtual minutes to simulate for each seed.
     #[arg(long, value_name = "MINUTES", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_440))]
     minutes: u32,
@@ -38,7 +38,7 @@ pub struct SimulateArgs {
     /// Network conditions of every connection: lan, wifi, 4g, transatlantic or train; values such
     /// as delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; or a name with changes, such as wifi,loss=2%.
     #[arg(long, value_name = "CONDITIONS")]
-    net: Option<Conditions>,
+    netem: Option<Conditions>,
     /// Print the summary as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -49,9 +49,9 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
     let game = games.trial(args.game.as_deref())?;
     let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), SimulationCounts::default());
     let time = Duration::from_secs(60) * args.minutes;
-    let (peers, rooms) = (args.peers as usize, args.rooms as usize);
+    let (connections, rooms) = (args.connections as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let plan = SimulationPlan { game, seed, peers, time, rooms, net: args.net };
+        let plan = SimulationPlan { game, seed, peers: connections, time, rooms, net: args.netem };
         // A panic prints its own message; the error adds the seed.
         let done = panic::catch_unwind(|| simulate::run(&plan));
         let failure = match done {
@@ -62,10 +62,12 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
             Ok((_, Some(failure))) => failure.to_string(),
             Err(_) => "a panic".to_owned(),
         };
-        let SimulateArgs { peers, minutes, rooms, .. } = args;
+        let SimulateArgs { connections, minutes, rooms, .. } = args;
         let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
-        let net = args.net.map_or(String::new(), |net| format!(" --net {net}"));
-        let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}{net}");
+        let netem = args.netem.map_or(String::new(), |netem| format!(" --netem {netem}"));
+        let again = format!(
+            "{named}--seed {seed} --connections {connections} --minutes {minutes} --rooms {rooms}{netem}"
+        );
         return Err(format!("seed {seed}: {failure}; reproduce with: {} simulate {again}", program()));
     }
     // Without a CPU time from the kernel, the elapsed time is a good estimate, because the program
@@ -91,13 +93,17 @@ fn figures(all: &SimulationCounts, cpu: Duration) -> [f64; 3] {
 
 fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
-    let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
+    let (seed, seeds, connections, minutes, rooms) =
+        (args.seed, args.seeds, args.connections, args.minutes, args.rooms);
     let last = seed.saturating_add(seeds - 1);
     let named = if seeds == 1 { format!("seed {seed}") } else { format!("seeds {seed} to {last}") };
-    let mut text =
-        format!("{named}, {}, {minutes} min, {}: ", count_noun(peers, "peer"), count_noun(rooms, "room"));
-    if let Some(net) = &args.net {
-        let _ = write!(text, "{net}: ");
+    let mut text = format!(
+        "{named}, {}, {minutes} min, {}: ",
+        count_noun(connections, "connection"),
+        count_noun(rooms, "room")
+    );
+    if let Some(netem) = &args.netem {
+        let _ = write!(text, "{netem}: ");
     }
     let _ = writeln!(
         text,
@@ -118,10 +124,10 @@ fn json(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     let line = serde_json::json!({
         "seed": args.seed,
         "seeds": args.seeds,
-        "peers": args.peers,
+        "connections": args.connections,
         "minutes": args.minutes,
         "rooms": args.rooms,
-        "net": args.net.map(|net| net.to_string()),
+        "netem": args.netem.map(|netem| netem.to_string()),
         "player_hours": hours,
         "cpu_s": cpu_s,
         "player_hours_per_cpu_hour": speed,

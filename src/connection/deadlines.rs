@@ -3,7 +3,7 @@
 //! ```text
 //!   connected ──HELLO_TIMEOUT──► closed: hello_late      (until the client has sent hello)
 //!   last message ──PING_INTERVAL──► ping ──PING_INTERVAL──► ping … ─IDLE_TIMEOUT─► closed: silent
-//!   wrong token ──WRONG_TOKEN_DELAY──► closed: token_wrong or token_too_often
+//!   wrong token ──WRONG_TOKEN_DELAY──► closed: token_wrong or too_many_token_attempts
 //!   our close frame ──CLOSE_TIMEOUT──► cut
 //! ```
 //!

@@ -67,8 +67,8 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
     (CloseReason::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
     (CloseReason::WrongFrameType, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
     (CloseReason::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
-    (CloseReason::IdleTimeout, "silent", 1011, "the client sent nothing, not even a pong"),
-    (CloseReason::WorldFull, "full", 1013, "the world is full"),
+    (CloseReason::IdleTimeout, "idle_timeout", 1011, "the client sent nothing, not even a pong"),
+    (CloseReason::WorldFull, "world_full", 1013, "the world is full"),
     (CloseReason::Kicked, "kicked", 1008, "the operator kicked this client"),
     (CloseReason::Banned, "banned", 1008, "the operator banned this address"),
     (
@@ -83,7 +83,7 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
     (CloseReason::TokenWrong, "token_wrong", 1008, "the token is wrong"),
     (
         CloseReason::TooManyTokenAttempts,
-        "token_too_often",
+        "too_many_token_attempts",
         1008,
         "too many wrong tokens from this address: wait a minute",
     ),

@@ -86,7 +86,7 @@ pub mod simple;
 
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
 /// client gets a new player.
-pub const PLAYER_GONE: &str = "player_gone";
+pub const PLAYER_GONE: &str = "player_left";
 
 pub use crate::game::bots::rng::BotRng;
 pub use close_reason::CloseReason;

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Maximum time for connecting, and for the server's response to the request. After it the client
 /// fails.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum bytes of the body of a refusal that `talk` reads and prints: a page of text. A longer
+/// Maximum bytes of the body of a refusal that `connect` reads and prints: a page of text. A longer
 /// body ends the connection.
 pub const REFUSAL_BODY_BYTES: usize = 64 * 1024;
 /// Maximum bytes, such as pongs, that a client queues for a server that does not read: the pongs of

@@ -21,7 +21,7 @@ pub const LOCKSTEP_SNAPSHOTS: usize = 2;
 /// has passed, the clients wait.
 pub const LOCKSTEP_MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Snapshots that the clients of one address may receive at once, over all rooms of a server
-/// together: one for each of its clients. `--address-budgets off` disables the limit. When the
+/// together: one for each of its clients. `--address-rate-limits off` disables the limit. When the
 /// burst is used up, one snapshot is sent every [`ADDRESS_SNAPSHOT_EVERY`], and the clients take
 /// turns.
 pub const ADDRESS_SNAPSHOTS_BURST: u32 = CLIENTS_PER_ADDRESS as u32;

@@ -199,26 +199,26 @@ pub const ACCEPT_ERRORS: u32 = 8;
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Average connections per second of one address: more than one page of 99 connections.
-/// `--address-budgets off` disables it. When the burst is used up, a connection is refused with
+/// `--address-rate-limits off` disables it. When the burst is used up, a connection is refused with
 /// 429: without a thread, or with a trusted proxy once the head has named the client's address.
 pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;
 /// Connections that one address may make at once. The page makes 98 requests, with one connection
 /// each, and a WebSocket: a class of 40 that loads it at once from one address makes 3,960.
 pub const ADDRESS_CONNECTIONS_BURST: u32 = 4_096;
-/// Average client handshakes per second of one address. `--address-budgets off` disables it. When
-/// the burst is used up, a handshake is refused with 429.
+/// Average client handshakes per second of one address. `--address-rate-limits off` disables it.
+/// When the burst is used up, a handshake is refused with 429.
 pub const ADDRESS_CLIENTS_PER_SECOND: u32 = 4;
 /// Client handshakes that one address may make at once: four times its maximum number of clients,
 /// for example after restarts of the server.
 pub const ADDRESS_CLIENTS_BURST: u32 = 256;
 /// Average joins per second of one address, because each join is sent to every client.
-/// `--address-budgets off` disables it. When the burst is used up, the join is rejected, and the
-/// client remains a spectator.
+/// `--address-rate-limits off` disables it. When the burst is used up, the join is rejected, and
+/// the client remains a spectator.
 pub const ADDRESS_JOINS_PER_SECOND: u32 = 2;
 /// Joins that one address may make at once: twice its maximum number of clients.
 pub const ADDRESS_JOINS_BURST: u32 = 128;
 /// Rate limit of one address for the chat lines, map pings and clan commands of all its clients
-/// together, as a multiple of one client's limit. `--address-budgets off` disables it. Further
+/// together, as a multiple of one client's limit. `--address-rate-limits off` disables it. Further
 /// actions are rejected and counted.
 pub const ADDRESS_ACTION_RATE_FACTOR: u32 = 4;
 /// Maximum number of addresses with stored rate limits, at about 140 bytes each; full token buckets
@@ -262,8 +262,8 @@ pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 // ---- net: the operator's console ------------------------------------------------------------
 
-/// Maximum bytes of an operator command line. The longest valid line, `say` with 60 characters, has
-/// less than 300. A longer line is rejected.
+/// Maximum bytes of an operator command line. The longest valid line, `announce` with 60
+/// characters, has less than 300. A longer line is rejected.
 pub const MAX_OPERATOR_LINE_BYTES: usize = 512;
 /// Maximum bytes of the body of a request to `/admin`: a page of lines. A longer body is refused
 /// with 413.
@@ -321,7 +321,7 @@ pub const TAP_ITEM_BYTES: usize = 160;
 // ---- room and update workers ----------------------------------------------------------------
 
 /// Maximum number of players in a world, and so of player ids, which every dialect encodes in 16
-/// bits. A further client is closed with 1013 `full`.
+/// bits. A further client is closed with 1013 `world_full`.
 pub const PLAYERS: u16 = 20_000;
 /// Maximum number of players that enter the view of one client in one update; the others follow in
 /// later updates. In a crowd, all of them at once would exceed [`SEND_QUEUE_BYTES`], and a client

@@ -1,4 +1,4 @@
-//! Bounds of simulated network conditions, and of `tickwire net`.
+//! Bounds of simulated network conditions, and of `tickwire netem`.
 
 use std::time::Duration;
 
@@ -31,16 +31,16 @@ pub const NETEM_QUEUE_BYTES: usize = 64 * 1024;
 /// Maximum bytes of one direction that have been read and not delivered: the window of a TCP
 /// connection. While it is full, nothing is read from the sender.
 pub const LINK_WINDOW_BYTES: usize = 256 * 1024;
-/// Maximum characters of conditions in a URL or after `--net`; all six parts have under 100. Longer
-/// text is rejected.
+/// Maximum characters of conditions in a URL or after `--netem`; all six parts have under 100.
+/// Longer text is rejected.
 pub const LINK_TEXT_CHARS: usize = 200;
 
-// ---- netem: the proxy of `tickwire net` -----------------------------------------------------
+// ---- netem: the proxy of `tickwire netem` -----------------------------------------------------
 
-/// Maximum number of connections of `tickwire net`, each with a thread and two sockets; fewer if
+/// Maximum number of connections of `tickwire netem`, each with a thread and two sockets; fewer if
 /// the machine supports fewer. Further connections are reset and counted.
 pub const NETEM_PROXY_MAX_CLIENTS: usize = 2_048;
-/// Maximum bytes of one read by a thread of `tickwire net`.
+/// Maximum bytes of one read by a thread of `tickwire netem`.
 pub const RELAY_READ_BYTES: usize = 16 * 1024;
-/// Maximum sleep of a thread of `tickwire net` that waits for nothing else.
+/// Maximum sleep of a thread of `tickwire netem` that waits for nothing else.
 pub const NETEM_PROXY_IDLE_WAIT: Duration = Duration::from_secs(60);

@@ -20,10 +20,10 @@ pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval at which a room on demand without a seat checks for a client with a token.
 pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Maximum number of running rooms on demand that one address has created; a home needs few.
-/// `--address-budgets off` disables it. Further rooms are refused with 429.
+/// `--address-rate-limits off` disables it. Further rooms are refused with 429.
 pub const ADDRESS_ROOMS: usize = 16;
 /// Average time between two rooms that one address creates, because the world of each is generated.
-/// `--address-budgets off` disables it. When the burst is used up, a room is refused with 429.
+/// `--address-rate-limits off` disables it. When the burst is used up, a room is refused with 429.
 pub const ADDRESS_ROOM_EVERY: Duration = Duration::from_secs(10);
 /// Rooms that one address may create at once.
 pub const ADDRESS_ROOMS_BURST: u32 = 16;
@@ -40,8 +40,8 @@ pub const GAME_RATE_LIMITS: usize = 4;
 
 /// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find
 /// one. One address has at most `--max-clients-per-address` of them, and only while it has fewer
-/// than are free, unless `--address-budgets off` disables both. Above the limit, a player leaves
-/// immediately when its connection ends.
+/// than are free, unless `--address-rate-limits off` disables both. Above the limit, a player
+/// leaves immediately when its connection ends.
 pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
 /// Maximum bytes of the events that a room stores for clients that resume: notices of the operator,
 /// and private events of a player. The oldest events are dropped and never sent.

@@ -157,15 +157,15 @@ pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
 /// hexadecimal. The output is a hundred times as long. Larger input is not read.
 pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 
-// ---- cli: talk ------------------------------------------------------------------------------
+// ---- cli: connect ------------------------------------------------------------------------------
 
-/// Maximum bytes of one line typed at `talk`. The longest message that the server accepts fits, in
-/// hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
+/// Maximum bytes of one line typed at `connect`. The longest message that the server accepts fits,
+/// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
 /// rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
 /// Default timeout of `expect`. After it the script fails.
 pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum time that `talk` sleeps without an event. It is only a fallback, because every event
+/// Maximum time that `connect` sleeps without an event. It is only a fallback, because every event
 /// wakes it.
 pub const CONNECT_IDLE_WAIT: Duration = Duration::from_secs(60);
 /// Maximum number of received frames that a later `expect` can match. The oldest is dropped.

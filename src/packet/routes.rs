@@ -101,7 +101,7 @@ pub fn split_room_path(path: &str) -> (&str, &str) {
 /// The rule for a message of the wrong frame type: text on a binary endpoint, or binary on a JSON
 /// endpoint. Contains its name, description and close code.
 pub const WRONG_FRAME_TYPE: (&str, &str, u16) = (
-    "frame_kind",
+    "wrong_frame_type",
     "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames",
     1003,
 );

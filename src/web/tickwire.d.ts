@@ -93,7 +93,7 @@ export interface Options<ToClient> {
   game?: string;
   /**
    * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without delay until
-   * `game.netem()` changes it; default: `?net=` of the page's address, or none.
+   * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
   /** Handlers, as for `game.on`; they also receive events before the first `welcome`. */

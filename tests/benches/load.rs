@@ -310,11 +310,11 @@ fn sends(to: SocketAddr) -> f64 {
     };
     for _ in 0..20 {
         let page = page().unwrap_or_default();
-        let value = page.lines().find_map(|line| line.strip_prefix("tickwire_turn_sends_total "));
+        let value = page.lines().find_map(|line| line.strip_prefix("tickwire_update_sends_total "));
         if let Some(value) = value.and_then(|value| value.trim().parse().ok()) {
             return value;
         }
         thread::sleep(Duration::from_millis(50));
     }
-    panic!("the server has no /metrics with tickwire_turn_sends_total");
+    panic!("the server has no /metrics with tickwire_update_sends_total");
 }

@@ -219,9 +219,9 @@ await game.check('a server without lockstep: the page says so, and plays as a st
 await game.check('the tab edition shows a stream and lockstep side by side, of one server, without a network', async () => {
   const site = await serve(tabEdition());
   const page = await game.page('two', { viewport: VIEWPORT });
-  await page.goto(`${site.url}?two`);
+  await page.goto(`${site.url}?second`);
   await page.locator('#edition-offline').waitFor();
-  assert.equal(await page.locator('#title-edition a').first().getAttribute('href'), '?two');
+  assert.equal(await page.locator('#title-edition a').first().getAttribute('href'), '?second');
   const second = page.frames().find((frame) => frame.url().includes('mode=lockstep'));
   assert.ok(second, page.frames().map((frame) => frame.url()).join());
   await second.waitForFunction(() => window.tickwire?.lockstep?.tick > 0, undefined, { timeout: 30_000 });

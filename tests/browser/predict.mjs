@@ -18,7 +18,7 @@ const AT_ONCE = 2;
 
 /** A relay before the server, which makes the line bad. @param {number} port of the server */
 async function relay(port) {
-  const child = spawn(binary(), ['net', '--listen', '127.0.0.1:0', '--to', `127.0.0.1:${port}`, ...LINE], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(binary(), ['netem', '--bind', '127.0.0.1:0', '--upstream', `127.0.0.1:${port}`, ...LINE], { stdio: ['ignore', 'pipe', 'inherit'] });
   let told = '';
   const url = await new Promise((resolve) => {
     child.stdout.on('data', (data) => {
@@ -118,7 +118,7 @@ try {
     return `${wrong} of ${all} updates corrected, 99 % of the last ones by at most ${p99ErrorPx.toFixed(2)} px, lead ${Math.round(leadMs)} ms`;
   });
   await game.check('the panel puts a simulated line before any server, and takes it away', async () => {
-    await bo.goto(`${game.server.url}/?net=transatlantic`);
+    await bo.goto(`${game.server.url}/?netem=transatlantic`);
     await until(bo, () => window.tickwire?.stats.pingMs !== null, undefined, 20000);
     assert.ok((await state(bo, 'stats')).pingMs >= 80);
     await bo.locator('#play').click();
@@ -138,7 +138,7 @@ try {
   const id = await state(bo, 'id');
   await game.check('without interpolation others stand between updates and jump; with it they move in each frame', async () => {
     await ada.goto('about:blank');
-    await eve.goto(`${game.server.url}/?net=delay=5ms`);
+    await eve.goto(`${game.server.url}/?netem=delay=5ms`);
     await until(eve, () => window.tickwire?.state === 'live', undefined, 20000);
     await eve.locator('#play').click();
     await until(eve, () => window.tickwire.predicted !== null);

@@ -22,7 +22,7 @@ const OTHERS = 9;
 /** @type {{ who: string, page: import('playwright-core').Page, sizes: number[][] }[]} */
 const PAGES = [];
 
-const game = await new Game().open(['--map-size', '1440', '--address-budgets', 'off']);
+const game = await new Game().open(['--map-size', '1440', '--address-rate-limits', 'off']);
 /** @type {{ name: string, rows: { label: string, shots: { title: string, image: string, width: number, height: number }[] }[] }} */
 const sheet = { name: '', rows: [] };
 
@@ -103,7 +103,7 @@ const STATES = {
   'the operator speaks': {
     shows: '#notice',
     begin: async (page) => {
-      game.server.order('say The server restarts in five minutes: you keep all');
+      game.server.order('announce The server restarts in five minutes: you keep all');
       await page.locator('#notice').waitFor({ state: 'visible' });
     },
     // The notice would otherwise stay in the next state.

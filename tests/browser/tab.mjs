@@ -110,7 +110,7 @@ async function offline() {
     const first = await state(page, 'epoch');
     const other = await page.context().newPage();
     game.complaints.watch(other, 'other tab');
-    await other.goto(`${site.url}?wire`);
+    await other.goto(`${site.url}?inspector`);
     await until(other, () => window.tickwire?.state === 'live');
     await other.frameLocator('#wire').locator('#status[data-state="open"]').waitFor();
     await page.bringToFront();
@@ -148,8 +148,8 @@ const trip = () => window.tickwire.stats.pingMs;
 async function conditions() {
   const site = await serve(folder);
   const page = await tab('conditions');
-  await game.check('?net=4g simulates a network to the server in the tab; the panel says so, and changes it', async () => {
-    await page.goto(`${site.url}?net=4g`);
+  await game.check('?netem=4g simulates a network to the server in the tab; the panel says so, and changes it', async () => {
+    await page.goto(`${site.url}?netem=4g`);
     await until(page, () => window.tickwire?.state === 'live');
     await press(page, '#play');
     await until(page, () => window.tickwire.own !== null);
@@ -164,11 +164,11 @@ async function conditions() {
     await keep(page, 'tab-net');
     await page.locator('#p-net').selectOption('transatlantic');
     await page.locator('#p-net-told', { hasText: 'delay 45 ms' }).waitFor();
-    assert.equal(new URL(page.url()).search, '?net=transatlantic');
+    assert.equal(new URL(page.url()).search, '?netem=transatlantic');
     await page.locator('#p-net').selectOption('');
     await page.locator('#p-net-told', { hasText: 'Choose a line' }).waitFor();
     await until(page, (before) => window.tickwire.stats.pingMs !== null && window.tickwire.stats.pingMs < before, Math.min(slow, 40));
-    assert.equal(new URL(page.url()).searchParams.has('net'), false);
+    assert.equal(new URL(page.url()).searchParams.has('netem'), false);
     return `round trip ${slow.toFixed(0)} ms, then ${(await page.evaluate(trip)).toFixed(1)} ms`;
   });
   await page.context().close();

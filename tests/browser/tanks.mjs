@@ -124,7 +124,7 @@ await game.check('on a line of 150 ms a key shows in the next frame, also while 
   try {
     const eve = await (await browser.newContext({ viewport: { width: 640, height: 400 } })).newPage();
     game.complaints.watch(eve, 'eve');
-    await eve.goto(`${long.url}/?net=delay=150ms,jitter=30ms,loss=2%25`);
+    await eve.goto(`${long.url}/?netem=delay=150ms,jitter=30ms,loss=2%25`);
     await eve.waitForSelector('#join:not([hidden])');
     await eve.fill('#name', 'Eve');
     await eve.click('#join button');

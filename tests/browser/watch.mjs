@@ -39,7 +39,7 @@ for (const room of ['', 'r/arena/']) {
 await server.stop();
 const report = JSON.parse(execFileSync(PROGRAM, ['replay', file, '--json'], { encoding: 'utf8' }));
 
-const again = spawn(PROGRAM, ['replay', '--serve', file, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const again = spawn(PROGRAM, ['replay', '--serve', file, '--bind', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const ended = new Promise((done) => { again.on('exit', done); });
 let said = '';
 const url = await new Promise((done, fail) => {
@@ -75,7 +75,7 @@ async function pressTime(part) {
 
 await check('its address leads to the capture, and it plays at once', async () => {
   await page.goto(url);
-  assert.match(page.url(), /\/\?watch=capture\.pcapng/);
+  assert.match(page.url(), /\/\?capture=capture\.pcapng/);
   await until(page, () => window.tickwire?.watch?.tick > 3 && Object.keys(window.tickwire.players).length > 0);
   await read();
   const { first, last, playing, differs, players } = await watch();
@@ -163,7 +163,7 @@ await check('a link to a tick opens it there, and it stands', async () => {
   const { last } = await watch();
   const other = await context.newPage();
   complaints.watch(other, 'link');
-  await other.goto(`${url}?watch=capture.pcapng#tick=${last - 7}`);
+  await other.goto(`${url}?capture=capture.pcapng#tick=${last - 7}`);
   await sees(last - 7, other);
   assert.equal((await watch(other)).playing, false);
   await read(other);
@@ -241,7 +241,7 @@ await check('the tab edition watches a file that is chosen, without a server', a
   const site = await serve(tabEdition());
   const tab = await context.newPage();
   complaints.watch(tab, 'tab');
-  await tab.goto(`${site.url}?watch`);
+  await tab.goto(`${site.url}?capture`);
   await tab.locator('#watch .told .choose').waitFor();
   await tab.locator('#watch input[type=file]').setInputFiles(file);
   await until(tab, () => window.tickwire?.watch?.tick > 3);
@@ -259,11 +259,11 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
   const other = await start(0, ['--game', 'tanks', '--capture', tanks]);
   execFileSync(PROGRAM, ['bots', '--play', '--count', '3', '--seconds', '4', `ws://127.0.0.1:${other.port}/`], { stdio: 'ignore' });
   await other.stop();
-  const child = spawn(PROGRAM, ['replay', '--serve', tanks, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(PROGRAM, ['replay', '--serve', tanks, '--bind', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const its = await new Promise((done) => { child.stdout.setEncoding('utf8').on('data', (text) => done(/http:\S+/.exec(text)?.[0])); });
   const shown = await context.newPage();
   complaints.watch(shown, 'tanks');
-  await shown.goto(`${its}?watch=capture.pcapng#tick=210`);
+  await shown.goto(`${its}?capture=capture.pcapng#tick=210`);
   await shown.locator('#watch .clock b', { hasText: '0:03.5' }).waitFor();
   await shown.keyboard.press('.');
   await shown.locator('#watch .clock b', { hasText: /0:03\.5/ }).waitFor();
@@ -278,9 +278,9 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
 });
 
 await check('what is no capture is refused in words', async () => {
-  await page.goto(`${url}?watch=game/main.js`);
+  await page.goto(`${url}?capture=game/main.js`);
   await page.locator('#watch .told', { hasText: /cannot be read: at byte 0/ }).waitFor();
-  await page.goto(`${url}?watch=https://example.invalid/x`);
+  await page.goto(`${url}?capture=https://example.invalid/x`);
   await page.locator('#watch .told', { hasText: /another site/ }).waitFor();
 });
 

@@ -213,13 +213,13 @@ async function beside() {
     const [left, right] = [await both.locator('#game').boundingBox(), await both.locator('#wire').boundingBox()];
     inWindow(both, { left, right });
     assert.ok(left.x + left.width <= right.x + 1 && right.width > 0.54 * DESK.width, JSON.stringify([left, right]));
-    assert.equal(new URL(both.url()).search, '?wire');
+    assert.equal(new URL(both.url()).search, '?inspector');
     await wired().click();
     assert.equal(await both.locator('#wire').isVisible(), false);
     assert.deepEqual([(await both.locator('#game').boundingBox()).width, new URL(both.url()).search], [DESK.width, '']);
   });
   await game.check('beside the game one sees the frame of one\'s own key', async () => {
-    await both.goto(`${game.server.url}/?wire`);
+    await both.goto(`${game.server.url}/?inspector`);
     await until(both, () => window.tickwire.state === 'live');
     await both.locator('#name').fill('Cy');
     await both.locator('#play').click();

@@ -98,7 +98,11 @@ fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
         (Side::Server, &hex::bytes("81 02 6869 82 05 9207920905")),
     ]);
     let answer = format!("close {}", rule.close_code());
-    assert!(lines[1].contains("frame_kind (PROTOCOL.md)") && lines[1].contains(&answer), "{}", lines[1]);
+    assert!(
+        lines[1].contains("wrong_frame_type (PROTOCOL.md)") && lines[1].contains(&answer),
+        "{}",
+        lines[1]
+    );
     assert_eq!(lines[2], "binary, 5 bytes: pong nonce=9 tick=5");
 }
 

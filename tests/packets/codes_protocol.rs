@@ -114,8 +114,8 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("CLIENT_MESSAGES_BURST", u64::from(CLIENT_MESSAGES_BURST)),
         ("CLIENT_BYTES_PER_SECOND", u64::from(CLIENT_BYTES_PER_SECOND)),
         ("CLIENT_BYTES_BURST", u64::from(CLIENT_BYTES_BURST)),
-        ("HELLO_TIME", HELLO_TIMEOUT.as_secs()),
-        ("COMMAND_AHEAD_MS", u64::from(MAX_COMMAND_LEAD_MS)),
+        ("HELLO_TIMEOUT", HELLO_TIMEOUT.as_secs()),
+        ("MAX_COMMAND_LEAD_MS", u64::from(MAX_COMMAND_LEAD_MS)),
         ("ADDRESS_CONNECTIONS_PER_SECOND", u64::from(ADDRESS_CONNECTIONS_PER_SECOND)),
         ("ADDRESS_CONNECTIONS_BURST", u64::from(ADDRESS_CONNECTIONS_BURST)),
         ("ADDRESS_CLIENTS_PER_SECOND", u64::from(ADDRESS_CLIENTS_PER_SECOND)),
@@ -127,8 +127,8 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("COMMAND_BYTES_PER_PLAYER_TICK", COMMAND_BYTES_PER_PLAYER_TICK as u64),
         ("INBOX_COMMANDS", INBOX_COMMANDS as u64),
         ("ADMIN_BODY_BYTES", ADMIN_BODY_BYTES as u64),
-        ("ADMIN_LINES", MAX_ADMIN_LINES as u64),
-        ("OPERATOR_LINE_BYTES", MAX_OPERATOR_LINE_BYTES as u64),
+        ("MAX_ADMIN_LINES", MAX_ADMIN_LINES as u64),
+        ("MAX_OPERATOR_LINE_BYTES", MAX_OPERATOR_LINE_BYTES as u64),
     ];
     for (name, value) in constants {
         let cell = format!("| `{name}` | {value} |");

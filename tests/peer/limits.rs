@@ -138,7 +138,7 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     assert_eq!(
         names,
         [
-            "full",
+            "world_full",
             "kicked",
             "banned",
             "going_away",
@@ -146,7 +146,7 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
             "taken_over",
             "token_missing",
             "token_wrong",
-            "token_too_often",
+            "too_many_token_attempts",
             "room_token_missing",
             "lockstep_off",
             "lockstep_too_large",

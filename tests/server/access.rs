@@ -94,7 +94,7 @@ fn a_page_whose_origin_may_play_may_read_what_it_needs_to_play() {
 #[test]
 fn another_sites_page_is_refused_and_another_address_needs_the_token() {
     let host = host();
-    let (missing, origin) = (Some((403, "wire_token_missing")), Some((403, "wire_origin")));
+    let (missing, origin) = (Some((403, "inspector_token_missing")), Some((403, "inspector_origin")));
     let (near, far) = ("127.0.0.1:9", "203.0.113.9:9");
     for (address, lines, expected) in [
         (near, "localhost".to_owned(), None),

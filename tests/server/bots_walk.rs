@@ -71,7 +71,7 @@ fn two_layouts_at_once_and_one_send_a_turn() {
         assert!(native.passed() && moomoo.passed(), "{native}{moomoo}");
     });
     let (turns, sends) =
-        (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_turn_sends_total"));
+        (counter(&server, "tickwire_client_updates_total"), counter(&server, "tickwire_update_sends_total"));
     assert!(turns > 100, "{turns} turns");
     // An answer that another thread hands over while a turn is being sent goes out in a send of its own.
     assert!(turns.abs_diff(sends) <= turns / 100, "{sends} calls to send for {turns} turns");
@@ -95,10 +95,10 @@ fn an_idle_client_among_idle_players_receives_no_updates() {
     loop {
         assert!(started.elapsed() < PATIENCE, "somebody is told something all the time");
         let (turns, ticks) =
-            (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_ticks_total"));
+            (counter(&server, "tickwire_client_updates_total"), counter(&server, "tickwire_ticks_total"));
         std::thread::sleep(quiet);
         assert!(counter(&server, "tickwire_ticks_total") > ticks);
-        if counter(&server, "tickwire_turns_total") == turns {
+        if counter(&server, "tickwire_client_updates_total") == turns {
             break;
         }
     }

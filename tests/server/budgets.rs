@@ -117,7 +117,8 @@ fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["verdict"], "same");
-    let dropped = ["not_taken", "dropped_on_leave", "behind_end"].map(|name| number(&report, name));
+    let dropped =
+        ["dropped_while_connected", "dropped_on_leave", "after_end"].map(|name| number(&report, name));
     assert!(dropped.iter().sum::<u64>() > 0, "the rejected lines were decoded: {report}");
 }
 
@@ -146,10 +147,10 @@ fn an_address_that_reconnects_too_often_gets_429_and_when_to_come_again_unless_b
     let answer = first_refusal(&limited).expect("a refusal");
     assert!(answer.starts_with("HTTP/1.1 429 ") && answer.contains("\r\nRetry-After: 1\r\n"), "{answer}");
     assert!(answer.ends_with("address_client_rate\n"), "{answer}");
-    assert!(limited.metrics_text().contains("connections_refused_total{cap=\"address_client_rate\"}"));
+    assert!(limited.metrics_text().contains("connections_refused_total{limit=\"address_client_rate\"}"));
     limited.stop();
 
-    let lifted = server_with(|config| config.address_budgets = false);
+    let lifted = server_with(|config| config.address_rate_limits = false);
     assert_eq!(first_refusal(&lifted), None);
     lifted.stop();
 }

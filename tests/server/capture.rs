@@ -219,7 +219,7 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let WorldRecord::Client { dialect, sequence, player, flags, .. } = client else { unreachable!() };
     assert_eq!((dialect.raw(), *sequence, *player, *flags), ("native", 5, 1, 0));
     run_again(&capture);
-    assert!(server.metrics_text().contains("tickwire_capture_lost_total 0"));
+    assert!(server.metrics_text().contains("tickwire_capture_dropped_total 0"));
     server.stop();
 }
 

@@ -35,7 +35,7 @@ fn pages_and_what_is_none() {
         ("GET /tab HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 308 Permanent Redirect"),
         ("GET /tab HTTP/1.1\nHost: localhost\n\n", "Location: tab/"),
         ("GET /tab/ HTTP/1.1\nHost: localhost\n\n", "<title>tickwire</title>"),
-        ("GET /tab/?wire HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/html"),
+        ("GET /tab/?inspector HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/html"),
         ("GET /tab/wasm/edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'tab'"),
         ("GET /wasm/edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'server'"),
         ("HEAD /tab/wasm/tickwire.wasm HTTP/1.1\nHost: localhost\n\n", "Content-Type: application/wasm"),
@@ -213,7 +213,7 @@ fn rules_of_the_native_dialect_close_with_their_names() {
         ("/play", &[0x92, 0x06, 0x91, 0x01], "1008 hello_first"),
         ("/play", &[0x92, 0x01, 0x92, 0x63, 0x01], "1008 hello_version"),
         ("/play", &[0xc1], "1007 packet_reserved_byte"),
-        ("/play?format=json", &[0x92, 0x06, 0x91, 0x01], "1003 frame_kind"),
+        ("/play?format=json", &[0x92, 0x06, 0x91, 0x01], "1003 wrong_frame_type"),
         ("/", &[0x92, 0xa2, b'p', b'p', 0x90, 0x00], "1007 packet_trailing_bytes"),
     ];
     for (path, message, expected) in cases {
@@ -244,7 +244,7 @@ fn shutdown_leaks_neither_idle_connections_nor_clients_that_do_not_read() {
     let _silent = TcpStream::connect(server.address()).expect("a connection");
     let mut deaf = TcpStream::connect(server.address()).expect("a connection");
     deaf.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: h\r\n\r\n").expect("sent");
-    while !server.metrics_text().contains("tickwire_accepted_total 2\n") {
+    while !server.metrics_text().contains("tickwire_connections_accepted_total 2\n") {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(server.stop(), 0);

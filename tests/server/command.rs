@@ -109,7 +109,7 @@ fn a_signal_that_the_parent_ignores_stays_ignored() {
     for signal in [Signal::HUP, Signal::INT] {
         kill_process(pid, signal).expect("the signal is sent");
     }
-    assert_eq!(program.type_line("say hello"), "said");
+    assert_eq!(program.type_line("announce hello"), "announced");
     program.stop();
 }
 
@@ -325,7 +325,7 @@ fn an_answer_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
         (&["codes"], 1),
         (&["replay", "docs/lessons/one-step.pcapng"], 2),
         (&["replay", "docs/lessons/lessons.pcapng", "--json"], 2),
-        (&["talk", &url], 1),
+        (&["connect", &url], 1),
         (&bots, 1),
     ] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");

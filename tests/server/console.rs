@@ -90,10 +90,10 @@ const LINES: [(&str, &str); 72] = [
     ("  stop now", "error: usage: stop; it takes no arguments"),
     ("players 7", "error: usage: players; it takes no arguments"),
     ("  bans\t", "no address is banned\n"),
-    ("say", "error: usage: say TEXT\n"),
-    ("say   ", "error: usage: say TEXT\n"),
-    ("say two  spaces, kept", "said\n"),
-    ("say \u{7}", "error: the world rejected the command: chat_forbidden\n"),
+    ("announce", "error: usage: announce TEXT\n"),
+    ("announce   ", "error: usage: announce TEXT\n"),
+    ("announce two  spaces, kept", "announced\n"),
+    ("announce \u{7}", "error: the world rejected the command: chat_forbidden\n"),
     ("spawn cow 1", "error: usage: spawn TYPE X Y\n"),
     ("spawn cow 1 2 3", "error: usage: spawn TYPE X Y\n"),
     ("spawn cow -1 2", "error: usage: spawn TYPE X Y; X must be a whole number of pixels, 0 to 65535\n"),
@@ -167,7 +167,8 @@ const LINES: [(&str, &str); 72] = [
 #[test]
 fn each_command_answers_or_says_what_was_expected() {
     let folder = Folder::new("lines");
-    let server = server_with(|config| (config.address_budgets, config.save_dir) = (false, folder.0.clone()));
+    let server =
+        server_with(|config| (config.address_rate_limits, config.save_dir) = (false, folder.0.clone()));
     let run = |line: &str| server.console().run(line, Source::Terminal);
     let players = ["Ann", "Bo", "", "", "\u{c4}nne"];
     let _players = players.map(|name| Native::play_at(server.address(), "/play", name));
@@ -188,9 +189,9 @@ fn each_command_answers_or_says_what_was_expected() {
 #[test]
 fn the_program_answers_each_line_and_cuts_one_that_is_too_long() {
     let mut program = start();
-    let answer = program.type_line(&format!("say {}", "a".repeat(100_000)));
+    let answer = program.type_line(&format!("announce {}", "a".repeat(100_000)));
     assert_eq!(answer, "error: a line may have at most 512 bytes");
-    let answer = program.type_line(&format!("say {}", "a".repeat(61)));
+    let answer = program.type_line(&format!("announce {}", "a".repeat(61)));
     assert_eq!(answer, "error: the world rejected the command: chat_too_long");
     program.type_only("");
     assert_eq!(program.type_line("bans"), "no address is banned", "an empty line has no answer");
@@ -256,7 +257,7 @@ fn say_and_spawn_reach_the_players() {
     };
     hears("[3,", "");
     let (_, x_px, y_px) = place(&mut program);
-    assert_eq!(program.type_line("say Back in five minutes"), "said");
+    assert_eq!(program.type_line("announce Back in five minutes"), "announced");
     hears("[30,", r#"["Back in five minutes"]"#);
     spawn(&mut program, "turret", (x_px, y_px));
     // Item 17, of nobody.

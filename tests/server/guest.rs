@@ -20,7 +20,7 @@ pub fn config_of<G: Game>() -> ServerConfig {
     config.codes = Arc::new(PacketTables::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
     config.identity = (G::INFO.identity)(7);
-    (config.update_hz, config.address_budgets) = (60, false);
+    (config.update_hz, config.address_rate_limits) = (60, false);
     config
 }
 

@@ -131,7 +131,7 @@ fn broken() -> [(Vec<u8>, &'static str); 8] {
         (b"\x82\x03\x92\x06\x90".to_vec(), "1002 mask_missing"),
         (b"\x83\x80\x01\x02\x03\x04".to_vec(), "1002 reserved_opcode"),
         (b"\x80\x80\x01\x02\x03\x04".to_vec(), "1002 continuation_without_start"),
-        (framed(Opcode::Text, b"[1,[1,1]]"), "1003 frame_kind"),
+        (framed(Opcode::Text, b"[1,[1,1]]"), "1003 wrong_frame_type"),
         (framed(Opcode::Binary, b"\x92\x01"), "1007 "),
         (framed(Opcode::Binary, b"\x92\x06\x91\x01"), "1008 hello_first"),
         (framed(Opcode::Binary, &[0xc0; 4 * 1024 + 1]), "1009 message_too_long"),

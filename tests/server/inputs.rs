@@ -84,7 +84,7 @@ fn packed_files_are_named_with_the_command_that_unpacks_them_by_every_command() 
             &["explain", path][..],
             &["replay", path],
             &["replay", path, "--bisect", path],
-            &["replay", path, "--serve", "--listen", "127.0.0.1:0"],
+            &["replay", path, "--serve", "--bind", "127.0.0.1:0"],
             &["codes", "--codes", path],
         ] {
             let output = Command::new(env!("CARGO_BIN_EXE_tickwire")).args(command).output();

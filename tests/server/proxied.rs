@@ -66,7 +66,7 @@ fn each_client_behind_a_trusted_proxy_has_its_own_limits() {
         assert_eq!(status, expected, "{forwarded_for}");
         kept.push(stream);
     }
-    assert!(counts(&server, "tickwire_connections_refused_total{cap=\"clients_for_address\"} 3"));
+    assert!(counts(&server, "tickwire_connections_refused_total{limit=\"clients_for_address\"} 3"));
     drop(kept);
     server.stop();
 }

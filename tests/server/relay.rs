@@ -1,4 +1,4 @@
-//! `tickwire net` between raw sockets: order, completeness, ends and addresses. Times are judged in virtual time
+//! `tickwire netem` between raw sockets: order, completeness, ends and addresses. Times are judged in virtual time
 //! (`src/util/netem/tests.rs`), because times measured on a busy machine mean nothing.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -174,8 +174,8 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
 fn the_command_prints_its_address_carries_web_sockets_and_ends_with_a_summary() {
     let server = EchoServer::start("127.0.0.1:0".parse().expect("an address"), 1024).expect("a free port");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
-        .args(["net", "--listen", "127.0.0.1:0", "--preset", "wifi", "--delay", "9ms", "--json"])
-        .env("TICKWIRE_NET_TO", server.address().to_string())
+        .args(["netem", "--bind", "127.0.0.1:0", "--preset", "wifi", "--delay", "9ms", "--json"])
+        .env("TICKWIRE_NETEM_UPSTREAM", server.address().to_string())
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs");
@@ -187,7 +187,7 @@ fn the_command_prints_its_address_carries_web_sockets_and_ends_with_a_summary() 
     let conditions = "delay=9ms,jitter=6ms,loss=0.1%,rate-up=125kB,rate-down=625kB";
     assert_eq!((banner["conditions"].as_str(), &banner["keeps_addresses"]), (Some(conditions), &true.into()));
     assert_eq!(banner["is_exposed"], false);
-    let address = banner["listen"].as_str().expect("an address");
+    let address = banner["address"].as_str().expect("an address");
     let stream = patient(TcpStream::connect(address).expect("a connection"));
     let (mut peer, _) = tungstenite::client(format!("ws://{address}/"), stream).expect("the upgrade");
     peer.send(Message::text("hello")).expect("sent");
@@ -207,10 +207,10 @@ fn conditions_that_make_no_sense_are_refused_with_the_rule() {
         (["--loss", "60%"], "--loss 60%: must be at most 50%"),
         (["--delay", "5"], "expected a time such as 150ms or 0.5s"),
         (["--preset", "dsl"], "expected one of lan, wifi, 4g, transatlantic, train"),
-        (["--to", "3000"], "expected a host and a port, such as 127.0.0.1:3000"),
+        (["--upstream", "3000"], "expected a host and a port, such as 127.0.0.1:3000"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tickwire"))
-            .arg("net")
+            .arg("netem")
             .args(arguments)
             .output()
             .expect("it runs");

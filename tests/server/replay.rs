@@ -89,7 +89,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
             thread::sleep(Duration::from_millis(2_500));
             capture();
         }
-        let told = server.console().run("say hello", Source::Terminal).expect("a line");
+        let told = server.console().run("announce hello", Source::Terminal).expect("a line");
         assert!(told.is_ok);
         let reports = playing.join().expect("no panic");
         assert!(reports.iter().all(|report| report.passed()), "{reports:?}");
@@ -108,12 +108,16 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["verdict"], "same");
     assert_eq!((number(&report, "clients"), number(&report, "sent_before")), (8, 0), "{report}");
-    assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+    assert_eq!(
+        (number(&report, "not_captured"), number(&report, "dropped_while_connected")),
+        (0, 0),
+        "{report}"
+    );
     assert!(
         number(&report, "matched") > 60 && number(&report, "server") >= 8,
         "the joins at least: {report}"
     );
-    assert_eq!(number(&report, "operator"), 1, "only `say` is the operator's: {report}");
+    assert_eq!(number(&report, "operator"), 1, "only `announce` is the operator's: {report}");
     let (text, _) = replay(&bytes, "text", &[]);
     assert!(text.ends_with("same\n"), "{text}");
 
@@ -195,7 +199,11 @@ fn a_capture_that_begins_while_they_play_comes_out_the_same() {
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
     assert!(number(&report, "matched") > 20 && number(&report, "clients") == 8, "{report}");
-    assert_eq!((number(&report, "not_captured"), number(&report, "not_taken")), (0, 0), "{report}");
+    assert_eq!(
+        (number(&report, "not_captured"), number(&report, "dropped_while_connected")),
+        (0, 0),
+        "{report}"
+    );
 }
 
 #[test]
@@ -214,7 +222,7 @@ fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ende
         let report: Value = serde_json::from_str(&text).expect("JSON");
         let first_tick = number(&report, "first_tick");
         assert_eq!(first_tick, next_tick.unwrap_or(first_tick), "{report}");
-        assert_eq!(number(&report, "not_taken"), 0, "{report}");
+        assert_eq!(number(&report, "dropped_while_connected"), 0, "{report}");
         // Who said its last in the file before, and left while it still waited for its tick, is not in this one.
         let of_the_gone = number(&report, "not_captured");
         assert!(next_tick.is_some() || of_the_gone == 0, "{report}");

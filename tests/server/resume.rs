@@ -93,7 +93,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
     let (one, welcome, player) = Native::play_at(server.address(), PATH, "Ann");
     let since = welcome[7].clone();
     drop(one);
-    run("say the server restarts at noon");
+    run("announce the server restarts at noon");
     let come_back = || {
         let mut native = Native { peer: Peer::connect(server.address(), PATH) };
         native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), Value::Nil, since.clone()]);
@@ -105,7 +105,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
     assert!(two.peer.receive_close().contains("kicked"));
     drop(two);
     let mut three = come_back();
-    assert_eq!(three.hear("error")[0], "player_gone".into());
+    assert_eq!(three.hear("error")[0], "player_left".into());
     assert_ne!(three.hear("spawned")[0], player.into());
     server.stop();
     let bytes = fs::read(&file.0).expect("the file");

@@ -156,7 +156,7 @@ fn a_flood_of_names_stays_within_its_bounds_and_a_new_address_still_gets_a_room(
     assert!(status == 503 && body.contains("as many rooms as it may have"), "{status} {body}");
     assert_eq!(page(&server, "/r/g/", "").1, "rooms_full\n");
     for rule in ["rooms_full", "address_rooms"] {
-        assert!(server.metrics_text().contains(&format!("connections_refused_total{{cap=\"{rule}\"}}")));
+        assert!(server.metrics_text().contains(&format!("connections_refused_total{{limit=\"{rule}\"}}")));
     }
     drop((first, second, third, fourth, newcomer));
     assert_eq!(server.stop(), 0);
@@ -301,7 +301,7 @@ fn guarded(most: usize, spectators: bool, empty: Duration) -> ServerHandle {
         (config.rooms_on_demand, config.room_empty_time) = (most, empty);
         let tokens = Some(Tokens::read(&format!("ann {TOKEN}")).expect("a token file"));
         config.players = PlayAccess { tokens, spectators };
-        config.address_budgets = false;
+        config.address_rate_limits = false;
     })
 }
 
@@ -359,7 +359,7 @@ fn no_path_makes_a_room_with_the_name_that_the_log_gives_to_a_private_one() {
         assert_eq!(page(&server, &format!("/r/{name}/"), "").0, 404, "{name}");
     }
     assert_eq!(rooms(&server), 2);
-    assert_eq!(run(&server, &format!("room {alias} say hello")).trim(), "said");
+    assert_eq!(run(&server, &format!("room {alias} announce hello")).trim(), "announced");
     server.stop();
 }
 
@@ -385,11 +385,11 @@ fn the_log_never_has_the_whole_name_of_a_private_room() {
     }
     drop(Native::play_at(program.address, &format!("/r/{SECRET}/play"), "Ada"));
     let answers = [
-        program.type_line(&format!("room {SECRET} say hello")),
+        program.type_line(&format!("room {SECRET} announce hello")),
         program.type_line(&format!("room {SECRET}z players")),
         program.type_line(&format!("room {SECRET} end")),
     ];
-    assert_eq!(answers[0], "said");
+    assert_eq!(answers[0], "announced");
     assert!(answers[2].contains("has ended; clients closed: "), "{answers:?}");
     let log = program.stop();
     assert!(log.contains("room made on demand") && log.contains("/r/p-k7f2…/"), "{log}");

@@ -60,9 +60,9 @@ fn a_room_has_the_pages_of_the_game_below_its_path() {
         ("/r/two/play", 426, "this is a WebSocket endpoint"),
         ("/r/two/wire", 200, "<title>tickwire wire</title>"),
         ("/r/two", 308, "two/"),
-        ("/r/two?wire", 308, "two/?wire"),
+        ("/r/two?inspector", 308, "two/?inspector"),
         ("/r/two/admin", 308, "../../admin"),
-        ("/r/two/tab/?wire", 308, "../../tab/?wire"),
+        ("/r/two/tab/?inspector", 308, "../../tab/?inspector"),
         ("/r/two/rooms", 308, "../../rooms"),
         ("/r/two/metrics", 404, "no such page"),
         ("/r/two/none.js", 404, "no such page"),
@@ -188,8 +188,8 @@ fn a_command_acts_on_the_room_that_it_names() {
     assert!(run(&server, "players").contains("\"Ada\"") && !run(&server, "players").contains("\"Bob\""));
     let players = run(&server, "room two players");
     assert!(players.contains("\"Bob\"") && !players.contains("\"Ada\""), "{players}");
-    assert_eq!(run(&server, "room two say hello"), "said\n");
-    assert_eq!(run(&server, "say good day"), "said\n");
+    assert_eq!(run(&server, "room two announce hello"), "announced\n");
+    assert_eq!(run(&server, "announce good day"), "announced\n");
     assert_eq!(bob.hear("say"), ["hello".into()]);
     assert_eq!(ada.hear("say"), ["good day".into()]);
     for (line, expected) in [

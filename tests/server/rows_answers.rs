@@ -150,7 +150,7 @@ fn answer_events(events: &[&str], violation: Option<Violation>, answer: &mut Ans
             }
             "pong" => {}
             "text" => {
-                closed = Some((1003, "frame_kind"));
+                closed = Some((1003, "wrong_frame_type"));
                 break;
             }
             "binary" => match legacy.decode(Direction::ToServer, &hex::bytes(payload)) {

@@ -100,7 +100,7 @@ fn every_row_is_answered_and_a_second_client_is_served_all_along() {
     let server = server_with(|config| {
         config.allowed_origins = vec![ALLOWED.to_owned()];
         // Each row connects several times, all from one address.
-        config.address_budgets = false;
+        config.address_rate_limits = false;
     });
     let (address, seed) = (server.address(), pieces::seed());
     println!("seed {seed}");
@@ -139,7 +139,7 @@ fn the_tables_are_long_enough() {
 /// A page is the last that a connection is answered: what stands behind the request is not read as another one.
 #[test]
 fn a_second_request_behind_one_for_a_page_is_not_answered() {
-    let server = server_with(|config| config.address_budgets = false);
+    let server = server_with(|config| config.address_rate_limits = false);
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes();
     for (first, status) in [("/", "200 OK"), ("/nothing", "404 Not Found")] {
         let alone = send(server.address(), &[], &[&get(first)], &[]);

@@ -83,7 +83,7 @@ fn a_fault_in_what_a_client_is_sent_is_in_the_log_and_in_the_metrics() {
 #[test]
 fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
     let server = server_with(|config| {
-        (config.self_check, config.address_budgets) = (true, false);
+        (config.self_check, config.address_rate_limits) = (true, false);
         config.max_clients_per_address = config.max_clients;
         config.seat_time = Duration::from_secs(60);
         config.lockstep = LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() };

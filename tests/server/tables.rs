@@ -109,7 +109,8 @@ fn bots_talk_wire_and_the_list_for_the_page_follow_the_tables_of_the_server() {
     let (text, status) = run(&bots);
     assert_eq!(status, Some(0), "{text}");
 
-    let mut talk = tickwire(&["talk", "--codes", tables.path(), &url]).spawn().expect("the program starts");
+    let mut talk =
+        tickwire(&["connect", "--codes", tables.path(), &url]).spawn().expect("the program starts");
     let script = "hello version=1 mode=1 name=ann\nexpect spawned 20\nping nonce=7\nexpect pong 20\nquit\n";
     talk.stdin.take().expect("piped").write_all(script.as_bytes()).expect("written");
     let Output { status, stdout, .. } = talk.wait_with_output().expect("it ends");

@@ -1,4 +1,4 @@
-//! `tickwire talk` at a live server: packets in all forms, broken frames and what becomes of them, scripts that fail.
+//! `tickwire connect` at a live server: packets in all forms, broken frames and what becomes of them, scripts that fail.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -174,7 +174,7 @@ fn a_script_that_fails_says_at_which_line() {
 fn a_server_that_grants_nothing_is_an_error() {
     let server = support::server();
     let url = format!("ws://{}/nothing/here", server.address());
-    let output = tickwire(&["talk", &url]).output().expect("the program runs");
+    let output = tickwire(&["connect", &url]).output().expect("the program runs");
     assert_eq!(output.status.code(), Some(1));
     let out = String::from_utf8(output.stdout).expect("text");
     assert!(out.contains("< HTTP/1.1 404 Not Found, no upgrade"), "{out}");

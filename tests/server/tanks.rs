@@ -31,7 +31,7 @@ pub fn server() -> ServerHandle {
 /// As [`server`], with other settings.
 pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
     let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
-    (config.address_budgets, config.max_clients_per_address) = (false, config.max_clients);
+    (config.address_rate_limits, config.max_clients_per_address) = (false, config.max_clients);
     set(&mut config);
     let kind = tickwire::internal::server::net::TcpGameFactory::all()
         .into_iter()

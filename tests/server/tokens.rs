@@ -233,7 +233,7 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     let asked = Instant::now();
     let mut another = watch(address, "/play", Some(WRONG));
     watch(address, "/play", Some(ANN)).hear("welcome");
-    assert_eq!(another.peer.receive_close(), "1008 token_too_often");
+    assert_eq!(another.peer.receive_close(), "1008 too_many_token_attempts");
     another.peer.close();
     assert!(asked.elapsed() >= limits::WRONG_TOKEN_DELAY);
     watch(address, "/play", None).hear("welcome");
@@ -241,7 +241,10 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     let counted =
         format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::MAX_WRONG_TOKENS);
     assert!(metrics.contains(&counted), "{metrics}");
-    assert!(metrics.contains("tickwire_clients_closed_total{rule=\"token_too_often\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("tickwire_clients_closed_total{rule=\"too_many_token_attempts\"} 1"),
+        "{metrics}"
+    );
     server.stop();
 }
 
@@ -251,7 +254,7 @@ fn watched(address: SocketAddr, client: u64) -> JoinHandle<Vec<u8>> {
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = format!("ws://{address}/wire").into_client_request().expect("a request");
     let (mut socket, _) = tungstenite::client(request, stream).expect("from this machine");
-    socket.send(Message::Text(format!(r#"{{"watch":{client}}}"#).into())).expect("sent");
+    socket.send(Message::Text(format!(r#"{{"select":{client}}}"#).into())).expect("sent");
     let mut seen = Vec::new();
     while !holds(&seen, b"GET /") {
         seen.extend_from_slice(&socket.read().expect("the request of the client").into_data());

@@ -113,7 +113,7 @@ fn text_of_a_capture_is_escaped_by_every_command_that_reads_captures() {
         }
         // Nothing in it can be watched, so the command ends.
         if name == "game-in-room" {
-            let text = output(&["replay", path, "--serve", "--listen", "127.0.0.1:0"]);
+            let text = output(&["replay", path, "--serve", "--bind", "127.0.0.1:0"]);
             assert!(text.contains("room x\\u001b[2J"), "{text}");
             assert_harmless(&text, name);
         }
@@ -168,10 +168,10 @@ fn text_of_a_server_is_escaped_by_every_command_that_connects() {
     let address = hostile_server();
     let (url, refused) = (format!("ws://{address}/play"), format!("ws://{address}/refused"));
     for command in [
-        &["talk", &url][..],
-        &["talk", &url, "--full"],
-        &["talk", &refused],
-        &["talk", &refused, "--full"],
+        &["connect", &url][..],
+        &["connect", &url, "--full"],
+        &["connect", &refused],
+        &["connect", &refused, "--full"],
         &["echo", "--connect", &url],
         &["echo", "--connect", &refused],
         &["bots", &url, "--count", "1", "--seconds", "1"],

@@ -114,7 +114,7 @@ impl Watcher {
             let client = clients.as_array()?.iter().find(|client| client["name"] == name)?;
             client["id"].as_u64()
         });
-        self.say(&format!(r#"{{"watch":{id}}}"#));
+        self.say(&format!(r#"{{"select":{id}}}"#));
         self.inspector.select_client(Some(id));
         let request = self.frame(|frame| frame["opcode"] == "upgrade");
         assert!(
@@ -169,12 +169,12 @@ fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
     let mut watcher = Watcher::connect_at(address, "/r/two/wire", &[]).expect("from this machine");
     assert_eq!(watcher.hear("clients", listed), all[1..]);
     // What comes after both requests is of the second client alone.
-    watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
-    watcher.say(&format!(r#"{{"watch":{}}}"#, all[1]["id"]));
+    watcher.say(&format!(r#"{{"select":{}}}"#, all[0]["id"]));
+    watcher.say(&format!(r#"{{"select":{}}}"#, all[1]["id"]));
     watcher.inspector.select_client(all[1]["id"].as_u64());
     assert_eq!(watcher.frame(|frame| frame["opcode"] == "upgrade")["client"], all[1]["id"]);
-    watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
-    watcher.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
+    watcher.say(&format!(r#"{{"select":{}}}"#, all[0]["id"]));
+    watcher.say(r#"{"find_own":"00112233445566778899aabbccddeeff"}"#);
     assert!(watcher.hear("own", |own| Some(own.clone())).is_null());
     server.stop();
 }
@@ -209,7 +209,7 @@ fn an_ended_client_can_be_inspected_with_the_rule_that_closed_it() {
     let ended = watcher.hear("ended", ended_list(1)).remove(0);
     assert_eq!((&ended["ended"], &ended["dialect"]), (&"mask_missing".into(), &"native".into()));
     let id = ended["id"].as_u64().expect("a number");
-    watcher.say(&format!(r#"{{"watch":{id}}}"#));
+    watcher.say(&format!(r#"{{"select":{id}}}"#));
     watcher.inspector.select_client(Some(id));
     let frames = watcher.hear("frames", |frames| frames.as_array().cloned());
     let shown: Vec<_> = frames.iter().map(|frame| (frame["from"].as_str(), frame["rule"].as_str())).collect();
@@ -238,8 +238,8 @@ fn so_many_ended_clients_are_kept_and_of_one_address_fewer() {
     other.hear("ended", ended_list(0));
     // A watcher of a room is sent nothing of a client of another room.
     let outside = of_two[1]["id"].as_u64().expect("a number");
-    other.say(&format!(r#"{{"watch":{outside}}}"#));
-    other.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
+    other.say(&format!(r#"{{"select":{outside}}}"#));
+    other.say(r#"{"find_own":"00112233445566778899aabbccddeeff"}"#);
     while let Ok(message) = other.read() {
         match message {
             Message::Binary(_) => panic!("bytes of another room"),
@@ -343,9 +343,9 @@ fn injected_bytes_reach_the_client_that_has_the_key_and_are_marked() {
     let mut ann = Player::play_at(address, &format!("/play?inspect_key={key}"), "Ann");
     let mut watcher = Watcher::here(address);
     let id = watcher.watch("Ann");
-    watcher.say(&format!(r#"{{"own":"{other}"}}"#));
+    watcher.say(&format!(r#"{{"find_own":"{other}"}}"#));
     assert_eq!(watcher.hear("own", |own| Some(own.clone())), Json::Null);
-    watcher.say(&format!(r#"{{"own":"{key}"}}"#));
+    watcher.say(&format!(r#"{{"find_own":"{key}"}}"#));
     assert_eq!(watcher.hear("own", Json::as_u64), id);
     watcher.say(&format!(r#"{{"inject":"{other}","bytes":"8900"}}"#));
     let why = watcher.hear("error", |why| why.as_str().map(str::to_owned));
@@ -439,7 +439,7 @@ fn a_watcher_that_does_not_read_costs_its_place_only_and_only_for_a_while() {
 #[test]
 fn an_invalid_request_closes_the_watcher_and_so_does_shutdown() {
     let server = server();
-    for request in ["{}", "watch", r#"{"watch":"Ada"}"#, r#"{"save":false}"#] {
+    for request in ["{}", "select", r#"{"select":"Ada"}"#, r#"{"save":false}"#] {
         let mut watcher = Watcher::here(server.address());
         watcher.say(request);
         let ending = loop {
@@ -447,7 +447,7 @@ fn an_invalid_request_closes_the_watcher_and_so_does_shutdown() {
                 break ending;
             }
         };
-        assert_eq!(ending, "1008 wire_request", "{request}");
+        assert_eq!(ending, "1008 inspector_request", "{request}");
     }
     let mut watcher = Watcher::here(server.address());
     let began = Instant::now();

@@ -156,7 +156,8 @@ fn explain(file: &[u8], mutants: &[Mutant]) -> Vec<Explained> {
             let mut told = told.clone();
             shift(&mut told, offset[index]);
             let is_closed = matches!(frame.content, Content::Close(_));
-            explained.is_broken |= told["problem"]["answer"].as_str().is_some_and(|answer| answer != "wait");
+            explained.is_broken |=
+                told["problem"]["response"].as_str().is_some_and(|answer| answer != "wait");
             if explained.end.is_none() {
                 explained.end = end_by(&told, is_closed);
             }
@@ -174,7 +175,7 @@ fn has_hello(mutant: &Mutant) -> bool {
 /// How a frame ends the connection, by its explanation.
 fn end_by(told: &Json, is_closed: bool) -> Option<peer::End> {
     let problem = &told["problem"];
-    if let Some(answer) = problem["answer"].as_str().and_then(|answer| answer.strip_prefix("close ")) {
+    if let Some(answer) = problem["response"].as_str().and_then(|answer| answer.strip_prefix("close ")) {
         let rule = problem["rule"].as_str().expect("a name").to_owned();
         let code = answer.split(' ').next().and_then(|code| code.parse().ok());
         return Some(peer::End { reason: rule.clone(), rule, code });
@@ -210,7 +211,7 @@ fn comparable(mutant: &Mutant, frames: &[Json]) -> Vec<Json> {
         return frames.to_vec();
     }
     let is_read = |frame: &&Json| frame["kind"] != "rest";
-    let verdict = |frame: &Json| match frame["problem"]["answer"].as_str() {
+    let verdict = |frame: &Json| match frame["problem"]["response"].as_str() {
         None | Some("wait") => frame.clone(),
         Some(_) => json!({ "rule": frame["problem"]["rule"], "payload": frame["payload"] }),
     };

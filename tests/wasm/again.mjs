@@ -10,9 +10,9 @@ import { runTrace } from './games.mjs';
 const ACTING = 8;
 // What must come in a game of this project. Others may have more.
 const COMMANDS = {
-  moo: ['aim', 'attack', 'away', 'chat', 'clan_answer', 'clan_create', 'clan_kick', 'clan_leave', 'clan_request', 'enter', 'grant', 'join',
-    'leave', 'map_ping', 'move', 'say', 'select', 'spawn', 'upgrade'],
-  tanks: ['Away', 'Control', 'Join', 'Leave'],
+  moo: ['aim', 'announce', 'attack', 'chat', 'clan_answer', 'clan_create', 'clan_kick', 'clan_leave', 'clan_request', 'disconnect', 'enter', 'grant', 'join',
+    'leave', 'map_ping', 'move', 'select', 'spawn', 'upgrade'],
+  tanks: ['Control', 'Disconnect', 'Join', 'Leave'],
 };
 const DEEDS = {
   moo: ['animals', 'builds', 'clans', 'commands_accepted', 'commands_rejected', 'deaths', 'gathered', 'hits', 'kills', 'respawns', 'shots', 'upgrades'],

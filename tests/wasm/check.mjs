@@ -45,7 +45,7 @@ function restored(world) {
 }
 
 function refusals(world) {
-  same(wasm.world_new(1, 14400, 25), 0, 'a tick rate of 25');
+  same(wasm.moo_world_new(1, 14400, 25), 0, 'a tick rate of 25');
   give(Uint8Array.of(1, 2, 3));
   same(wasm.world_step(world), BAD_INPUT, 'three bytes as a frame');
   same(wasm.world_restore(), 0, 'three bytes as a snapshot');
@@ -61,11 +61,11 @@ let ticks = 0;
 for (const line of readFileSync(at('tests/fixtures/world.txt'), 'utf8').split('\n')) {
   const [word, ...rest] = line.split(' ');
   if (word === 'code') {
-    same(hex16(wasm.world_code_hash()), rest[0], 'the code hash');
+    same(hex16(wasm.moo_world_rules_hash()), rest[0], 'the code hash');
   } else if (word === 'case') {
     worlds.forEach(wasm.world_drop);
     same(wasm.world_step(worlds[0] ?? 1), NO_WORLD, 'a step without a world');
-    const world = wasm.world_new(...rest.map(Number));
+    const world = wasm.moo_world_new(...rest.map(Number));
     same(world > 0, true, line);
     worlds = [world];
     refusals(world);

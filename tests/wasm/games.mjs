@@ -40,17 +40,17 @@ export function runTrace(wasm, text, only) {
       isOwn = only === undefined || value === only;
       if (!isOwn) continue;
       give(Buffer.from(value));
-      if (wasm.game_begin(Number(seed)) !== 0) throw new Error(`there is no game ${value}`);
+      if (wasm.any_world_start(Number(seed)) !== 0) throw new Error(`there is no game ${value}`);
       [where, tick] = [`${value}, seed ${seed}`, 0];
       same.worlds += 1;
     } else if (isOwn && word === 'frame') {
       give(Buffer.from(value, 'hex'));
-      const done = wasm.game_step();
+      const done = wasm.any_world_step();
       if (done !== 0) throw new Error(`${where}, tick ${tick}: the frame is refused with ${done}`);
       tick += 1;
       same.ticks += 1;
     } else if (isOwn && word === 'checksum') {
-      const found = hex16(wasm.game_checksum());
+      const found = hex16(wasm.any_world_checksum());
       if (found !== value) throw new Error(`${where}, after ${tick} ticks: found ${found}, expected ${value}`);
       same.checksums += 1;
     }

@@ -41,7 +41,7 @@ class Client {
     client.lockstep = new Lockstep(async () => module);
     assert.ok(await client.lockstep.begin('moo', 'native', formatTable(codes, 'native')), client.lockstep.why);
     client.link.setInputText(JSON.stringify({ host: 'tab', target: '/play?dialect=native', protocols: ['tickwire.v1'] }));
-    client.number = client.link.wasm.link_open();
+    client.number = client.link.wasm.client_open();
     client.connection = server.wasm.server_open();
     client.flush();
     return client;
@@ -49,18 +49,18 @@ class Client {
 
   say(bytes) {
     this.link.setInput(bytes);
-    this.link.wasm.link_send_binary(this.number);
+    this.link.wasm.client_send_binary(this.number);
   }
 
   flush() {
-    server.setInput(this.link.outputBytes(this.link.wasm.link_take(this.number)));
+    server.setInput(this.link.outputBytes(this.link.wasm.client_read_output(this.number)));
     server.wasm.server_receive(this.connection, now);
   }
 
   /** Takes what the server has sent. */
   listen() {
     this.link.setInput(server.outputBytes(server.wasm.server_take(this.connection)));
-    for (const [kind, body] of parseEvents(this.link.outputBytes(this.link.wasm.link_receive(this.number)))) {
+    for (const [kind, body] of parseEvents(this.link.outputBytes(this.link.wasm.client_receive(this.number)))) {
       if (kind === OPEN) this.say(encode([1, [1, this.mode, 'Ann', null, null]]));
       else if (kind === BINARY) this.lockstep.receive(body, now).toSend.forEach((message) => this.say(message));
       else assert.fail(`the connection has ended: ${Buffer.from(body)}`);

@@ -18,11 +18,11 @@ const CALLS = {
     explainer.setFileInput(input);
     // In slices, as the page does it.
     for (;;) {
-      const answer = wasm.file_open(5000);
+      const answer = wasm.list_open_file(5000);
       if (!Buffer.from(explainer.outputBytes(answer)).toString().startsWith('{"percent"')) return answer;
     }
   },
-  k: () => { while (explainer.advance(5000).more); return wasm.file_about(); },
+  k: () => { while (explainer.advance(5000).more); return wasm.list_file_summary(); },
   l: () => wasm.filter(),
   R: () => wasm.rows(0, 50),
   X: () => { explainer.setFileInput(new Uint8Array()); return 0; },

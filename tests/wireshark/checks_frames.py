@@ -51,7 +51,7 @@ def kinds_in_one_segment():
     segment = frame(CLIENT, MOVE_4) + frame(CLIENT, b"?", opcode=9) + frame(CLIENT, LIKE_TEXT, opcode=1) + frame(CLIENT, b"")
     segment += frame(CLIENT, HELLO, opcode=1) + frame(CLIENT, MOVE_5)
     return compare("/play", [(CLIENT, segment), (CLIENT, frame(CLIENT, MOVE_4))],
-                   ["→ move → malformed [frame_kind] → malformed [frame_kind] → move", "→ move"])
+                   ["→ move → malformed [wrong_frame_type] → malformed [wrong_frame_type] → move", "→ move"])
 
 
 def fragments_are_of_the_kind_of_the_first():
@@ -60,12 +60,12 @@ def fragments_are_of_the_kind_of_the_first():
     ping = frame(CLIENT, b"?", opcode=9)
     segments = [text[0], ping, text[1] + binary[0], binary[1] + again[0], again[1] + b"".join(fragments(MOVE_5, 2)), frame(CLIENT, MOVE_5)]
     return compare("/play", [(CLIENT, segment) for segment in segments],
-                   ["→ malformed [frame_kind]", "→ move", "→ malformed [frame_kind] → move", "→ move"], passes=1)
+                   ["→ malformed [wrong_frame_type]", "→ move", "→ malformed [wrong_frame_type] → move", "→ move"], passes=1)
 
 
 def fragments_on_json():
     text, binary = fragments(HELLO, 1), fragments(HELLO, 2)
-    return compare("/play?format=json", [(CLIENT, part) for part in text + binary], ["→ move", "→ malformed [frame_kind]"])
+    return compare("/play?format=json", [(CLIENT, part) for part in text + binary], ["→ move", "→ malformed [wrong_frame_type]"])
 
 
 def frames_across_segments():
@@ -74,13 +74,13 @@ def frames_across_segments():
     text = frame(CLIENT, HELLO, opcode=1)
     segments = [(CLIENT, frame(CLIENT, MOVE_4) + text[:1]), (SERVER, long[0][:3]), (CLIENT, text[1:]), (SERVER, long[0][3:] + long[1]),
                 (SERVER, frame(SERVER, PONG))]
-    return compare("/play", segments, ["→ move", "→ malformed [frame_kind]", "← malformed [frame_kind]", "← pong"])
+    return compare("/play", segments, ["→ move", "→ malformed [wrong_frame_type]", "← malformed [wrong_frame_type]", "← pong"])
 
 
 def other_ports():
     """A port that nobody has named: the path is known there too."""
     return compare("/play", [(CLIENT, frame(CLIENT, HELLO, opcode=1)), (CLIENT, frame(CLIENT, MOVE_4))],
-                   ["→ malformed [frame_kind]", "→ move"], port=51234)
+                   ["→ malformed [wrong_frame_type]", "→ move"], port=51234)
 
 
 def long_heads():
@@ -91,7 +91,7 @@ def long_heads():
     cut = [both[at:at + 1400] for at in range(0, len(both), 1400)]
     found = conversation("/play", [(SERVER, part) for part in cut])
     said = " ".join(found)
-    return "" if said == "← malformed [frame_kind] ← pong ← malformed [frame_kind] ← pong" else f"{found}"
+    return "" if said == "← malformed [wrong_frame_type] ← pong ← malformed [wrong_frame_type] ← pong" else f"{found}"
 
 
 def without_a_path_nobody_judges():

@@ -25,7 +25,7 @@ PLAIN = ["websocket.fin", "websocket.rsv", "websocket.opcode", "websocket.mask",
          "websocket.payload", "websocket.payload.close.status_code", "websocket.payload.close.reason", "websocket.payload.ping",
          "text", "http.request.method", "http.response.code", "data.data"]
 # Messages of which there is a packet: there the tree of the packet stands in the place of the bytes.
-PACKETS = {"packet", "wrong", "unknown", "frame_kind"}
+PACKETS = {"packet", "wrong", "unknown", "wrong_frame_type"}
 
 
 def request(target):
@@ -49,7 +49,7 @@ class Row:
         self.is_head = self.target == "-" or self.bytes.startswith(b"HTTP/")
 
     def is_of_packet(self):
-        return self.rule == "frame_kind" or self.rule.split("_")[0] in PACKETS
+        return self.rule == "wrong_frame_type" or self.rule.split("_")[0] in PACKETS
 
 
 def rows():

@@ -47,11 +47,11 @@ class Told:
         if frame["kind"] == "frame" and not frame["problem"] and not frame["fin"] and frame["payload"]:
             self.begun = packet if frame["opcode"] != "continuation" else self.begun
             self.fragments = packet
-        self.has_half_header |= (frame["problem"] or {}).get("sentence") == "the header is incomplete"
+        self.has_half_header |= (frame["problem"] or {}).get("description") == "the header is incomplete"
         if not is_ours(frame):
             return
         whole = {**frame, **(frame.get("message") or {}), "at": packet, "within": self.begun == packet}
-        if of_frames((frame["problem"] or {}).get("address")):
+        if of_frames((frame["problem"] or {}).get("citation")):
             self.broken.append(whole)
             # A wrong continuation goes to the fragments before it.
             while self.messages and "message" in self.messages[-1] and self.messages[-1]["at"] == packet:
@@ -102,8 +102,8 @@ def differs_in_full(shown, told, known):
         for message, frame in zip(ours, theirs):
             rule = frame["problem"]
             problem = compare(message, frame, known)
-            if not problem and rule and (message.get("rule.address"), message.get("rule.answer")) != (rule["address"], rule["answer"]):
-                problem = f"{message.get('rule.address')}, {message.get('rule.answer')}; explain says {rule['address']}, {rule['answer']}"
+            if not problem and rule and (message.get("rule.address"), message.get("rule.answer")) != (rule["citation"], rule["response"]):
+                problem = f"{message.get('rule.address')}, {message.get('rule.answer')}; explain says {rule['citation']}, {rule['response']}"
             if problem:
                 return f"{frame['line'][:160]}: {problem}"
         if len(ours) != len(theirs):

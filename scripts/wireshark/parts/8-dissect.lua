@@ -249,7 +249,7 @@ local function next_opcode(segment)
 end
 
 -- The rule that the message in hand breaks by coming as text where binary is spoken, or the other way round.
-local function frame_kind(segment, length)
+local function wrong_frame_type(segment, length)
     local first, spoken = segment.first, segment.upgrade.opcode
     local head = length < 126 and 2 or length < 65536 and 4 or 10
     -- Mostly the message is all there is in its segment, in one frame: of a client's a mask is in the head too.
@@ -263,7 +263,7 @@ local function frame_kind(segment, length)
     local opcode, of_frame = next_opcode(segment)
     if not opcode or opcode == 0 or opcode == spoken or of_frame and of_frame ~= length then return nil end
     local detail = spoken == TEXT and "a binary frame where JSON is spoken" or "a text frame where binary is spoken"
-    return { rule = "frame_kind", at = 1, detail = detail }
+    return { rule = "wrong_frame_type", at = 1, detail = detail }
 end
 
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ local EXPERT_OF = {
 local INFO_CHARS = 160
 
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
-RULES.frame_kind = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
+RULES.wrong_frame_type = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
 RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
 RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
 
@@ -466,7 +466,7 @@ local function dissect_message(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
-    local wrong_kind = segment.is_judged and frame_kind(segment, length)
+    local wrong_kind = segment.is_judged and wrong_frame_type(segment, length)
     local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
         set_columns(segment, line)

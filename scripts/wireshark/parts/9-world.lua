@@ -131,8 +131,8 @@ local COMMANDS = {
         local what = (read.number(1) == 0 and "animal=" or "item=") .. whole(read, 1)
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
-    { "say", quoted },
-    { "away", player },
+    { "announce", quoted },
+    { "disconnect", player },
 }
 
 local function world_command(view, tree, read)

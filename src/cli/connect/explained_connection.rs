@@ -1,4 +1,4 @@
-//! A connection with an explanation of every byte, for the prompt of `tickwire talk`.
+//! A connection with an explanation of every byte, for the prompt of `tickwire connect`.
 //!
 //! ```text
 //!   payload ──────► frame, masked ──► socket ──► server

@@ -1,4 +1,4 @@
-//! Parses a line typed at the prompt of `tickwire talk` into a [`PromptCommand`].
+//! Parses a line typed at the prompt of `tickwire connect` into a [`PromptCommand`].
 //!
 //! The line is parsed in the connection's dialect. A packet is typed as JSON, by its name or its
 //! code, with its arguments in order or by name; or as a name and `argument=value`. This module

@@ -1,4 +1,4 @@
-//! `tickwire talk`: a prompt that is connected to a server and explains each frame sent and
+//! `tickwire connect`: a prompt that is connected to a server and explains each frame sent and
 //! received.
 //!
 //! It reads lines from standard input, typed or from a script, and prints one line for each frame,
@@ -33,9 +33,9 @@ use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
 /// The prompt on a terminal.
-const PROMPT: &str = "talk: ";
+const PROMPT: &str = "connect: ";
 
-/// Options of `talk`.
+/// Options of `connect`.
 #[derive(Debug, Args)]
 pub struct ConnectArgs {
     /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is
@@ -87,7 +87,7 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let codes = in_room(&codes, url.room(), paths);
     let live = ExplainedConnection::connect(&url, &codes, (&dialect, args.dialect.is_some()))
         .map_err(|error| format!("{url}: {error}"))?;
-    let mut talk = PromptSession {
+    let mut session = PromptSession {
         connection: live,
         args,
         paint: args.color.paint(),
@@ -100,12 +100,12 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
         line_number: 0,
         received_names: VecDeque::new(),
     };
-    talk.open()?;
-    if talk.is_terminal {
+    session.open()?;
+    if session.is_terminal {
         print("type help for a list of commands\n");
     }
-    talk.run_lines()?;
-    talk.leave()
+    session.run_lines()?;
+    session.leave()
 }
 
 /// The tables, with the paths of the room.

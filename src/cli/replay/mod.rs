@@ -55,7 +55,7 @@ pub struct ReplayArgs {
     serve: bool,
     /// Loopback address and port to listen on with --serve; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = value_parsers::parse_bind, requires = "serve")]
-    listen: SocketAddr,
+    bind: SocketAddr,
     /// Replay nothing. Write the packets of FILE without the records of the world, for tcpdump and
     /// other tools that support one link type per file. An existing file is not overwritten; - is
     /// standard output.
@@ -73,7 +73,7 @@ pub struct ReplayArgs {
 /// Replays the capture and prints the result.
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
-        let Err(reason) = playback::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
+        let Err(reason) = playback::run(&args.file, args.bind, games) else { return ExitCode::SUCCESS };
         print_error(&reason);
         return ExitCode::from(NO_VERDICT);
     }

@@ -160,13 +160,19 @@ impl<S: SimpleGame> RandomBot<S> {
                     out.add_fault("pong", format!("{packet}: it asked with {asked:?}"));
                 }
                 if tick < self.ticks[1] {
-                    out.add_fault("tick_back", format!("{packet}: the pong before had {:?}", self.ticks[1]));
+                    out.add_fault(
+                        "tick_not_increased",
+                        format!("{packet}: the pong before had {:?}", self.ticks[1]),
+                    );
                 }
                 self.ticks[1] = tick;
             }
             "state" => {
                 if tick.is_some() && tick <= self.ticks[0] {
-                    out.add_fault("tick_back", format!("{packet}: the state before had {:?}", self.ticks[0]));
+                    out.add_fault(
+                        "tick_not_increased",
+                        format!("{packet}: the state before had {:?}", self.ticks[0]),
+                    );
                 }
                 self.ticks[0] = tick;
             }
@@ -348,7 +354,7 @@ mod tests {
         assert_eq!(broken(&[WELCOME, WELCOME]), ["welcome"]);
         assert_eq!(broken(&[STATE]), ["welcome"]);
         assert_eq!(broken(&[WELCOME, spawned, spawned]), ["spawned"]);
-        assert_eq!(broken(&[WELCOME, STATE, STATE]), ["tick_back"]);
+        assert_eq!(broken(&[WELCOME, STATE, STATE]), ["tick_not_increased"]);
         assert_eq!(broken(&[WELCOME, r#"["pong",[9,8]]"#]), ["pong"]);
         assert_eq!(broken(&[WELCOME, &error("no_tank")]), ["server_error"], "it has asked for nothing");
         assert_eq!(broken(&[WELCOME, spawned, &error("misfit")]), ["server_error"]);

@@ -42,8 +42,8 @@ pub fn words(action: &Action) -> String {
         Action::Spawn { what: Spawned::Item(id), x_px, y_px } => {
             format!("spawn item={id}{} x_px={x_px} y_px={y_px}", item(*id))
         }
-        Action::Announce { text } => format!("say text={text:?}"),
-        Action::Disconnect { player } => format!("away player={}", player.0),
+        Action::Announce { text } => format!("announce text={text:?}"),
+        Action::Disconnect { player } => format!("disconnect player={}", player.0),
     }
 }
 

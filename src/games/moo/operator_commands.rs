@@ -8,7 +8,7 @@ use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// The operator commands of this game, added to the built-in ones.
 pub const OPERATOR_COMMANDS: [OperatorCommand; 3] = [
-    OperatorCommand { usage: "say TEXT", help: "tell everyone", parse: announce },
+    OperatorCommand { usage: "announce TEXT", help: "send a message to everyone", parse: announce },
     OperatorCommand {
         usage: "spawn TYPE X Y",
         help: "spawn an animal or an object at X, Y, in pixels from the top left",
@@ -29,7 +29,7 @@ fn announce(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     if rest.is_empty() {
         return Err(usage(""));
     }
-    Ok((Action::Announce { text: rest.to_owned() }.encoded(), "said".to_owned()))
+    Ok((Action::Announce { text: rest.to_owned() }.encoded(), "announced".to_owned()))
 }
 
 fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {

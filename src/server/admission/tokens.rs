@@ -9,7 +9,7 @@
 //! | a token file | another token | closed after a constant delay: `token_wrong` |
 //!
 //! An [`AuthLimiter`] counts wrong tokens per address. Beyond its limit, a right token from the
-//! address is still accepted, and a wrong one is closed with `token_too_often`.
+//! address is still accepted, and a wrong one is closed with `too_many_token_attempts`.
 
 use core::net::IpAddr;
 use std::fmt;

@@ -166,7 +166,7 @@ impl Server {
     /// Sets whether the clients of one address prefix share rate limits for connecting, joining and
     /// broadcast messages. Enabled by default; disable it for tests with many clients.
     #[must_use]
-    pub fn address_budgets(self, on: bool) -> Server {
+    pub fn address_rate_limits(self, on: bool) -> Server {
         Server { address_rate_limits: on, ..self }
     }
 
@@ -278,7 +278,7 @@ impl Server {
             rooms_on_demand: self.rooms_on_demand,
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
-            address_budgets: self.address_rate_limits,
+            address_rate_limits: self.address_rate_limits,
             players: PlayAccess { tokens, spectators: self.spectators },
             lockstep: LockstepConfig { access: self.lockstep, ..LockstepConfig::default() },
             self_check: self.self_check,

@@ -87,8 +87,8 @@ impl InspectorSession {
                 Err(violation) => return Err(violation.name()),
             };
             let Some(request) = request else {
-                self.conn.close(CloseCode::POLICY_VIOLATION, "wire_request");
-                return Err("wire_request");
+                self.conn.close(CloseCode::POLICY_VIOLATION, "inspector_request");
+                return Err("inspector_request");
             };
             requests.push(request);
         }
@@ -161,9 +161,9 @@ fn read(text: &str) -> Option<InspectorRequest> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
     let key = |name: &str| ResumeKey::parse(object.get(name)?.as_str()?);
     match object.len() {
-        1 if object.contains_key("own") => Some(InspectorRequest::FindOwn(key("own")?)),
+        1 if object.contains_key("find_own") => Some(InspectorRequest::FindOwn(key("find_own")?)),
         1 => {
-            let client = object.get("watch")?;
+            let client = object.get("select")?;
             if client.is_null() {
                 Some(InspectorRequest::Select(None))
             } else {
@@ -212,14 +212,14 @@ mod tests {
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
         let most = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
-            (r#"{"watch":7}"#, Some(InspectorRequest::Select(Some(7)))),
-            (r#" {"watch": null} "#, Some(InspectorRequest::Select(None))),
-            (r#"{"watch":-1}"#, None),
-            (r#"{"watch":1.5}"#, None),
-            (r#"{"watch":1,"pause":true}"#, None),
-            (&format!(r#"{{"own":"{digits}"}}"#), Some(InspectorRequest::FindOwn(key))),
-            (r#"{"own":"0011"}"#, None),
-            (r#"{"own":7}"#, None),
+            (r#"{"select":7}"#, Some(InspectorRequest::Select(Some(7)))),
+            (r#" {"select": null} "#, Some(InspectorRequest::Select(None))),
+            (r#"{"select":-1}"#, None),
+            (r#"{"select":1.5}"#, None),
+            (r#"{"select":1,"pause":true}"#, None),
+            (&format!(r#"{{"find_own":"{digits}"}}"#), Some(InspectorRequest::FindOwn(key))),
+            (r#"{"find_own":"0011"}"#, None),
+            (r#"{"find_own":7}"#, None),
             (&inject("82 00"), None),
             (&inject("8280"), Some(InspectorRequest::Inject(key, vec![0x82, 0x80]))),
             (&inject(""), Some(InspectorRequest::Inject(key, Vec::new()))),
@@ -231,7 +231,7 @@ mod tests {
             (r#"{"explain":1}"#, None),
             ("{}", None),
             ("[]", None),
-            ("watch", None),
+            ("select", None),
             ("", None),
         ] {
             assert_eq!(read(text), expected, "{text}");

@@ -170,11 +170,11 @@ fn a_watcher_sees_every_byte_of_its_own_client_and_no_key() {
     let mut server = server(3);
     let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
     run(&mut server, Some(&mut page), Some(&mut watcher), 5);
-    watcher.say(&mut server, &format!(r#"{{"own":"{KEY}"}}"#));
+    watcher.say(&mut server, &format!(r#"{{"find_own":"{KEY}"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 2);
     let own = page_number(&server);
     assert_eq!(watcher.texts.last(), Some(&format!(r#"{{"own":{own}}}"#)));
-    watcher.say(&mut server, &format!(r#"{{"watch":{own}}}"#));
+    watcher.say(&mut server, &format!(r#"{{"select":{own}}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 30);
     let head = String::from_utf8(watcher.seen[0].1.clone()).expect("a head");
     assert!(watcher.seen[0].0 == 1 && !head.contains(KEY), "{head}");
@@ -195,7 +195,7 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
     run(&mut server, Some(&mut page), Some(&mut watcher), 10);
     let own = page_number(&server);
-    watcher.say(&mut server, &format!(r#"{{"watch":{own}}}"#));
+    watcher.say(&mut server, &format!(r#"{{"select":{own}}}"#));
     let other = "f".repeat(32);
     watcher.say(&mut server, &format!(r#"{{"inject":"{other}","bytes":"8200"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 2);

@@ -37,7 +37,7 @@ const PROXY_HEADERS: [&str; 10] = [
 /// wrong token, as at `/admin`.
 pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), Refusal> {
     if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
-        return Err(Refusal::from_rule(403, "wire_origin"));
+        return Err(Refusal::from_rule(403, "inspector_origin"));
     }
     if is_local_request(head, address, &host.config.trusted_proxies) {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     let offered = || http_head::offered(head, credentials::token_in);
     match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
         Some(said) => check_token(host, &said, address),
-        None => Err(Refusal::from_rule(403, "wire_token_missing")),
+        None => Err(Refusal::from_rule(403, "inspector_token_missing")),
     }
 }
 

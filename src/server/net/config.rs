@@ -56,7 +56,7 @@ pub struct ServerConfig {
     pub max_clients_per_address: usize,
     /// Whether the clients of one address prefix share rate limits for connecting, joining and
     /// broadcast messages.
-    pub address_budgets: bool,
+    pub address_rate_limits: bool,
     /// Player tokens and spectator rules.
     pub players: PlayAccess,
     /// Proxies with a trusted `X-Forwarded-For` header; none by default.
@@ -95,7 +95,7 @@ impl ServerConfig {
             self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
-            address_budgets: true,
+            address_rate_limits: true,
             players: PlayAccess::default(),
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
@@ -135,7 +135,7 @@ impl ServerConfig {
     /// Maximum number of suspended seats per address prefix in a room. It equals the client limit,
     /// so that all players at one address keep their seats across a restart.
     fn absent_per_address(&self) -> usize {
-        let is_limited = self.address_budgets && self.max_clients_per_address < self.max_clients;
+        let is_limited = self.address_rate_limits && self.max_clients_per_address < self.max_clients;
         if is_limited { self.max_clients_per_address } else { usize::MAX }
     }
 
@@ -156,11 +156,11 @@ mod tests {
 
     #[test]
     fn an_address_has_as_many_absent_seats_as_clients_and_all_without_limits() {
-        let most = |per_address: usize, address_budgets: bool| {
+        let most = |per_address: usize, address_rate_limits: bool| {
             let bind = SocketAddr::from(([127, 0, 0, 1], 0));
             let config = ServerConfig {
                 max_clients_per_address: per_address,
-                address_budgets,
+                address_rate_limits,
                 ..ServerConfig::new(bind)
             };
             config.room_options("", 30).absent_per_address

@@ -88,7 +88,7 @@ fn begin(
         Err(refused) => {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
             if refused.is_capacity {
-                Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
+                Metrics::count(&host.metrics.refused_connections, "limit", refused.rule);
             }
             let Refusal { status, rule, detail, .. } = &refused;
             info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");

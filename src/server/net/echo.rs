@@ -125,7 +125,7 @@ impl ConnectionHandler for EchoState {
                 Some((permit.number(), permit))
             }
             Err(cap) => {
-                info!(%address, cap = cap.name(), "connection refused");
+                info!(%address, limit = cap.name(), "connection refused");
                 refuse_at_accept(stream, &cap.into());
                 None
             }

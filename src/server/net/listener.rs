@@ -29,15 +29,19 @@ impl ConnectionHandler for ServerState {
         match self.admit_address(address) {
             Ok(Admitted { permit, displaced }) => {
                 if let Some(displaced) = displaced {
-                    Metrics::count(&self.metrics.refused_connections, "cap", RefusalReason::Displaced.name());
+                    Metrics::count(
+                        &self.metrics.refused_connections,
+                        "limit",
+                        RefusalReason::Displaced.name(),
+                    );
                     debug!(%address, "a new connection displaces an unfinished request");
                     self.connections.abort(displaced);
                 }
                 Some((permit.number(), permit))
             }
             Err(refusal) => {
-                Metrics::count(&self.metrics.refused_connections, "cap", refusal.rule);
-                debug!(%address, cap = refusal.rule, "connection refused");
+                Metrics::count(&self.metrics.refused_connections, "limit", refusal.rule);
+                debug!(%address, limit = refusal.rule, "connection refused");
                 refuse_at_accept(stream, &refusal);
                 None
             }
@@ -49,7 +53,7 @@ impl ConnectionHandler for ServerState {
     }
 
     fn on_thread_error(&self) {
-        Metrics::count(&self.metrics.refused_connections, "cap", RefusalReason::Unavailable.name());
+        Metrics::count(&self.metrics.refused_connections, "limit", RefusalReason::Unavailable.name());
     }
 }
 

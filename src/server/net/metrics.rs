@@ -25,7 +25,7 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::util::sync::Mutex;
 
-/// A counter with one label: the name of a rule, a cap or a reason.
+/// A counter with one label: the name of a rule, a limit or a reason.
 type LabeledCounter = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// One metric per room, by room name.
@@ -116,7 +116,7 @@ macro_rules! metrics {
                     $($field: <$kind>::default(),)+
                 };
                 $(metrics.register($name, metrics!($unit), $help, metrics.$field.clone());)+
-                metrics.register("tick", Some(Unit::Seconds), "Duration of a tick", metrics.tick_time.clone());
+                metrics.register("tick_duration", Some(Unit::Seconds), "Duration of a tick", metrics.tick_time.clone());
                 metrics
             }
         }
@@ -128,8 +128,8 @@ macro_rules! metrics {
 metrics! {
     clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
-    accepted: Counter, "accepted" number, "Connections accepted by the listener";
-    refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by cap";
+    accepted: Counter, "connections_accepted" number, "Connections accepted by the listener";
+    refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by limit";
     refused: LabeledCounter, "requests_refused" number, "Requests refused, by rule";
     closed: LabeledCounter, "clients_closed" number, "Clients closed by the server, by rule";
     panics: Counter, "panics" number, "Panics caught";
@@ -140,9 +140,9 @@ metrics! {
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
-    turns: Counter, "turns" number, "Times that a worker had something to send to a client";
-    update_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
-    updates_deferred: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
+    client_updates: Counter, "client_updates" number, "Times that a worker had something to send to a client";
+    update_sends: Counter, "update_sends" number, "Send calls that workers made while sending updates";
+    updates_deferred: Counter, "updates_deferred" number, "Times that a client got no new state because older bytes were still queued";
     misfits: Counter, "packets_misfit" number, "Packets of the game that do not fit their table, for each client; the log names them";
     ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
     late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
@@ -154,10 +154,10 @@ metrics! {
     desyncs: PerRoom<Counter>, "lockstep_desyncs" number, "Checksums of clients in lockstep that differed";
     self_check_compared: Counter, "self_check_compared" number, "Updates of clients that --self-check compared with a world of its own";
     self_check_faults: Counter, "self_check_faults" number, "Faults that --self-check has found; its log says which";
-    self_check_skipped_clients: Counter, "self_check_left_out" number, "Clients that --self-check did not follow because there were too many";
+    self_check_skipped_clients: Counter, "self_check_skipped_clients" number, "Clients that --self-check did not follow because there were too many";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
-    capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";
+    capture_dropped: Counter, "capture_dropped" number, "Messages and ticks missing from captures";
 }
 
 impl Metrics {

@@ -241,9 +241,9 @@ fn status(host: &ServerState, room: &RunningRoom) {
         late = figures.late_ticks.get(),
         skipped = figures.skipped_ticks.get(),
         sent_bytes = metrics.bytes_out.get(),
-        turns = metrics.turns.get(),
+        client_updates = metrics.client_updates.get(),
         update_sends = metrics.update_sends.get(),
-        held_back = metrics.updates_deferred.get(),
+        updates_deferred = metrics.updates_deferred.get(),
         "status"
     );
 }

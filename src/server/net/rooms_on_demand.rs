@@ -59,7 +59,7 @@ pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
 }
 
 fn room_limits(host: &ServerState) -> RoomLimits {
-    let of_address = host.config.address_budgets.then_some(limits::ADDRESS_ROOMS);
+    let of_address = host.config.address_rate_limits.then_some(limits::ADDRESS_ROOMS);
     RoomLimits { rooms: host.config.rooms_on_demand, of_address }
 }
 

@@ -99,7 +99,7 @@ impl ServerState {
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
         ServerState {
-            budgets: AddressRateLimits::new(config.address_budgets),
+            budgets: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
             config,
             metrics,

@@ -89,10 +89,13 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         for misfit in &served.misfits {
             host.metrics.misfits.inc();
             if let Some(times) = host.misfits.is_due(misfit.packet, self.now()) {
-                let (room, packet, why) = (client.line.room.label(), misfit.packet, &*misfit.why);
+                let (room, packet, reason) = (client.line.room.label(), misfit.packet, &*misfit.why);
                 warn!(
                     room,
-                    packet, why, times, "the game made a packet that does not fit its table; it is not sent"
+                    packet,
+                    reason,
+                    times,
+                    "the game made a packet that does not fit its table; it is not sent"
                 );
             }
         }
@@ -100,7 +103,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
             host.metrics.updates_deferred.inc();
         }
         if let Some(sends) = served.send_calls {
-            host.metrics.turns.inc();
+            host.metrics.client_updates.inc();
             host.metrics.update_sends.inc_by(sends);
         }
         true

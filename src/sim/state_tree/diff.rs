@@ -64,8 +64,8 @@ impl StateTree {
     }
 }
 
-/// Returns the sections with their keys: path, whether the section has no items, and a number from
-/// 1. The number distinguishes sections with the same path, which only a hand-written
+/// Returns the sections with their keys: path, whether the section has no items, and a number,
+/// starting at one. The number distinguishes sections with the same path, which only a hand-written
 /// [`Field`](crate::fields::Field) can produce.
 fn by_path(parts: &[Section]) -> Vec<((&str, bool, usize), &Section)> {
     let mut seen = BTreeMap::<(&str, bool), usize>::new();

@@ -34,7 +34,7 @@ fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
 
 #[test]
 fn the_worlds_of_moo_run_again() {
-    is_sound::<Moo>(1, &["join", "leave", "away", "move", "aim", "attack", "say"]);
+    is_sound::<Moo>(1, &["join", "leave", "disconnect", "move", "aim", "attack", "announce"]);
 }
 
 #[test]

@@ -187,7 +187,7 @@ mod tests {
             ObservedKind::Bytes(Side::Server, bytes),
             ObservedKind::Injected(bytes),
             ObservedKind::Lost(7),
-            ObservedKind::Ended("silent"),
+            ObservedKind::Ended("idle_timeout"),
         ];
         let records =
             records.map(|what| ObservedRecord { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });

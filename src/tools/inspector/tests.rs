@@ -126,7 +126,7 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
     let told = receive(&mut inspector, [client(&begun), client(&text)]);
     assert_eq!(listed(&told, "rule"), [Json::Null, json!("message_interrupted")], "{told}");
     let told = receive(&mut inspector, [client(&text)]);
-    assert_eq!(listed(&told, "rule"), ["frame_kind"], "the endpoint accepts binary frames");
+    assert_eq!(listed(&told, "rule"), ["wrong_frame_type"], "the endpoint accepts binary frames");
     let long = masked(Opcode::Binary, &vec![0; limits::MESSAGE_BYTES + 1]);
     for mut inspector in [inspector, opened("/", "legacy", false)] {
         assert_eq!(listed(&receive(&mut inspector, [client(&long)]), "rule"), ["message_too_long"]);
@@ -143,8 +143,8 @@ fn after_lost_pieces_the_next_bytes_begin_a_message() {
     assert_eq!((&told["lost"], listed(&told, "rule")), (&json!(3), vec![Json::Null]));
     let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])))]);
     assert_eq!(listed(&told, "packet"), ["ping"], "{told}");
-    let told = receive(&mut inspector, [ObservedKind::Ended("silent")]);
-    assert_eq!(told, json!({ "frames": [], "ended": "silent" }));
+    let told = receive(&mut inspector, [ObservedKind::Ended("idle_timeout")]);
+    assert_eq!(told, json!({ "frames": [], "ended": "idle_timeout" }));
 }
 
 #[test]

@@ -43,9 +43,9 @@ pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "from clients not captured", report.not_captured),
         ("dropped_on_leave", "dropped when the client left", report.dropped_on_leave),
-        ("not_taken", "dropped while connected", report.dropped_while_connected),
-        ("behind_end", "for a tick after the end", report.after_end),
-        ("answers", "server answers", report.answers),
+        ("dropped_while_connected", "dropped while connected", report.dropped_while_connected),
+        ("after_end", "for a tick after the end", report.after_end),
+        ("replies", "server replies", report.answers),
     ]
 }
 
@@ -81,7 +81,7 @@ fn report_json(report: &Report) -> Value {
         all["ends_at_tick"] = tick.into();
     }
     if let Some((client, ReplyDiff { recorded, replayed })) = &report.answer {
-        all["answer"] = json!({
+        all["reply"] = json!({
             "client": client.to_string(),
             "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
             "recorded": recorded.as_ref().map(|_| hex(recorded)),

@@ -9,8 +9,9 @@
 //! The model is a stream, not packets: bytes arrive complete and in order, only later. A lost
 //! segment arrives when TCP has resent it, and all bytes after it wait for it, which a player sees
 //! as a stall. The module reads no clock and opens no socket: time is an argument, and a seed
-//! determines all random numbers. `tickwire net` applies the model to sockets,
-//! `tickwire simulate --net` to its connections, and the browser edition to the page's connection.
+//! determines all random numbers. `tickwire netem` applies the model to sockets,
+//! `tickwire simulate --netem` to its connections, and the browser edition to the page's
+//! connection.
 //!
 //! Not modelled: congestion control, fast retransmit (which repairs a loss in a dense stream
 //! sooner), and loss of acknowledgements.

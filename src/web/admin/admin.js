@@ -153,7 +153,7 @@ function rooms(names) {
   const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
   byId('room-choice').hidden = names.length < 2;
   const where = choice.value === '' ? 'the default room' : choice.value;
-  byId('say-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
+  byId('announce-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
   if (known.join(' ') === names.join(' ')) return;
   const chosen = choice.value;
   choice.replaceChildren(...names.map((name) => new Option(name, name === DEFAULT_ROOM ? '' : name)));
@@ -296,7 +296,7 @@ function recallLine(event) {
 function bindEvents() {
   const on = (form, act) => byId(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
   on('token-form', () => { const given = byId('token').value.trim(); byId('token').value = ''; tryToken(given); });
-  on('say-form', () => { runAndShow(`${roomPrefix()}say ${byId('say').value}`); byId('say').value = ''; });
+  on('announce-form', () => { runAndShow(`${roomPrefix()}announce ${byId('announce').value}`); byId('announce').value = ''; });
   on('line-form', () => {
     const line = byId('line').value.trim();
     byId('line').value = '';

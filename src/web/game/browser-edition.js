@@ -42,7 +42,7 @@ export async function startBrowserServer(pane, onFailed, onNote) {
   byId('edition-bots').textContent = String(host.bots);
   byId('title-edition').hidden = false;
   await host.ready;
-  if (new URLSearchParams(location.search).has('two')) openSecond();
+  if (new URLSearchParams(location.search).has('second')) openSecond();
   fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, host);
   byId('p-net-row').hidden = false;
   if (host.net.error !== undefined) onNote(describeChoice(netemOf(location.search), host.net));

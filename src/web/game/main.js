@@ -12,7 +12,7 @@
 
 import { SETTINGS, wrongIn } from '../lib/address.js';
 import { Camera } from './draw/camera.js';
-import { PLAYER_GONE, playerBeforeReload, savePlayerOnUnload, newPlayerReason } from './net/reload-resume.js';
+import { PLAYER_LEFT, playerBeforeReload, savePlayerOnUnload, newPlayerReason } from './net/reload-resume.js';
 import { Commands } from './net/commands.js';
 import { GameConnection } from './net/connection.js';
 import { drawAnimals } from './draw/animals.js';
@@ -196,7 +196,7 @@ function receive(packet, nowMs) {
     if (!playback) startPrediction();
     welcomeTick = packet.values.tick;
   }
-  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return explainNewPlayer();
+  if (packet.name === 'error' && packet.values.rule === PLAYER_LEFT) return explainNewPlayer();
   // The resumed body is already dead.
   if (packet.name === 'died' && isBeginning) return playAgain();
   world.apply(packet, nowMs);

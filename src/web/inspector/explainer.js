@@ -118,7 +118,7 @@ export class Explainer extends WasmInstance {
    * @returns {Count & { more: boolean, pieces?: number, read?: number }}
    */
   advance(bytes) {
-    return { all: 0, seen: 0, judged: 0, ...this.json(this.wasm.work(bytes)) };
+    return { all: 0, seen: 0, judged: 0, ...this.json(this.wasm.list_advance(bytes)) };
   }
 
   /**
@@ -159,7 +159,7 @@ export class Explainer extends WasmInstance {
    *   previous one (packets in a capture)
    */
   timeline(client, until, count) {
-    return this.json(this.wasm.timeline(client, BigInt(until), count));
+    return this.json(this.wasm.list_timeline(client, BigInt(until), count));
   }
 
   /**
@@ -169,7 +169,7 @@ export class Explainer extends WasmInstance {
    *   string | null, after: string | null }[] }}
    */
   difference(n) {
-    return this.json(this.wasm.difference(BigInt(n)));
+    return this.json(this.wasm.list_packet_diff(BigInt(n)));
   }
 
   /**
@@ -184,12 +184,12 @@ export class Explainer extends WasmInstance {
   /** Loads the frame of a link. @param {string} fragment without `#` */
   openLink(fragment) {
     this.setInputText(fragment);
-    this.json(this.wasm.open_link());
+    this.json(this.wasm.list_open_share_link());
   }
 
   /** Maximum bytes of a capture file. @returns {number} */
   get maxFileBytes() {
-    return this.wasm.file_most();
+    return this.wasm.list_max_file_bytes();
   }
 
   /**
@@ -211,17 +211,17 @@ export class Explainer extends WasmInstance {
    * @returns {About | { percent: number }}
    */
   openOn(bytes) {
-    return this.json(this.wasm.file_open(bytes));
+    return this.json(this.wasm.list_open_file(bytes));
   }
 
   /** Returns the reading progress and the connections of the file. @returns {About} */
   fileSummary() {
-    return this.json(this.wasm.file_about());
+    return this.json(this.wasm.list_file_summary());
   }
 
   /** @param {Uint8Array} file */
   setFileInput(file) {
-    const address = this.wasm.file_input(file.length);
+    const address = this.wasm.list_file_input(file.length);
     if (address === 0) {
       const mib = (bytes) => Math.ceil(bytes / 2 ** 20);
       throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.maxFileBytes)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);

@@ -22,7 +22,7 @@ export class HostPage {
   /** @param {Window} [page] */
   constructor(page = window) {
     this.page = page;
-    this.isOpen = new URLSearchParams(page.location.search).has('beside') && page.frameElement !== null;
+    this.isOpen = new URLSearchParams(page.location.search).has('embedded') && page.frameElement !== null;
   }
 
   /**

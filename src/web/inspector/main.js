@@ -424,7 +424,7 @@ function move(by) {
 /** Closes the inspector in the game's page; otherwise opens the game with the inspector. */
 function closeOrOpenGame() {
   if (hostPage.isOpen) hostPage.close();
-  else location.href = './?wire';
+  else location.href = './?inspector';
 }
 
 /** In the game's page the inspector shows the rare frames of the client. */

@@ -33,7 +33,7 @@ export class OwnClient {
 
   /** Requests the number of the own client, which changes after each reconnect. */
   requestOwnClient() {
-    if (this.resumeKey !== null) this.request({ own: this.resumeKey });
+    if (this.resumeKey !== null) this.request({ find_own: this.resumeKey });
   }
 
   /** Receives the number of the own client. @param {number | null} id */

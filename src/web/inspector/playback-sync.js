@@ -20,7 +20,7 @@ export class PlaybackSync {
   constructor(shown, goTo, page = window) {
     this.shown = shown;
     this.goTo = goTo;
-    const isAsked = new URLSearchParams(page.location.search).has('watch') && page.parent !== page;
+    const isAsked = new URLSearchParams(page.location.search).has('capture') && page.parent !== page;
     /**
      * @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number }
      *   | null}

@@ -1,7 +1,7 @@
 /**
- * The inspector in an iframe of the game's page or of a playback page. A button or `?wire` in the
- * address opens it. The game keeps running. The iframe receives the events `show` and `hide`, and
- * sends `close`.
+ * The inspector in an iframe of the game's page or of a playback page. A button or `?inspector` in
+ * the address opens it. The game keeps running. The iframe receives the events `show` and `hide`,
+ * and sends `close`.
  *
  * @module lib/inspector-pane
  */
@@ -15,7 +15,7 @@ import { withQueryParam } from './netem-menu.js';
  */
 const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
 /** The inspector of a playback page needs no server. */
-const PLAYBACK_PAGE = 'inspector.html?beside&watch';
+const PLAYBACK_PAGE = 'inspector.html?embedded&capture';
 
 export class InspectorPane {
   /**
@@ -36,7 +36,7 @@ export class InspectorPane {
     }
     // `document.activeElement` changes only after the `blur` event.
     addEventListener('blur', () => setTimeout(() => { if (this.isOpen && document.activeElement === this.frame) onKeysGone(); }));
-    if (new URLSearchParams(location.search).has('wire')) this.show(true);
+    if (new URLSearchParams(location.search).has('inspector')) this.show(true);
   }
 
   get isOpen() {
@@ -49,7 +49,7 @@ export class InspectorPane {
     frame.id = 'wire';
     frame.title = 'The inspector: what this page and the server say to each other';
     frame.hidden = true;
-    frame.src = new URLSearchParams(location.search).has('watch') ? PLAYBACK_PAGE : `${INSPECTOR_PAGE}?beside`;
+    frame.src = new URLSearchParams(location.search).has('capture') ? PLAYBACK_PAGE : `${INSPECTOR_PAGE}?embedded`;
     frame.addEventListener('close', () => this.show(false));
     document.body.append(frame);
     this.frame = frame;
@@ -71,7 +71,7 @@ export class InspectorPane {
       button.textContent = isOpen ? 'Hide the wire' : 'See the wire';
       button.setAttribute('aria-expanded', String(isOpen));
     }
-    history.replaceState(null, '', withQueryParam(location.search, 'wire', isOpen ? 'wire' : null) || location.pathname);
+    history.replaceState(null, '', withQueryParam(location.search, 'inspector', isOpen ? 'inspector' : null) || location.pathname);
     frame.dispatchEvent(new Event(isOpen ? 'show' : 'hide'));
     if (!isOpen) window.focus();
   }

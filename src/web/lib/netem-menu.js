@@ -1,7 +1,7 @@
 /**
  * Menu of network conditions: delay, jitter, loss and rate of a simulated network between the page
  * and its server. The model runs in the server worker or in `lib/netem.js`. The address contains
- * the choice: `?net=wifi`, or `?net=delay=150ms,loss=2%`.
+ * the choice: `?netem=wifi`, or `?netem=delay=150ms,loss=2%`.
  *
  * @module lib/netem-menu
  */
@@ -65,8 +65,8 @@ export function fillNetemMenu(select, showText, host) {
   const show = (/** @type {NetemResult} */ result) => showText(describeChoice(select.value, result, host.presets.find(({ name }) => name === select.value)?.about));
   show(host.net);
   select.addEventListener('change', async () => {
-    const part = select.value === '' ? null : `net=${select.value.replaceAll('%', '%25')}`;
-    history.replaceState(null, '', withQueryParam(location.search, 'net', part) || location.pathname);
+    const part = select.value === '' ? null : `netem=${select.value.replaceAll('%', '%25')}`;
+    history.replaceState(null, '', withQueryParam(location.search, 'netem', part) || location.pathname);
     // Returns the keyboard focus to the game.
     select.blur();
     show(await host.setNetem(select.value));

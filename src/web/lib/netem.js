@@ -1,6 +1,6 @@
 /**
- * Simulates a network between this page and its server, with the model of `tickwire net`. Messages
- * are delayed until they would arrive.
+ * Simulates a network between this page and its server, with the model of `tickwire netem`.
+ * Messages are delayed until they would arrive.
  *
  * @module lib/netem
  */
@@ -101,8 +101,8 @@ export class NetemLink {
   /** Starts with the loaded model. @param {import('../wasm/instance.js').WasmInstance} wasm */
   begin(wasm) {
     this.wasm = wasm;
-    wasm.wasm.line_open(seed());
-    const lines = decoder.decode(wasm.outputBytes(wasm.wasm.line_presets())).trimEnd().split('\n');
+    wasm.wasm.netem_open(seed());
+    const lines = decoder.decode(wasm.outputBytes(wasm.wasm.netem_presets())).trimEnd().split('\n');
     this.presets = lines.map((line) => line.split('\t')).map(([name, about]) => ({ name, about }));
   }
 
@@ -115,7 +115,7 @@ export class NetemLink {
     const { wasm } = this;
     if (!wasm) return { error: 'prediction.wasm is not here' };
     wasm.setInputText(text);
-    const result = decoder.decode(wasm.outputBytes(wasm.wasm.line_set()));
+    const result = decoder.decode(wasm.outputBytes(wasm.wasm.netem_set()));
     this.net = result.startsWith('+') ? { net: result.slice(1) } : { error: result.slice(1) };
     if (this.net.error === undefined) this.isActive = text !== '';
     return this.net;
@@ -123,7 +123,7 @@ export class NetemLink {
 
   /** Wraps a socket in the simulated network. @param {any} socket @returns {any} */
   wrapSocket(socket) {
-    this.wasm?.wasm.line_open(seed());
+    this.wasm?.wasm.netem_open(seed());
     return new NetemSocket(socket, this);
   }
 
@@ -134,6 +134,6 @@ export class NetemLink {
    */
   arrivalTime(isUp, bytes) {
     const now = performance.now();
-    return this.wasm && this.isActive ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
+    return this.wasm && this.isActive ? this.wasm.wasm.netem_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
   }
 }

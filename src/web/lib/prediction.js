@@ -82,7 +82,7 @@ export class Prediction {
     // A newer connection was started meanwhile.
     if (run !== this.run) return;
     wasm.setInputText(`${game}\n${dialect}\n${table}`);
-    this.isActive = wasm.wasm.predict_begin() === 1;
+    this.isActive = wasm.wasm.prediction_start() === 1;
     this.hasFailed = !this.isActive;
     this.why = this.isActive ? '' : `There is no prediction: prediction.wasm does not have the rules of ${game === '' ? 'a game without a name' : `the game ${game}`} by these packet tables.`;
     this.setFeatures({});
@@ -127,7 +127,7 @@ export class Prediction {
     if (!wasm) return;
     this.tryCall(() => {
       wasm.setInput(bytes);
-      return isReceived ? wasm.wasm.predict_hear(nowMs) : wasm.wasm.predict_say(nowMs);
+      return isReceived ? wasm.wasm.prediction_receive(nowMs) : wasm.wasm.prediction_send(nowMs);
     });
   }
 
@@ -153,7 +153,7 @@ export class Prediction {
   advance(nowMs) {
     this.predicted = null;
     const { wasm } = this;
-    const bytes = this.isActive && wasm ? this.tryCall(() => wasm.outputBytes(wasm.wasm.predict_advance(nowMs))) : null;
+    const bytes = this.isActive && wasm ? this.tryCall(() => wasm.outputBytes(wasm.wasm.prediction_advance(nowMs))) : null;
     if (!bytes) return;
     const numbers = new Int32Array(bytes.slice().buffer);
     const { figures } = this;
@@ -189,7 +189,7 @@ export class Prediction {
     if (!this.isActive || !this.wasm) return null;
     const fixed = (/** @type {number} */ px) => Math.round(px / PX);
     const { wasm } = this;
-    const bytes = this.tryCall(() => wasm.outputBytes(wasm.wasm.predict_walk_on(fixed(from.x), fixed(from.y), fixed(velocity.x), fixed(velocity.y), ticks)));
+    const bytes = this.tryCall(() => wasm.outputBytes(wasm.wasm.prediction_extrapolate(fixed(from.x), fixed(from.y), fixed(velocity.x), fixed(velocity.y), ticks)));
     if (!bytes) return null;
     const [x, y] = new Int32Array(bytes.slice().buffer);
     return { x: x * PX, y: y * PX };
@@ -199,6 +199,6 @@ export class Prediction {
   setFeatures(switches) {
     Object.assign(this.features, switches);
     const { prediction, reconciliation } = this.features;
-    this.wasm?.wasm.predict_switch(prediction ? 1 : 0, reconciliation ? 1 : 0);
+    this.wasm?.wasm.prediction_set_features(prediction ? 1 : 0, reconciliation ? 1 : 0);
   }
 }

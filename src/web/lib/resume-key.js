@@ -10,7 +10,7 @@
  * @module lib/resume-key
  */
 
-const STORAGE_KEY = 'tickwire.key';
+const STORAGE_KEY = 'tickwire.resume_key';
 /** Time for the page before a reload to release its key, and for another page to reply, ms. */
 const CLAIM_MS = 400;
 
@@ -91,7 +91,7 @@ globalThis.addEventListener?.('pagehide', () => {
  *   key
  */
 export async function claim(key, isNew = false, { locks = globalThis.navigator?.locks, Channel = globalThis.BroadcastChannel } = {}) {
-  const name = `tickwire.key.${key}`;
+  const name = `tickwire.resume_key.${key}`;
   // Web Locks need https or localhost. A suspended page keeps its lock; a crash releases it.
   try {
     if (locks) return await claimLock(locks, name);

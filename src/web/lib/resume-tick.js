@@ -8,7 +8,7 @@
 /** Packets without game state. */
 const STATELESS_PACKETS = ['pong', 'error', 'command_accepted', 'command_rejected'];
 /** Rule with which the server reports that the player of a resuming page no longer exists. */
-const PLAYER_GONE = 'player_gone';
+const PLAYER_LEFT = 'player_left';
 
 export class ResumeTick {
   /** Last received tick; null without a player. @type {number | null} */
@@ -22,7 +22,7 @@ export class ResumeTick {
    * @param {() => number} receivedTick returns the tick of a packet without one that arrives now
    */
   onPacket(name, values, isPlaying, receivedTick) {
-    if (name === 'error' && values.rule === PLAYER_GONE) this.tick = null;
+    if (name === 'error' && values.rule === PLAYER_LEFT) this.tick = null;
     if (!isPlaying || STATELESS_PACKETS.includes(name)) return;
     const tick = typeof values.tick === 'number' ? values.tick : receivedTick();
     this.tick = Math.max(this.tick ?? 0, tick);

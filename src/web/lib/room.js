@@ -38,4 +38,4 @@ export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathnam
  * Returns the capture in the address: '' to let the user choose one, null for none.
  * @param {string} search
  */
-export const captureFromQuery = (search) => new URLSearchParams(search).get('watch');
+export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');

@@ -242,7 +242,7 @@ export class PlaybackBar {
   /** Address of this tick. */
   get address() {
     const link = new URL(location.href);
-    link.search = withQueryParam(location.search, 'wire', null);
+    link.search = withQueryParam(location.search, 'inspector', null);
     link.hash = `tick=${this.playback.tick}`;
     return link.href;
   }

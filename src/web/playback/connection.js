@@ -1,6 +1,6 @@
 /**
  * Replaces the connection of a page made with `tickwire.js` whose address contains a capture
- * (`?watch=FILE`). It delivers the recorded messages and drops everything that the page sends.
+ * (`?capture=FILE`). It delivers the recorded messages and drops everything that the page sends.
  *
  * @module playback/connection
  */

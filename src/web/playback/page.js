@@ -1,7 +1,7 @@
 /**
- * Shows a capture in the page of a game (`?watch=FILE`, or `?watch` to let the user choose): reads
- * the file, shows the control bar, and shares the time line with the inspector. The page itself
- * handles the messages.
+ * Shows a capture in the page of a game (`?capture=FILE`, or `?capture` to let the user choose):
+ * reads the file, shows the control bar, and shares the time line with the inspector. The page
+ * itself handles the messages.
  *
  * @module playback/page
  */
@@ -68,7 +68,7 @@ export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }
   const bar = new PlaybackBar(playback, {
     open: (file) => {
       source = { name: file.name, file: async () => file, stream: async () => file.stream() };
-      history.replaceState(null, '', `${location.pathname}?watch`);
+      history.replaceState(null, '', `${location.pathname}?capture`);
       if (pane?.isOpen) pane.show(false);
       pane?.forget();
       read(null);

@@ -141,7 +141,7 @@ export class Playback {
       // Each file has its own instance, so that its memory is freed.
       const wasm = new WasmInstance(await WebAssembly.instantiate(module, {}));
       wasm.wasm.main?.(0, 0);
-      wasm.wasm.watch_begin();
+      wasm.wasm.playback_start();
       if (run !== this.run) return;
       this.wasm = wasm;
       const reader = stream.getReader();
@@ -149,7 +149,7 @@ export class Playback {
       for (let more = await reader.read(); !more.done && run === this.run; more = await reader.read()) {
         for (let at = 0; at < more.value.length; at += PIECE_BYTES) {
           wasm.setInput(more.value.subarray(at, at + PIECE_BYTES));
-          wasm.wasm.watch_feed();
+          wasm.wasm.playback_feed();
           if (this.room === null) this.openRoomWhenReady(request);
           if (performance.now() - sliceMs < READ_MS) continue;
           this.refreshStatus();
@@ -409,7 +409,7 @@ export class Playback {
    * @returns {number}
    */
   msOfTick(tick) {
-    return this.wasm?.wasm.watch_ms_of(tick) ?? 0;
+    return this.wasm?.wasm.playback_ms_of_tick(tick) ?? 0;
   }
 
   /** Returns the tick at such a time. @param {number} ms @returns {number} */

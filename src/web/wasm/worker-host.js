@@ -10,7 +10,7 @@ import { parentPage, wasmModule } from './module.js';
 
 /** Returns the network conditions in the address; '' for none. @param {string} search */
 export function netemOf(search) {
-  return new URLSearchParams(search).get('net') ?? '';
+  return new URLSearchParams(search).get('netem') ?? '';
 }
 
 /** Starts the server in a worker. Fires the event `failed` when the server stops. */

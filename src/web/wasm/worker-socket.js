@@ -9,7 +9,7 @@
 import { workerHost } from './worker-host.js';
 import { WasmInstance } from './instance.js';
 
-/** Event kinds in the output of `link_receive`. */
+/** Event kinds in the output of `client_receive`. */
 const [OPEN, BINARY, TEXT, CLOSED, ENDED] = [1, 2, 3, 4, 5];
 /** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
@@ -30,7 +30,7 @@ function instance(host) {
 }
 
 /**
- * Splits the output of `link_receive` into events: kind, length as u32, body.
+ * Splits the output of `client_receive` into events: kind, length as u32, body.
  * @param {Uint8Array} bytes
  * @returns {[number, Uint8Array<ArrayBuffer>][]} kind and body; the bodies are copies
  */
@@ -75,14 +75,14 @@ export class WorkerSocket {
     if (this.readyState !== WebSocket.CONNECTING) return;
     this.links = links;
     links.setInputText(JSON.stringify({ host: 'tab', target: `/${path}`, protocols }));
-    this.link = links.wasm.link_open();
+    this.link = links.wasm.client_open();
     this.flush();
   }
 
   /** Sends the pending bytes. */
   flush() {
     if (!this.links || this.link === 0) return;
-    const { buffer, byteLength } = this.links.outputBytes(this.links.wasm.link_take(this.link)).slice();
+    const { buffer, byteLength } = this.links.outputBytes(this.links.wasm.client_read_output(this.link)).slice();
     if (byteLength > 0) this.port.postMessage(buffer, [buffer]);
   }
 
@@ -94,7 +94,7 @@ export class WorkerSocket {
     if (data === null || !this.links) return this.onEnd('');
     this.port.postMessage(data.byteLength);
     this.links.setInput(new Uint8Array(data));
-    for (const [kind, body] of parseEvents(this.links.outputBytes(this.links.wasm.link_receive(this.link)))) this.onEvent(kind, body);
+    for (const [kind, body] of parseEvents(this.links.outputBytes(this.links.wasm.client_receive(this.link)))) this.onEvent(kind, body);
     this.flush();
   }
 
@@ -114,10 +114,10 @@ export class WorkerSocket {
     if (!this.links || this.readyState !== WebSocket.OPEN) return;
     if (typeof message === 'string') {
       this.links.setInputText(message);
-      this.links.wasm.link_send_text(this.link);
+      this.links.wasm.client_send_text(this.link);
     } else {
       this.links.setInput(message);
-      this.links.wasm.link_send_binary(this.link);
+      this.links.wasm.client_send_binary(this.link);
     }
     this.flush();
   }
@@ -126,7 +126,7 @@ export class WorkerSocket {
     if (this.readyState >= WebSocket.CLOSING) return;
     this.readyState = WebSocket.CLOSING;
     if (!this.links) return this.onEnd('');
-    this.links.wasm.link_close(this.link);
+    this.links.wasm.client_close(this.link);
     this.flush();
   }
 
@@ -137,7 +137,7 @@ export class WorkerSocket {
     this.host.removeEventListener('failed', this.failed);
     this.port.postMessage(null);
     this.port.close();
-    if (this.link !== 0) this.links?.wasm.link_drop(this.link);
+    if (this.link !== 0) this.links?.wasm.client_drop(this.link);
     this.link = 0;
     this.onclose({ ...this.closed, reason: this.closed.reason || why });
   }

@@ -29,7 +29,7 @@ export async function hunting(game) {
       const lines = [...document.querySelectorAll('#log li.operator')];
       return notice.textContent === text && notice.checkVisibility() && lines.some((line) => line.textContent.includes(text) && line.checkVisibility());
     }, SAID));
-    game.server.order(`say ${SAID}`);
+    game.server.order(`announce ${SAID}`);
     await Promise.all(told);
     await keep(bo, 'say');
   });

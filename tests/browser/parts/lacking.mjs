@@ -28,7 +28,7 @@ async function open(game, change, search) {
 /** @param {import('../lib/game.mjs').Game} game */
 export async function lacking(game) {
   await game.check('without sound, WebAssembly, storage, clipboard and locks one plays, and the card says what is missing and what is wrong in the address', async () => {
-    const { page, complaints, context } = await open(game, removeAll, '/?net=nonsense&mode=locstep&nett=1');
+    const { page, complaints, context } = await open(game, removeAll, '/?netem=nonsense&mode=locstep&nett=1');
     await until(page, () => window.tickwire?.state === 'live');
     const notes = await page.locator('#title-notes').innerText();
     for (const sentence of [/no Web Audio/, /no WebAssembly/, /forbids this page to store/, /mode=locstep: must be stream or lockstep/, /No network is simulated/]) assert.match(notes, sentence);

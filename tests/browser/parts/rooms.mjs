@@ -47,11 +47,11 @@ export async function rooms(game) {
     await game.check('the operator\'s page shows the room that is chosen', async () => {
       await page.goto(/http:\S+\/admin#\S+/.exec(server.log())?.[0] ?? '');
       await page.locator('#room').selectOption('arena');
-      await page.locator('#say').fill('to this room');
-      await page.getByRole('button', { name: 'Say', exact: true }).click();
-      await page.locator('#log', { hasText: 'room arena say to this room' }).waitFor();
+      await page.locator('#announce').fill('to this room');
+      await page.getByRole('button', { name: 'Announce', exact: true }).click();
+      await page.locator('#log', { hasText: 'room arena announce to this room' }).waitFor();
       await page.locator('#log .answer', { hasText: 'said' }).waitFor();
-      assert.equal(await page.locator('#say-title').innerText(), 'Tell everyone in arena');
+      assert.equal(await page.locator('#announce-title').innerText(), 'Tell everyone in arena');
     });
     await friends(game, server.url, page, complaints);
     await game.check('no complaint of the pages of rooms', () => {

@@ -123,7 +123,7 @@ export async function flipping(game, keysUntil, inWindow) {
   const page = await game.page('flip', { viewport: DESK });
   const inside = page.frameLocator('#wire');
   await game.check('beside the game the frame of the last key press is in sight as a whole, and stays', async () => {
-    await page.goto(`${game.server.url}/?wire`);
+    await page.goto(`${game.server.url}/?inspector`);
     await until(page, () => window.tickwire.state === 'live');
     await page.locator('#name').fill('Di');
     await page.locator('#play').click();

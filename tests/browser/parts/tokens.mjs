@@ -38,9 +38,9 @@ export async function tokens(game) {
       await page.reload();
       await until(page, (before) => window.tickwire?.id === before, id);
       // At another place, where the token is in the query.
-      const other = await open(`${watched.url}/?wire&token=${encodeURIComponent(ANN)}`);
+      const other = await open(`${watched.url}/?inspector&token=${encodeURIComponent(ANN)}`);
       await until(other, () => window.tickwire?.state === 'live');
-      assert.equal(other.url(), `${watched.url}/?wire`);
+      assert.equal(other.url(), `${watched.url}/?inspector`);
       await other.locator('#play').click();
       await until(other, (before) => window.tickwire.id === before, id);
       await page.locator('#status-text', { hasText: 'The game goes on in another tab.' }).waitFor();

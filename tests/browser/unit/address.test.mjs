@@ -10,16 +10,16 @@ const WEB = new URL('../../../src/web/', import.meta.url);
 
 for (const [search, edition, wrong, unknown] of [
   ['', 'server', [], []],
-  ['?wire&net=wifi&mode=lockstep&token=abc', 'server', [], []],
+  ['?inspector&netem=wifi&mode=lockstep&token=abc', 'server', [], []],
   ['?mode=stream', 'server', [], []],
   ['?mode=', 'server', [], []],
   ['?mode=locstep', 'server', [/^mode=locstep: must be stream or lockstep/], []],
   ['?mode=Lockstep', 'tab', [/^mode=Lockstep: must be/], []],
   ['?room=arena', 'server', [/^room=arena: chooses a room of a capture/], []],
-  ['?watch=a.pcapng&room=arena', 'server', [], []],
-  ['?watch&mode=lockstep&net=wifi', 'server', [/^mode: has no effect on a capture/, /^net: has no effect on a capture/], []],
-  ['?two', 'server', [/^two: only the tab edition/], []],
-  ['?two', 'tab', [], []],
+  ['?capture=a.pcapng&room=arena', 'server', [], []],
+  ['?capture&mode=lockstep&netem=wifi', 'server', [/^mode: has no effect on a capture/, /^netem: has no effect on a capture/], []],
+  ['?second', 'server', [/^second: only the tab edition/], []],
+  ['?second', 'tab', [], []],
   ['?predict&fbclid=1&nett=wifi', 'server', [], ['predict', 'fbclid', 'nett']],
 ]) {
   test(`the address ${search || 'without settings'} in the edition ${edition}`, () => {
@@ -38,7 +38,7 @@ test('every setting that a module of the page reads is a known one', () => {
   }
   assert.ok(read.size >= 6, [...read].join());
   // The inspector's own.
-  read.delete('beside');
+  read.delete('embedded');
   assert.deepEqual([...read].filter((setting) => !SETTINGS.includes(setting)), []);
 });
 

@@ -123,7 +123,7 @@ for (const [name, make] of BROWSERS) {
 }
 
 test('after a crash, which releases nothing by itself but ends what the page held, the restored tab has its key', async () => {
-  const stored = new Map([['tickwire.key', 'ab'.repeat(16)]]);
+  const stored = new Map([['tickwire.resume_key', 'ab'.repeat(16)]]);
   for (const [, make] of BROWSERS) assert.equal((await open(new Map(stored), make())).key, 'ab'.repeat(16));
 });
 

@@ -29,8 +29,8 @@ test('a private name is new each time, fits the rules of names, and is known as 
 });
 
 test('a page of any room finds what is at the server\'s root', () => {
-  for (const [page, found] of [['http://h/', 'http://h/rooms'], ['http://h/?wire#x', 'http://h/rooms'], ['http://h/r/two/', 'http://h/rooms'],
-    ['https://h/games/r/two/?wire', 'https://h/games/rooms']]) assert.equal(urlFromRoot(page, 'rooms'), found, page);
+  for (const [page, found] of [['http://h/', 'http://h/rooms'], ['http://h/?inspector#x', 'http://h/rooms'], ['http://h/r/two/', 'http://h/rooms'],
+    ['https://h/games/r/two/?inspector', 'https://h/games/rooms']]) assert.equal(urlFromRoot(page, 'rooms'), found, page);
 });
 
 test('a client is named with its room, unless that is the default one', () => {

@@ -28,6 +28,6 @@ test('once its player is gone, a page begins anew', () => {
   take(since, 'state', { tick: 60 });
   take(since, 'error', { rule: 'address_chat_rate' });
   assert.equal(since.tick, 60);
-  take(since, 'error', { rule: 'player_gone' }, false);
+  take(since, 'error', { rule: 'player_left' }, false);
   assert.equal(since.tick, null);
 });

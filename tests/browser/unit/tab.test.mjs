@@ -80,7 +80,7 @@ test('what breaks the protocol is closed with its code and reason', async () => 
   await runUntil(host.carrier, () => seen.packets.includes('welcome'));
   socket.send('text where packets are binary');
   await runUntil(host.carrier, () => seen.closed !== null);
-  assert.deepEqual(seen.closed, { code: 1003, reason: 'frame_kind' });
+  assert.deepEqual(seen.closed, { code: 1003, reason: 'wrong_frame_type' });
 });
 
 test('an inspector in the tab is told which client is its own', async () => {
@@ -91,7 +91,7 @@ test('an inspector in the tab is told which client is its own', async () => {
   wire.onmessage = ({ data }) => { if (typeof data === 'string') told.push(JSON.parse(data)); };
   wire.onopen = () => {};
   await runUntil(host.carrier, () => told.some((one) => one.clients?.length === 2));
-  wire.send(JSON.stringify({ own: '00112233445566778899aabbccddeeff' }));
+  wire.send(JSON.stringify({ find_own: '00112233445566778899aabbccddeeff' }));
   await runUntil(host.carrier, () => told.some((one) => one.own));
   assert.deepEqual(Object.keys(told[0]), ['welcome']);
 });
@@ -167,12 +167,12 @@ test('a server in the tab says which named conditions there are, and takes some 
 });
 
 test('the address says which conditions are chosen, and keeps its other parts', () => {
-  assert.deepEqual(['?net=wifi', '?wire&net=delay=150ms,loss=2%25', '?wire', ''].map(netemOf), ['wifi', 'delay=150ms,loss=2%', '', '']);
-  assert.equal(withQueryParam('', 'net', 'net=4g'), '?net=4g');
-  assert.equal(withQueryParam('?wire&net=wifi', 'net', 'net=4g'), '?net=4g&wire');
-  assert.equal(withQueryParam('?wire&net=wifi', 'net', null), '?wire');
-  assert.equal(withQueryParam('?net=wifi', 'wire', 'wire'), '?wire&net=wifi');
-  assert.equal(withQueryParam('?wire', 'wire', null), '');
+  assert.deepEqual(['?netem=wifi', '?inspector&netem=delay=150ms,loss=2%25', '?inspector', ''].map(netemOf), ['wifi', 'delay=150ms,loss=2%', '', '']);
+  assert.equal(withQueryParam('', 'netem', 'netem=4g'), '?netem=4g');
+  assert.equal(withQueryParam('?inspector&netem=wifi', 'netem', 'netem=4g'), '?netem=4g&inspector');
+  assert.equal(withQueryParam('?inspector&netem=wifi', 'netem', null), '?inspector');
+  assert.equal(withQueryParam('?netem=wifi', 'inspector', 'inspector'), '?inspector&netem=wifi');
+  assert.equal(withQueryParam('?inspector', 'inspector', null), '');
 });
 
 test('conditions are told in words', () => {

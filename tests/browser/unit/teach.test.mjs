@@ -191,7 +191,7 @@ test('only with the resumeKey of the game around the page is a connection one\'s
   const resumeKey = '0123456789abcdef0123456789abcdef';
   own({ resumeKey }).requestOwnClient();
   assert.equal(own({ resumeKey }).inject('8200'), true);
-  assert.deepEqual(said, [{ own: resumeKey }, { inject: resumeKey, bytes: '8200' }]);
+  assert.deepEqual(said, [{ find_own: resumeKey }, { inject: resumeKey, bytes: '8200' }]);
 });
 
 test('the story of a broken rule: what was sent, the rule, the close frame, the end, and the game that is back', async () => {
@@ -252,7 +252,7 @@ test('the story of a frame that breaks nothing, and of one that the server did n
   story.begin(MOVE, '');
   story.answered({ injected: null, error: 'no such client' });
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
-  story.ended('silent');
+  story.ended('idle_timeout');
   assert.equal(story.lines.length, 2, 'the end of another connection is another story');
 });
 

@@ -240,7 +240,7 @@ test('it does not come back where it is not wanted, or wrong', async () => {
     await pass(60000);
     assert.equal(sockets.length, 1, reason);
   }
-  for (const [code, reason] of [[1008, 'slow_client'], [1013, 'full'], [1011, 'internal_error'], [1000, '']]) {
+  for (const [code, reason] of [[1008, 'slow_client'], [1013, 'world_full'], [1011, 'internal_error'], [1000, '']]) {
     sockets.length = 0;
     const { game, socket } = await begin();
     socket.end(code, reason);

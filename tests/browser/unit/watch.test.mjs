@@ -56,10 +56,10 @@ test('the last row at a time is found, whatever the length of the list', () => {
 
 test('a link has the room that is watched, beside whatever else it asks for', () => {
   const rows = [
-    ['?watch=a.pcapng', '/', 'arena', '?room=arena&watch=a.pcapng'],
-    ['?room=arena&watch=a.pcapng', '/', '', '?watch=a.pcapng'],
-    ['?watch=a.pcapng', '/r/arena/', '', '?room=&watch=a.pcapng'],
-    ['?watch=a.pcapng&net=wifi', '/', 'a b', '?room=a%20b&watch=a.pcapng&net=wifi'],
+    ['?capture=a.pcapng', '/', 'arena', '?room=arena&capture=a.pcapng'],
+    ['?room=arena&capture=a.pcapng', '/', '', '?capture=a.pcapng'],
+    ['?capture=a.pcapng', '/r/arena/', '', '?room=&capture=a.pcapng'],
+    ['?capture=a.pcapng&netem=wifi', '/', 'a b', '?room=a%20b&capture=a.pcapng&netem=wifi'],
   ];
   for (const [search, pathname, room, expected] of rows) {
     const found = withRoom({ search, pathname }, room);

@@ -126,8 +126,8 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
     explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes } }));
     explainer.selectClient(7);
     assert.deepEqual(explainer.receive(message(8, [opened, move])), {}, 'another client');
-    const told = explainer.receive(message(7, [opened, move, [5, Buffer.from('silent')]]));
-    assert.equal(told.ended, 'silent');
+    const told = explainer.receive(message(7, [opened, move, [5, Buffer.from('idle_timeout')]]));
+    assert.equal(told.ended, 'idle_timeout');
     assert.deepEqual(told.frames.map((frame) => [frame.n, frame.opcode, frame.packet, frame.rule, frame.at_ms, frame.tick]),
       [[1, 'upgrade', null, null, 5000, 3], [2, 'upgrade', null, 'answer_upgrade_missing', 5000, 3], [3, 'binary', packet, rule, 5000, 3]]);
     const { raw, frames: [frame] } = explainer.explain(3);
@@ -193,11 +193,11 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
 
 test('the frames of an ended client are asked for once', () => {
   const past = new EndedClients();
-  assert.deepEqual(past.request(7), { watch: 7 });
+  assert.deepEqual(past.request(7), { select: 7 });
   past.received(7);
-  assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ watch: null }, { watch: 8 }, { watch: null }]);
+  assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ select: null }, { select: 8 }, { select: null }]);
   past.forget();
-  assert.deepEqual(past.request(7), { watch: 7 }, 'another server counts its clients from 1');
+  assert.deepEqual(past.request(7), { select: 7 }, 'another server counts its clients from 1');
   assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^mask_missing · watching/);
 });
 
@@ -297,16 +297,16 @@ function windowIn(search, game) {
 test('the game around the inspector is the client with its player number', () => {
   const clients = [{ id: 3, player: 1, dialect: 'native' }, { id: 7, player: 0, dialect: 'native' }, { id: 8, player: 2, dialect: 'letters' }];
   const own = (search, game) => new HostPage(windowIn(search, game).page).ownClient(clients);
-  assert.equal(own('?beside', { id: 2 }), 8);
-  assert.equal(own('?beside', { id: 9 }), null, 'a player that the list does not know yet');
-  assert.equal(own('?beside', { id: null }), null, 'one who only watches');
+  assert.equal(own('?embedded', { id: 2 }), 8);
+  assert.equal(own('?embedded', { id: 9 }), null, 'a player that the list does not know yet');
+  assert.equal(own('?embedded', { id: null }), null, 'one who only watches');
   assert.equal(own('', { id: 2 }), null, 'not asked to be beside');
-  const page = { location: { search: '?beside' }, frameElement: null, get parent() { throw new Error('another site'); } };
+  const page = { location: { search: '?embedded' }, frameElement: null, get parent() { throw new Error('another site'); } };
   assert.equal(new HostPage(/** @type {any} */ (page)).isOpen, false);
 });
 
 test('the inspector beside the game works while it is shown, and asks to be closed', () => {
-  const { frame, page } = windowIn('?beside', { id: 2 });
+  const { frame, page } = windowIn('?embedded', { id: 2 });
   const seen = [];
   const beside = new HostPage(page);
   beside.whileShown(() => seen.push('shown'), () => seen.push('hidden'));

@@ -6,22 +6,22 @@ tickwire_sim::named_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum CheckRule {
         /// `welcome`, or `io_init` and `init_data`, come first and once.
-        WelcomeOrder => "greeting",
+        WelcomeOrder => "welcome_order",
         /// `setup`, then the client's own `add_player`, then updates; or `spawned`, then the
         /// client's own enter, then its own record. Once, and after each death.
-        SpawnOrder => "birth",
+        SpawnOrder => "spawn_order",
         /// A living player dies once, and receives nothing about its own body until it respawns.
         Death => "death",
         /// The ticks of updates increase.
-        TickNotIncreased => "tick_back",
+        TickNotIncreased => "tick_not_increased",
         /// Only unknown players enter the view.
-        EnteredTwice => "enter_known",
+        EnteredTwice => "entered_twice",
         /// Only known players leave the view.
         LeaveUnknown => "leave_unknown",
         /// Events refer to known players only.
         UpdateUnknown => "update_unknown",
         /// No player occurs twice in an update.
-        ListedTwice => "twice",
+        ListedTwice => "listed_twice",
         /// A list of all players in view includes the client's own.
         SelfMissing => "self_missing",
         /// Positions are on the map.
@@ -29,42 +29,42 @@ tickwire_sim::named_enum! {
         /// No player moves faster than the rules allow.
         TooFast => "too_fast",
         /// The client's own record and its enter have the same position.
-        OwnPositionDiffers => "own_elsewhere",
+        OwnPositionDiffers => "own_position_differs",
         /// The sequence number of the last applied command never decreases.
-        AckDecreased => "sequence_back",
+        AckDecreased => "ack_decreased",
         /// No command is applied before it was sent.
-        AckOfUnsent => "sequence_ahead",
+        AckOfUnsent => "ack_of_unsent",
         /// An object is sent once.
         ObjectTwice => "object_twice",
         /// A leaderboard is sorted, contains no player twice, and ranks the client's own player.
-        LeaderboardOrder => "board_order",
+        LeaderboardOrder => "leaderboard_order",
         /// Only known players chat.
         ChatUnknown => "chat_unknown",
         /// Each pong matches a ping, in order.
-        PongUnsolicited => "pong_unasked",
+        PongUnsolicited => "pong_unsolicited",
         /// Health belongs to a known player, and does not exceed its maximum.
         Health => "health",
         /// Only known players swing.
         SwingUnknown => "swing_unknown",
         /// Only known objects are hit.
-        HitUnknown => "shake_unknown",
+        HitUnknown => "hit_unknown",
         /// Resources rise only by the player's own hits on such objects, by theft, by windmills, or
         /// by kills and hunts; see `resource_ledger`.
         GainUnearned => "gain_unearned",
         /// The number of kills never decreases.
-        KillsDecreased => "kills_back",
+        KillsDecreased => "kills_decreased",
         /// Only known structures are destroyed.
-        DestroyedUnknown => "gone_unknown",
+        DestroyedUnknown => "destroyed_unknown",
         /// A player has at most one weapon per slot and one item per group, and only existing ones.
-        Inventory => "kit",
+        Inventory => "inventory",
         /// A player has at most the limit of structures of each group.
         Limit => "limit",
         /// A player receives only upgrades that were offered.
-        UpgradeNotOffered => "unoffered",
+        UpgradeNotOffered => "upgrade_not_offered",
         /// The offered upgrades match the rules for this age and kit.
-        UpgradeOffers => "offers",
+        UpgradeOffers => "upgrade_offers",
         /// The age of a living player never decreases.
-        AgeDecreased => "age_back",
+        AgeDecreased => "age_decreased",
         /// A projectile is sent once, and its kind exists.
         ShotTwice => "shot_twice",
         /// Only known projectiles end, within their range.
@@ -79,9 +79,9 @@ tickwire_sim::named_enum! {
         ClanUnlisted => "clan_unlisted",
         /// The client's player is a member of its own clan, and only members receive positions of
         /// mates.
-        ClanMates => "mates",
+        ClanMates => "clan_mates",
         /// Members of a clan do not kill each other.
-        ClanMateDamage => "mate_harm",
+        ClanMateDamage => "clan_mate_damage",
         /// The server reports no error about the client's packets.
         ServerError => "server_error",
     }

@@ -270,7 +270,7 @@ mod tests {
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
             wait_until(|| host.tap.has_subscriber(7));
-            say(&near, r#"{"watch":7}"#);
+            say(&near, r#"{"select":7}"#);
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());
             assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");

@@ -64,8 +64,8 @@ pub fn serve(
     if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {
         let of = room.label();
         info!(%address, room = of, "watcher connected");
-        let why = connection::run(host, &room, stream, &rest);
-        info!(%address, room = of, why, "watcher left");
+        let reason = connection::run(host, &room, stream, &rest);
+        info!(%address, room = of, reason, "watcher left");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `tickwire net`: forwards connections to a server under emulated network conditions.
+//! `tickwire netem`: forwards connections to a server under emulated network conditions.
 //!
 //! ```text
 //!  client ◄──► proxy: up ─► [link] ─► down, one thread per client ◄──► server

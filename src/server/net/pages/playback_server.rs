@@ -176,7 +176,10 @@ impl PlaybackContent {
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
         if name == "index.html" && head.query("watch").is_none() {
             let up = if room.is_empty() { "" } else { "../../" };
-            return PageResponse { status: 307, ..PageResponse::redirect(format!("./?watch={up}{CAPTURE}")) };
+            return PageResponse {
+                status: 307,
+                ..PageResponse::redirect(format!("./?capture={up}{CAPTURE}"))
+            };
         }
         match name {
             name if name.starts_with("admin.") || name.starts_with("admin/") => {

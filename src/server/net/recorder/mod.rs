@@ -310,7 +310,7 @@ impl RecorderThread {
         // Updated before the write, which may fail or block.
         let lost = self.encoder.lost;
         self.metrics
-            .capture_lost
+            .capture_dropped
             .inc_by(lost - mem::replace(&mut self.shared.progress.lock().lost_items, lost));
         let blocks = &mut self.encoder.writer.blocks;
         if blocks.is_empty() {

@@ -152,10 +152,10 @@ fn float_json(number: f64) -> Json {
 }
 
 fn print_problem(problem: &Problem, end: usize) -> String {
-    let print = |rule: &str, address: &str, sentence: &str, answer: &str, from: usize, to: usize| {
-        let [rule, address, sentence, answer] = [rule, address, sentence, answer].map(quoted);
+    let print = |rule: &str, citation: &str, description: &str, response: &str, from: usize, to: usize| {
+        let [rule, citation, description, response] = [rule, citation, description, response].map(quoted);
         format!(
-            r#"{{"rule":{rule},"address":{address},"sentence":{sentence},"answer":{answer},"bits":[{from},{to}]}}"#
+            r#"{{"rule":{rule},"citation":{citation},"description":{description},"response":{response},"bits":[{from},{to}]}}"#
         )
     };
     match problem {

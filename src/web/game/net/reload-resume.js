@@ -47,7 +47,7 @@ export function playerBeforeReload() {
 }
 
 /** Rule with which the server reports that the player no longer exists. */
-export const PLAYER_GONE = 'player_gone';
+export const PLAYER_LEFT = 'player_left';
 
 /**
  * Returns why a resumed page gets a new player.

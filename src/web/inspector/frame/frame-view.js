@@ -163,8 +163,8 @@ export class FrameView {
   problem(problem) {
     byId('frame-problem').hidden = problem === null;
     if (!problem) return;
-    const answer = problem.answer === 'wait' ? '' : ` Answer: ${problem.answer}.`;
-    byId('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.sentence.replace(/\.$/, '')}.${answer}`, problem.address));
+    const answer = problem.response === 'wait' ? '' : ` Answer: ${problem.response}.`;
+    byId('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.description.replace(/\.$/, '')}.${answer}`, problem.citation));
   }
 
   /** Clears the view, unless the log of a sent frame is open. */

@@ -44,11 +44,11 @@ export function verdict(explained) {
     return { kind: 'fine', rule: '', text: `No rule is broken. ${upper(receiver)} reads ${line}${goesOn}`, address: '' };
   }
   if (problem.rule === 'incomplete') {
-    const text = `No rule is broken yet: ${problem.sentence}. ${upper(receiver)} waits, and takes whatever ${sender} sends next as the rest of this frame.`;
+    const text = `No rule is broken yet: ${problem.description}. ${upper(receiver)} waits, and takes whatever ${sender} sends next as the rest of this frame.`;
     return { kind: 'wait', rule: '', text, address: '' };
   }
-  const answer = problem.answer.startsWith('close ') ? `${upper(receiver)} answers with a close frame, ${problem.answer.slice('close '.length)}.` : `Response: ${problem.answer}.`;
-  return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
+  const answer = problem.response.startsWith('close ') ? `${upper(receiver)} answers with a close frame, ${problem.response.slice('close '.length)}.` : `Response: ${problem.response}.`;
+  return { kind: 'broken', rule: problem.rule, text: `${upper(problem.description)}. ${answer}`, address: problem.citation };
 }
 
 /** Capitalizes a sentence and removes its full stop. @param {string} text */

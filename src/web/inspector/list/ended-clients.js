@@ -31,6 +31,6 @@ export class EndedClients {
    * @param {number | null} client
    */
   request(client) {
-    return { watch: this.complete.has(client) ? null : client };
+    return { select: this.complete.has(client) ? null : client };
   }
 }
