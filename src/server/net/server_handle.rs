@@ -250,6 +250,10 @@ impl ServerHandle {
         host.advance_to(ShutdownStage::Stopping);
         os::wake_acceptor(listener);
         let _ = accepting.join();
+        // Connections that become idle from now on end by themselves.
+        for number in host.admission.idle() {
+            host.abort_connection(number);
+        }
         for client in host.clients.all() {
             client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
         }
