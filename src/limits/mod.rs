@@ -139,6 +139,12 @@ pub const MAX_PENDING_REQUESTS_PER_ADDRESS: usize = 256;
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time to write a page. After it the connection is dropped.
 pub const PAGE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of requests on one connection: the page makes 98, and a browser spreads them over
+/// 6 connections. The last response closes the connection.
+pub const MAX_REQUESTS_PER_CONNECTION: u32 = 128;
+/// Maximum time between a response and the first byte of the next request on the same connection.
+/// A page makes its requests in bursts, some round trips apart. After it the connection is closed.
+pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a received message after which a client is pinged, because proxies drop a tunnel
 /// after 60 s. Whole messages and control frames, such as the pong, restart the time; bytes of an
 /// unfinished frame do not.
@@ -198,7 +204,8 @@ pub const ACCEPT_ERRORS: u32 = 8;
 /// Without it, `accept` would fail a million times per second.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Average connections per second of one address: more than one page of 99 connections.
+/// Average connections per second of one address: more than one page of 99 connections. A further
+/// request on a connection counts as a connection.
 /// `--address-rate-limits off` disables it. When the burst is used up, a connection is refused with
 /// 429: without a thread, or with a trusted proxy once the head has named the client's address.
 pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;

@@ -1,5 +1,5 @@
-//! HTTP responses of a server: RFC 9112, section 4. The server closes the connection after each of
-//! them. [`super::handshake`] encodes the 101 response.
+//! HTTP responses of a server: RFC 9112, section 4. Unless the caller adds a Connection header, the
+//! server closes the connection after the response. [`super::handshake`] encodes the 101 response.
 
 use std::fmt;
 
@@ -86,19 +86,23 @@ pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[
 /// delay.
 pub const RETRY_AFTER_S: u64 = 5;
 
+/// Name of the header with the connection options (RFC 9112, section 9.6).
+const CONNECTION_NAME: &str = "Connection";
+
 /// Name of the header with the delay before a retry (RFC 9110, section 10.2.3).
 const RETRY_AFTER_NAME: &str = "Retry-After";
 
 /// Encodes the head of a [`response`], including its empty line. This is the whole response to
-/// `HEAD` (RFC 9110, section 9.3.2). Every 503 and 429 has a `Retry-After` header.
+/// `HEAD` (RFC 9110, section 9.3.2). A Connection header in `more` replaces `close`. Every 503 and 429 has a `Retry-After` header.
 pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
     // An upgrade is hop-by-hop, so a response with an Upgrade header names it in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
+    let option = more.iter().find(|(name, _)| *name == CONNECTION_NAME).map_or("close", |(_, value)| value);
     let mut head = format!(
-        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",
+        "{VERSION} {status} {}\r\nConnection: {upgrade}{option}\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",
         reason_phrase(status),
     );
-    for (name, value) in more {
+    for (name, value) in more.iter().filter(|(name, _)| *name != CONNECTION_NAME) {
         head.extend([name, ": ", value, "\r\n"]);
     }
     let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
@@ -140,6 +144,20 @@ fn reason_phrase(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_response_closes_the_connection_unless_it_names_another_option() {
+        for (more, expected) in [
+            (&[][..], "close"),
+            (&[("Connection", "keep-alive")], "keep-alive"),
+            (&[("Upgrade", "websocket"), ("Connection", "keep-alive")], "Upgrade, keep-alive"),
+        ] {
+            let head = String::from_utf8(response_head(200, "text/plain", more, 0)).expect("text");
+            let options: Vec<&str> =
+                head.lines().filter_map(|line| line.strip_prefix("Connection: ")).collect();
+            assert_eq!(options, [expected]);
+        }
+    }
 
     #[test]
     fn every_503_and_429_has_one_retry_after() {

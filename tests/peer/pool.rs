@@ -154,6 +154,33 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
 }
 
 #[test]
+fn an_idle_connection_makes_room_for_its_own_address_and_before_every_other() {
+    let mut own = displacing(40, 3);
+    for number in 1..=3 {
+        assert_eq!(own.take(number, Some(address(1))), Ok(None));
+    }
+    assert_eq!(own.take(4, Some(address(1))), Err(NoSlot::AddressLimit));
+    assert!(own.set_idle(2, true) && own.set_idle(3, true));
+    assert_eq!(own.take(5, Some(address(1))), Ok(Some(2)), "the oldest idle one");
+    assert!(!own.set_idle(2, false), "it is displaced");
+    assert!(own.set_idle(3, false));
+    assert_eq!(own.take(6, Some(address(1))), Err(NoSlot::AddressLimit), "3 has a request again");
+    assert_eq!(own.idle(), [0; 0]);
+
+    let mut full = displacing(8, 8);
+    for (number, holder) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3), (6, 4), (7, 5)] {
+        assert_eq!(full.take(number, Some(address(holder))), Ok(None), "{number}");
+    }
+    assert!(full.set_idle(5, true));
+    assert_eq!(full.take(8, Some(address(6))), Ok(Some(5)), "idle, although another address holds most");
+    for number in 1..=8 {
+        full.release(number);
+    }
+    assert!(is_empty(&full, 8));
+    assert!(!full.set_idle(1, true) && full.idle().is_empty(), "a released slot is not idle");
+}
+
+#[test]
 fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
     let mut pool = displacing(16, 16);
     (1..=6).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));

@@ -42,7 +42,7 @@ fn ip(text: &str) -> IpAddr {
 /// Whether a page of this origin may read the answer, and whether a cache knows that the origin matters.
 fn shared(host: &ServerState, target: &str, origin: &str) -> (bool, bool) {
     let head = head_of(target, &format!("localhost:3000\r\nOrigin: {origin}"));
-    let response = pages::respond(host, &head, socket("127.0.0.1:9"));
+    let response = pages::respond(host, &head, socket("127.0.0.1:9"), false);
     let lines = String::from_utf8(response.head).expect("text");
     let allowed = lines.lines().find_map(|line| line.strip_prefix("Access-Control-Allow-Origin: "));
     (

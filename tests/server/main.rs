@@ -21,6 +21,7 @@ mod echo;
 mod guest;
 mod hostile_clients;
 mod inputs;
+mod keep_alive;
 mod kites;
 #[cfg(target_os = "linux")]
 mod last_words;

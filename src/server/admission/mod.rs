@@ -1,7 +1,7 @@
 //! Admission: decides which connections get a thread.
 //!
 //! An accepted connection gets a [`Permit`] for one slot, or a refusal with 503 or 403. The slot is
-//! *pending* until the response is sent, or until the connection becomes a *client* or an
+//! *pending* until the last response is sent, or until the connection becomes a *client* or an
 //! *inspector*. Dropping the permit releases the slot. [`pool`] decides which connection gets a
 //! slot, and which pending connection is displaced by a new one.
 //!
@@ -210,6 +210,11 @@ impl Admission {
         self.counts.lock().banned.contains(&household)
     }
 
+    /// Returns the numbers of the connections that wait for a further request.
+    pub fn idle(&self) -> Vec<u64> {
+        self.counts.lock().pool(SlotKind::Pending).idle()
+    }
+
     /// Returns the number of slots of this kind in use.
     pub fn in_use(&self, place: SlotKind) -> usize {
         self.counts.lock().pool(place).held()
@@ -236,6 +241,23 @@ impl Permit {
         attributed.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
         self.household = Some(household);
         Ok(())
+    }
+
+    /// Marks the connection as idle until its next request. A new connection may then displace it.
+    /// Returns whether the slot is still held.
+    pub fn begin_idle(&self) -> bool {
+        self.admission.counts.lock().pool(SlotKind::Pending).set_idle(self.number, true)
+    }
+
+    /// Marks the connection as having a request.
+    ///
+    /// # Errors
+    /// The ban, or the displacement.
+    pub fn end_idle(&self) -> Result<(), RefusalReason> {
+        let household = self.household.ok_or(RefusalReason::Unavailable)?;
+        let mut counts = self.admission.counts.lock();
+        counts.pool(SlotKind::Pending).set_idle(self.number, false);
+        counts.check(self.number, household)
     }
 
     /// Turns the slot of a pending request into a slot of this kind.

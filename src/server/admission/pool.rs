@@ -15,6 +15,8 @@
 //! - In such a pool, an address that has used up its share still gets a slot if the address with
 //!   the most slots holds at least twice as many as this one would then hold. The oldest slot of
 //!   the address with the most slots is displaced.
+//! - An idle connection, which waits for a further request, makes room first: for its own address
+//!   at the latter's limit, and for every other connection if no slot is spare.
 //! - A connection from a trusted proxy has no address until its request arrives. Until then it
 //!   needs no share, and all such connections together may hold half of the pool. Beyond that, a
 //!   new one displaces the oldest of them.
@@ -61,6 +63,8 @@ pub struct Pool {
     owners: BTreeMap<u64, SlotOwner>,
     /// Number of slots per owner. Owners without slots have no entry.
     counts: HashMap<SlotOwner, usize>,
+    /// Held slots whose connections wait for a further request.
+    idle: BTreeSet<u64>,
     /// Displaced connections that have not ended yet.
     displaced: BTreeSet<u64>,
 }
@@ -68,7 +72,8 @@ pub struct Pool {
 impl Pool {
     /// Creates an empty pool.
     pub fn new(shares: PoolConfig) -> Pool {
-        Pool { shares, owners: BTreeMap::new(), counts: HashMap::new(), displaced: BTreeSet::new() }
+        let (idle, displaced) = (BTreeSet::new(), BTreeSet::new());
+        Pool { shares, owners: BTreeMap::new(), counts: HashMap::new(), idle, displaced }
     }
 
     /// Takes a slot under this number. `holder` is `None` for a proxied connection without a client
@@ -77,8 +82,10 @@ impl Pool {
     /// # Errors
     /// Why no slot was assigned.
     pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoSlot> {
-        let (held, free) = (self.held_by(holder), self.free());
+        let free = self.free();
         let spare = self.unreserved(free);
+        let own_idle = self.reclaimable(holder, spare);
+        let held = self.held_by(holder) - usize::from(own_idle.is_some());
         let is_above_share = match holder {
             Some(_) => {
                 self.check_share(held, spare)?;
@@ -91,10 +98,13 @@ impl Pool {
         }
         let displaced = if !self.shares.allows_displacement {
             None
+        } else if let Some(number) = own_idle {
+            Some(self.displace(number))
         } else if holder.is_none() && is_above_share {
             self.displace_oldest(None)
         } else if is_above_share || spare == 0 {
-            self.displace_from_largest()
+            let idle = self.idle.first().copied();
+            idle.map(|number| self.displace(number)).or_else(|| self.displace_from_largest())
         } else {
             None
         };
@@ -122,6 +132,23 @@ impl Pool {
     pub fn release(&mut self, number: u64) -> bool {
         self.displaced.remove(&number);
         self.remove(number)
+    }
+
+    /// Sets whether the connection of a held slot waits for a further request. Returns whether the
+    /// slot is still held.
+    pub fn set_idle(&mut self, number: u64, is_idle: bool) -> bool {
+        let is_held = self.holds(number);
+        if is_idle && is_held {
+            self.idle.insert(number);
+        } else {
+            self.idle.remove(&number);
+        }
+        is_held
+    }
+
+    /// Returns the numbers of the idle connections.
+    pub fn idle(&self) -> Vec<u64> {
+        self.idle.iter().copied().collect()
     }
 
     /// Whether this number holds a slot.
@@ -166,6 +193,15 @@ impl Pool {
         self.counts.values().copied().max().unwrap_or(0)
     }
 
+    /// Returns the oldest idle connection of this owner if its slot is needed and suffices for
+    /// another one of the owner.
+    fn reclaimable(&self, holder: SlotOwner, spare: usize) -> Option<u64> {
+        let held = self.held_by(holder);
+        let is_needed = holder.is_some() && self.check_share(held, spare).is_err();
+        let number = self.idle.iter().find(|number| self.owners.get(number) == Some(&holder))?;
+        (is_needed && self.check_share(held - 1, spare).is_ok()).then_some(*number)
+    }
+
     fn displace_from_largest(&mut self) -> Option<u64> {
         let most = self.largest_holding();
         let holder = *self.owners.values().find(|holder| self.held_by(**holder) == most)?;
@@ -174,9 +210,13 @@ impl Pool {
 
     fn displace_oldest(&mut self, of: SlotOwner) -> Option<u64> {
         let number = *self.owners.iter().find(|(_, holder)| **holder == of)?.0;
+        Some(self.displace(number))
+    }
+
+    fn displace(&mut self, number: u64) -> u64 {
         self.remove(number);
         self.displaced.insert(number);
-        Some(number)
+        number
     }
 
     fn hold(&mut self, number: u64, holder: SlotOwner) {
@@ -186,6 +226,7 @@ impl Pool {
 
     fn remove(&mut self, number: u64) -> bool {
         let Some(holder) = self.owners.remove(&number) else { return false };
+        self.idle.remove(&number);
         if let Entry::Occupied(mut count) = self.counts.entry(holder) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {

@@ -1,9 +1,9 @@
-//! The start of a connection, in its own thread: reads the request head, then responds or turns the
+//! The start of a connection, in its own thread: reads request heads, then responds or turns the
 //! connection into a client.
 //!
 //! ```text
 //!  accept ─► head ─┬─ from a trusted proxy ─► address? slot? rate? ─► as below
-//!                  ├─ no Upgrade ─► page, close
+//!                  ├─ no Upgrade ─► page, then the next head or close
 //!                  ├─ POST /admin ─► body, commands, response, close
 //!                  ├─ Upgrade to /wire ─► access? slot? ─► 101 ─► inspector
 //!                  ├─ violation ─► 4xx, close
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A request that fails a check (`?`) is refused with a status. [`limits::HEAD_TIMEOUT`] is an
-//! absolute deadline for the head and for the body of `POST /admin`. Every slot is released when
+//! absolute deadline for the head and for the body of `POST /admin`; [`keep_alive`] decides whether a
+//! further head may follow a page. Every slot is released when
 //! the connection ends, and no panic leaves this thread.
 
 use std::net::{SocketAddr, TcpStream};
@@ -28,9 +29,10 @@ use super::client_thread;
 use super::console::http_admin;
 use super::forwarded;
 use super::inspector;
+use super::keep_alive;
 use super::metrics::Metrics;
 use super::pages;
-use super::request::{ReceivedHead, answer, read_head};
+use super::request::{ReceivedHead, answer, read_head, write_response};
 use super::rooms::{RoomPermit, RunningRoom};
 use super::rooms_on_demand;
 use super::server_state::ServerState;
@@ -65,7 +67,16 @@ pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr,
 /// A client's slots in the server and in its room, released on drop.
 type ClientPermits = (Permit, RoomPermit);
 
-/// Reads the head and responds. Returns `Some` if the connection has become a client. `peer` is the
+/// The state of a connection after a response.
+enum AfterResponse {
+    /// The connection is a client.
+    Client(Arc<TcpClient>, RoomPermit),
+    /// A further request may follow.
+    Open,
+    Closed,
+}
+
+/// Reads heads and responds. Returns `Some` if the connection has become a client. `peer` is the
 /// other end of the socket, possibly a proxy.
 #[inline(never)] // Keeps these buffers off the client's stack: a page of memory per client.
 fn begin(
@@ -74,60 +85,101 @@ fn begin(
     peer: SocketAddr,
     mut permit: Permit,
 ) -> Option<(Arc<TcpClient>, ClientPermits, Vec<u8>)> {
-    let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
-    let reader = HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands);
-    let answered = read_head(&stream, reader, deadline, None).and_then(|read| {
-        let Some(ReceivedHead { head, raw, rest }) = read else { return Ok(None) };
-        resolve_client_address(host, &head, &mut address, &mut permit)
-            .map_err(|refused| refused.to(&head))?;
-        let entered = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
-        entered.map_err(|refused| refused.to(&head)).map(|entered| entered.zip(Some(rest)))
-    });
-    match answered {
-        Ok(entered) => entered.map(|((client, presence), rest)| (client, (permit, presence), rest)),
-        Err(refused) => {
-            Metrics::count(&host.metrics.refused, "rule", refused.rule);
-            if refused.is_capacity {
-                Metrics::count(&host.metrics.refused_connections, "limit", refused.rule);
+    let mut received = Vec::new();
+    for count in 1..=limits::MAX_REQUESTS_PER_CONNECTION {
+        let reader = HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands);
+        let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
+        let answered =
+            read_head(&stream, reader, std::mem::take(&mut received), deadline, None).and_then(|read| {
+                let Some(ReceivedHead { head, raw, rest }) = read else {
+                    return Ok((AfterResponse::Closed, Vec::new()));
+                };
+                let request = (&head, raw, &*rest);
+                let entered = resolve_client_address(host, &head, &mut address, &mut permit)
+                    .and_then(|()| count_further_request(host, address, count))
+                    .and_then(|()| {
+                        respond(host, &stream, request, count, (peer, address), &mut permit, deadline)
+                    });
+                entered.map_err(|refused| refused.to(&head)).map(|after| (after, rest))
+            });
+        match answered {
+            Ok((AfterResponse::Client(client, presence), rest)) => {
+                return Some((client, (permit, presence), rest));
             }
-            let Refusal { status, rule, detail, .. } = &refused;
-            info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");
-            answer(&stream, &refused.response, b"");
-            None
+            Ok((AfterResponse::Open, rest)) if !rest.is_empty() => received = rest,
+            Ok((AfterResponse::Open, _)) => {
+                received = keep_alive::await_request(&stream, &permit, || host.is_stopping())?;
+            }
+            Ok((AfterResponse::Closed, _)) => return None,
+            Err(refused) => {
+                refuse(host, &stream, address, &refused);
+                return None;
+            }
         }
     }
+    None
+}
+
+/// Counts a refusal, logs it and sends it.
+fn refuse(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
+    Metrics::count(&host.metrics.refused, "rule", refused.rule);
+    if refused.is_capacity {
+        Metrics::count(&host.metrics.refused_connections, "limit", refused.rule);
+    }
+    let Refusal { status, rule, detail, .. } = refused;
+    info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");
+    answer(stream, &refused.response, b"");
+}
+
+/// Counts a request after the first of its connection toward the address's rate limit of
+/// connections.
+fn count_further_request(host: &ServerState, address: SocketAddr, count: u32) -> Result<(), Refusal> {
+    if count == 1 {
+        return Ok(());
+    }
+    let household = AddressPrefix::from_ip(address.ip());
+    let taken = host.budgets().take(household, LimitedAction::Connection, host.now());
+    taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))
 }
 
 /// Responds to operator commands, serves a page or an inspector, or upgrades the request to a
-/// client. `rest` is the bytes after the head. `address` is the client's, `peer` the other end of
-/// the socket.
+/// client. `rest` is the bytes after the head, `count` the number of the request on its connection.
+/// `address` is the client's, `peer` the other end of the socket.
 fn respond(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
     (head, raw, rest): (&RequestHead, Vec<u8>, &[u8]),
+    count: u32,
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
     deadline: Instant,
-) -> Result<Option<(Arc<TcpClient>, RoomPermit)>, Refusal> {
+) -> Result<AfterResponse, Refusal> {
     if http_admin::has_commands(head) {
         let response = http_admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
         answer(stream, &response, b"");
-        return Ok(None);
+        return Ok(AfterResponse::Closed);
     }
     if inspector::is_inspector_request(head) {
-        return inspector::serve(host, stream, (head, rest.to_vec()), address, permit).map(|()| None);
+        return inspector::serve(host, stream, (head, rest.to_vec()), address, permit)
+            .map(|()| AfterResponse::Closed);
     }
     if !head.has_upgrade_headers() {
-        let response = pages::respond(host, head, address);
+        let is_proxied = forwarded::is_trusted(&host.config.trusted_proxies, peer.ip());
+        let is_persistent = keep_alive::is_persistent(head, count, is_proxied, host.is_stopping());
+        let response = pages::respond(host, head, address, is_persistent);
         // Logs only the path, because the query may contain a token.
         debug!(%address, status = response.status, path = &*redact_room_name(head.path()), "page");
+        if is_persistent {
+            let is_written = write_response(stream, &response.head, &response.body).is_ok();
+            return Ok(if is_written { AfterResponse::Open } else { AfterResponse::Closed });
+        }
         answer(stream, &response.head, &response.body);
-        return Ok(None);
+        return Ok(AfterResponse::Closed);
     }
     let mut raw = raw;
     let (entry, hosted, presence) = accept_client(host, head, address, permit)?;
     if write_all(stream, &entry.response, limits::HEAD_TIMEOUT).is_err() {
-        return Ok(None);
+        return Ok(AfterResponse::Closed);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
     let AcceptedClient { room, endpoint, response, .. } = &entry;
@@ -146,7 +198,7 @@ fn respond(
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let (stream, suspended) = (Arc::clone(stream), Suspended::start());
     let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted };
-    Ok(Some((Arc::new(TcpClient::new((id, address), socket, entry, now)), presence)))
+    Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), socket, entry, now)), presence))
 }
 
 /// Checks an upgrade request, enters the room of its path and wakes the room.

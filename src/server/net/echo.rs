@@ -178,7 +178,7 @@ type Upgraded = (Vec<u8>, Vec<u8>);
 ///    sent yet. Returns `Ok(None)` if the peer has left or this server is stopping.
 fn read_request(shared: &EchoState, stream: &TcpStream) -> Result<Option<Upgraded>, Refusal> {
     let (reader, deadline) = (HeadReader::new(limits::HEAD_LIMITS), Instant::now() + limits::HEAD_TIMEOUT);
-    let Some(received) = read_head(stream, reader, deadline, Some(&shared.connections))? else {
+    let Some(received) = read_head(stream, reader, Vec::new(), deadline, Some(&shared.connections))? else {
         return Ok(None);
     };
     let accepted = handshake::accept(&received.head, &[])?;

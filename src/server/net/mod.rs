@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A connection passes through [`accept`], [`listener`], [`connection`] (reads the head, determines
-//! the client's address with [`forwarded`], then serves [`pages`] or upgrades), [`client_thread`],
-//! [`room_thread`] and [`update_worker`].
+//! the client's address with [`forwarded`], then serves [`pages`] or upgrades; [`keep_alive`] decides
+//! whether further requests follow), [`client_thread`], [`room_thread`] and [`update_worker`].
 //!
 //! Around them:
 //!
@@ -31,6 +31,7 @@ pub mod console;
 pub mod echo;
 pub mod forwarded;
 pub mod inspector;
+pub mod keep_alive;
 pub mod listener;
 pub mod metrics;
 pub mod misfit_log;

@@ -1,5 +1,6 @@
 //! Reads a request head before a deadline, and answers a request or refuses it.
 
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub struct ReceivedHead {
     pub rest: Vec<u8>,
 }
 
-/// Reads a head of at most [`limits::HEAD_LIMITS`]. Returns `Ok(None)` if the peer closes before
+/// Reads a head of at most [`limits::HEAD_LIMITS`], which starts with the `received` bytes. Returns `Ok(None)` if the peer closes before
 /// the head is complete or sends nothing before `deadline`. With `connections`, the read also ends
 /// at their stop, which is checked every [`limits::ECHO_POLL_INTERVAL`].
 ///
@@ -30,12 +31,19 @@ pub struct ReceivedHead {
 pub fn read_head(
     stream: &TcpStream,
     mut reader: HeadReader,
+    received: Vec<u8>,
     deadline: Instant,
     connections: Option<&Connections>,
 ) -> Result<Option<ReceivedHead>, Refusal> {
-    let (mut raw, mut buffer) = (Vec::new(), [0; limits::READ_BYTES]);
+    let (mut raw, mut buffer) = (received, [0; limits::READ_BYTES]);
     let longest_wait = connections.map_or(Duration::MAX, |_| limits::ECHO_POLL_INTERVAL);
+    let mut unread = 0..raw.len();
     loop {
+        if let Some(head) = reader.receive(&raw[unread])? {
+            let rest = reader.rest().to_vec();
+            raw.truncate(raw.len() - rest.len());
+            return Ok(Some(ReceivedHead { head, raw, rest }));
+        }
         // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
         let count = match read(stream, &mut buffer, left.min(longest_wait)) {
@@ -43,19 +51,15 @@ pub fn read_head(
                 if connections.is_some_and(Connections::is_stopping) {
                     return Ok(None);
                 }
-                continue;
+                0
             }
             Ok(None) if !reader.has_begun() => return Ok(None),
             Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => count,
         };
+        unread = raw.len()..raw.len() + count;
         raw.extend_from_slice(&buffer[..count]);
-        if let Some(head) = reader.receive(&buffer[..count])? {
-            let rest = reader.rest().to_vec();
-            raw.truncate(raw.len() - rest.len());
-            return Ok(Some(ReceivedHead { head, raw, rest }));
-        }
     }
 }
 
@@ -68,12 +72,19 @@ pub fn refuse_at_accept(stream: &TcpStream, refusal: &Refusal) {
 /// Writes a response of one or two parts within [`limits::PAGE_WRITE_TIMEOUT`], then closes the
 /// connection so that the peer can read it.
 pub fn answer(stream: &TcpStream, response: &[u8], body: &[u8]) {
-    let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
-    let written = write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)
-        .and_then(|()| write_all(stream, body, deadline.saturating_duration_since(Instant::now())));
-    if written.is_ok() {
+    if write_response(stream, response, body).is_ok() {
         finish(stream, limits::MAX_DRAIN_BYTES);
     }
+}
+
+/// Writes a response of one or two parts within [`limits::PAGE_WRITE_TIMEOUT`].
+///
+/// # Errors
+/// The write fails, or takes too long.
+pub fn write_response(stream: &TcpStream, response: &[u8], body: &[u8]) -> io::Result<()> {
+    let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
+    write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)?;
+    write_all(stream, body, deadline.saturating_duration_since(Instant::now()))
 }
 
 /// Shuts down the sending side after the last bytes, and drains at most `most_bytes` from the peer.

@@ -245,6 +245,10 @@ impl ServerHandle {
         let Some(accept_loop) = accept_loop.take() else { return 0 };
         host.advance_to(ShutdownStage::Stopping);
         accept_loop.stop_accepting();
+        // Connections that become idle from now on end by themselves.
+        for number in host.admission.idle() {
+            host.connections.abort(number);
+        }
         for client in host.clients.all() {
             client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
         }

@@ -1,7 +1,8 @@
 //! Requests without an upgrade: embedded pages and their files, and `/metrics`. A room has the same
 //! pages below its path; [`room_pages`] has the pages about rooms.
 //!
-//! Each request head gets one complete response. No response contains a file from the machine's
+//! Each request head gets one complete response; [`keep_alive`](super::keep_alive) decides whether
+//! the connection stays open after it. No response contains a file from the machine's
 //! disk. `/metrics` is served only to requests that pass every check for a local request, or carry
 //! the operator's token. The pages at `/wire` and `/admin` contain no data of the server and prompt
 //! for the token. Pages of other origins may read everything else if their origin is allowed to
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use self::page_response::PageResponse;
 use super::access;
 use super::console::http_admin;
+use super::keep_alive;
 use super::metrics::Metrics;
 use super::rooms_on_demand;
 use super::server_state::ServerState;
@@ -114,8 +116,8 @@ pub struct Response {
     pub body: Cow<'static, [u8]>,
 }
 
-/// Returns the response to a request.
-pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Response {
+/// Returns the response to a request. The connection stays open after it if `is_persistent`.
+pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr, is_persistent: bool) -> Response {
     let is_head = head.method == "HEAD";
     let found = if head.method == "GET" || is_head {
         find(host, head, address)
@@ -125,8 +127,12 @@ pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> R
         PageResponse { extra_header: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
     };
     let status = found.status;
-    let sharing = sharing(head, &host.config.allowed_origins);
-    let (head, body) = response(found, is_head, &sharing);
+    let mut headers = sharing(head, &host.config.allowed_origins);
+    if is_persistent {
+        let (name, value) = keep_alive::HEADER;
+        headers.push((name, value.to_owned()));
+    }
+    let (head, body) = response(found, is_head, &headers);
     Response { status, head, body }
 }
 

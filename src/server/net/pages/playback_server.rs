@@ -104,11 +104,12 @@ impl ConnectionHandler for PlaybackState {
     /// Reads one request and responds to it.
     fn serve(self: &Arc<PlaybackState>, stream: Arc<TcpStream>, address: SocketAddr, (): ()) {
         let reader = HeadReader::new(limits::HEAD_LIMITS);
-        let written = match read_head(&stream, reader, Instant::now() + limits::HEAD_TIMEOUT, None) {
-            Ok(None) => return,
-            Ok(Some(received)) => answer(self, &stream, &received.head, address),
-            Err(refused) => write_all(&stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
-        };
+        let written =
+            match read_head(&stream, reader, Vec::new(), Instant::now() + limits::HEAD_TIMEOUT, None) {
+                Ok(None) => return,
+                Ok(Some(received)) => answer(self, &stream, &received.head, address),
+                Err(refused) => write_all(&stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
+            };
         if written.is_ok() {
             finish(&stream, limits::MAX_DRAIN_BYTES);
         }
