@@ -1,5 +1,5 @@
 /**
- * Shapes outlined in their own darkest tone, for pictures of tools, weapons and animals.
+ * Shapes for pictures of tools, weapons and animals. The outline is a dark tone of the fill colour.
  *
  * @module game/draw/shapes
  */
@@ -59,7 +59,10 @@ export function stripe(ctx, x, y, width, height, fill) {
   ctx.fill();
 }
 
-/** Draws an outlined curve. @param {number[]} way start, control point and end: x, y each */
+/**
+ * Draws an outlined curve.
+ * @param {number[]} way x and y of the start, of the control point and of the end
+ */
 export function bow(ctx, [x, y, overX, overY, toX, toY], width, fill, line = OUTLINE) {
   ctx.lineCap = 'round';
   for (const [wide, colour] of [[width + line, outlineOf(fill)], [width, fill]]) {
