@@ -26,6 +26,7 @@ const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
 /** Item numbers of the wooden structures. The others are of stone. */
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
+/** Colours of the debris of wooden structures. */
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 
 /** Packets within this time belong to the same update, ms. */

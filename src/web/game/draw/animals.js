@@ -14,6 +14,7 @@ import { Sprites } from './sprites.js';
 
 /** Duration of an attack, ms. */
 const STRIKE_MS = 320;
+/** Distance that an attacking animal lunges, px. */
 const LUNGE_PX = 26;
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const FLASH = '#fff4ee';

@@ -6,6 +6,7 @@
 
 /** Maximum width of the visible part of the world, px. The server sends this area and a margin. */
 const VIEW_WIDTH = 1920;
+/** Maximum height of the visible part of the world, px. */
 const VIEW_HEIGHT = 1080;
 /** Maximum device pixel ratio. More costs frames without a visible effect. */
 const MAX_RATIO = 2;

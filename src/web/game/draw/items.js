@@ -18,7 +18,9 @@ const IRON = '#c3cad3';
 const SAIL = '#f6edd6';
 /** Duration of a turret's turn to its target, ms. */
 const AIM_MS = 70;
+/** Duration of a turret's recoil, ms. */
 const KICK_MS = 190;
+/** Distance of a turret's recoil, px. */
 const KICK_PX = 9;
 /** Colour of items without a picture of their own. */
 const PLAIN = '#d9cdb2';

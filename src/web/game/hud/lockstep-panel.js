@@ -48,7 +48,7 @@ export function describeEvents({ corrupted, report }, { asked, checksums }) {
     lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${formatValue(before)} to ${formatValue(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
-  // Reversed, because the local participant is last and the list may be longer than the panel.
+  // The lines of the fields come first, because the list may be longer than the panel.
   for (const { participant, entity, field, server, own } of report.fields) {
     lines.unshift(`${entity}, ${field}: ${formatValue(server)} on the server, ${formatValue(own)} with ${participant}.`);
   }

@@ -32,7 +32,8 @@ export function savePlayerOnUnload(player) {
 }
 
 /**
- * Returns the player that this tab had before the reload, once; null without one.
+ * Returns the player that this tab had before the reload; null without one. A second call returns
+ * null.
  * @returns {Had | null}
  */
 export function playerBeforeReload() {
