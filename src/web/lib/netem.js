@@ -1,6 +1,6 @@
 /**
- * Simulates a network between this page and its server, with the model of `tickwire net`. Messages
- * are delayed until they would arrive.
+ * Simulates a network between this page and its server, with the model of `tickwire net`. Each
+ * message is delayed until the time at which it would arrive.
  *
  * @module lib/netem
  */
@@ -98,7 +98,10 @@ export class NetemLink {
     this.isActive = false;
   }
 
-  /** Starts with the loaded model. @param {import('../wasm/instance.js').WasmInstance} wasm */
+  /**
+   * Starts the simulation with the loaded model.
+   * @param {import('../wasm/instance.js').WasmInstance} wasm
+   */
   begin(wasm) {
     this.wasm = wasm;
     wasm.wasm.line_open(seed());

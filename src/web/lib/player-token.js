@@ -16,7 +16,7 @@ let cachedToken;
 export function playerToken() {
   if (cachedToken === undefined) {
     cachedToken = readFromUrl();
-    // A link that changes only the fragment does not reload the page.
+    // Reloads the page, because a link that changes only the fragment does not.
     globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
   }
   return cachedToken;
