@@ -3,12 +3,15 @@
  * name, measures the ping, and interpolates between states. It reads the packets of the game from
  * the server's table, `codes.json`.
  *
- * ```js import { connect } from './tickwire.js';
+ * ```js
+ * import { connect } from './tickwire.js';
  *
- * const game = await connect({ name: 'Ann', units: true }); game.on('chat', ({ player, text }) =>
- * console.info(player, text)); addEventListener('keydown', () => game.send('move', { direction:
- * Math.PI / 2 })); const draw = () => { paint(game.interpolated('state'));
- * requestAnimationFrame(draw); }; draw(); ```
+ * const game = await connect({ name: 'Ann', units: true });
+ * game.on('chat', ({ player, text }) => console.info(player, text));
+ * addEventListener('keydown', () => game.send('move', { direction: Math.PI / 2 }));
+ * const draw = () => { paint(game.interpolated('state')); requestAnimationFrame(draw); };
+ * draw();
+ * ```
  *
  * Only these packets are built in: `hello`, `enter` and `ping` to the server, and `welcome`,
  * `spawned`, `pong` and `error` to the client. A dialect may lack most of them.

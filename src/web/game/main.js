@@ -235,8 +235,7 @@ function explainNewPlayer() {
 }
 
 /**
- * Returns the tick up to which a packet completes the received state; 0 if it does not matter to a
- * resume.
+ * Returns the tick of an `update` or `say` packet; 0 for other packets, which a resume ignores.
  * @param {{ name: string, values: Record<string, any> }} packet
  * @param {number} nowMs
  */

@@ -123,7 +123,7 @@ export class TickClock {
   }
 
   /**
-   * Returns the fractional server tick at a time. The fastest update sets the clock.
+   * Returns the fractional tick of the server at a time, by the clock of the fastest update.
    * @param {number} nowMs
    */
   tickAt(nowMs) {

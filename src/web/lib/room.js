@@ -36,7 +36,7 @@ export function newPrivateName() {
 export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
 
 /**
- * Returns the capture in the address; '' if the user shall choose one; null if the page plays no
+ * Returns the capture in the address; '' to let the user choose one; null if the page plays no
  * capture.
  * @param {string} search
  */

@@ -128,7 +128,7 @@ export class StateBuffer {
   }
 
   /**
-   * Whether the newest state is extrapolated to a tick. A state after a long gap is not
+   * Whether the newest state is extrapolated to a tick. A state that follows a long gap is not
    * extrapolated.
    * @param {TimedState[]} states
    * @param {number} tick

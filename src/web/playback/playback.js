@@ -3,8 +3,10 @@
  * server would send. The page draws them as in a game. The page time runs at the playback speed and
  * stops in a pause.
  *
- * ```text file ─► tickwire.wasm ─┬─ index: each tick once, verified, in slices └─ seek, play ─►
- * messages ─► page ```
+ * ```text
+ *  file ─► tickwire.wasm ─┬─ index: each tick once, verified, in slices
+ *                         └─ seek, play ─► messages ─► page
+ * ```
  *
  * @module playback/playback
  */

@@ -29,7 +29,7 @@ const AMBER = '#f5c542';
  * @property {readonly [number, number]} stance offset of the feet forward and to the side, px
  */
 
-/** Pictures by animal kind of the rules. @type {Readonly<Record<number, Look>>} */
+/** Pictures by animal kind, as numbered in the rules. @type {Readonly<Record<number, Look>>} */
 const LOOKS = Object.freeze({
   0: { body: cowBody, head: cowHead, foot: '#6b5545', stance: [32, 38] },
   1: { body: pigBody, head: pigHead, foot: '#c97f88', stance: [30, 42] },

@@ -17,7 +17,7 @@ const NOTE_MS = 2600;
 /** Time that a notice of the operator stays visible, ms. */
 const NOTICE_MS = 7000;
 const REDRAW_INTERVAL_MS = 120;
-/** Margin that the server sends in lockstep, where none exists: the smallest i16. */
+/** Value of an unknown margin: the smallest i16. Lockstep has no margin. */
 const UNKNOWN_MARGIN = -32768;
 
 /** Returns the element with an id. @param {string} id */

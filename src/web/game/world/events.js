@@ -10,7 +10,7 @@ import { ageMs } from '../../lib/age.js';
 /** Resources by number. */
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
-/** Gold that is received later than this after the last swing was not gathered, ms. */
+/** Maximum time between the last swing and the gold that it gathered, ms. Later gold is passive. */
 const PASSIVE_GOLD_MS = 400;
 /** Maximum number of pending events. Further ones drop the oldest. */
 const MAX_EVENTS = 256;

@@ -25,7 +25,7 @@ const CHAT_LINES = 60;
 /** Kinds of scenery by number. */
 export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 
-/** If health rises within this time after a player held food, the player has eaten, ms. */
+/** Maximum time between holding food and a rise of health that counts as eating, ms. */
 const FOOD_HEAL_MS = 60;
 /** Packets within this time after an update belong to its tick, ms. */
 const SAME_TURN_MS = 8;
@@ -102,7 +102,7 @@ export class World {
     this.stats = INITIAL_STATS;
     /**
      * Highest age of this life. It is stored because the statistics are reset before the `died`
-     * packet.
+     * packet is received.
      */
     this.lifeAge = 1;
     /**

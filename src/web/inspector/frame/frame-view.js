@@ -1,6 +1,7 @@
 /**
  * View of the selected frame: title, header, byte lanes, one byte bit by bit, and the tree of
- * fields. A highlight appears in all of them. The view also shows the frame while it is edited.
+ * fields. A highlighted part is highlighted in all of them. The view also shows the frame while it
+ * is edited.
  *
  * @module inspector/frame/frame-view
  */

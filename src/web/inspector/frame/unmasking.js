@@ -179,7 +179,7 @@ export class Unmasking {
     });
   }
 
-  /** Marks the current byte in all lanes. Later bytes are shown as not unmasked yet. */
+  /** Marks the current byte in all lanes. Later bytes are shown as still masked. */
   drawLanes() {
     const begin = this.masked?.payload[0] ?? 0;
     const hand = this.edited?.at ?? (this.stepper.at === null ? null : begin + this.stepper.at);

@@ -9,7 +9,8 @@
  * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
  *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
  *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string }}
- *   Entry in a capture, `tick` is the number of the packet; `where` describes it for the title
+ *   Entry `tick`: in a capture, the number of the packet; `where`: description of the tick or
+ *   packet
  */
 
 /** Number of rows that are fetched at once, around the rows in view. */

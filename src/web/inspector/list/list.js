@@ -100,8 +100,8 @@ export class FrameListView {
   }
 
   /**
-   * Returns the distance in the lines, px, for each scrolled px. It exceeds 1 if the height is
-   * limited.
+   * Returns by how many px the lines move for each px of scrolling. It exceeds 1 if the height of
+   * the list is limited.
    */
   scale() {
     const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
