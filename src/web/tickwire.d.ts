@@ -24,7 +24,7 @@ export type SendArguments<Values> = {} extends OutgoingValues<Values> ? [values?
 
 /** Reason why a connection ended. */
 export interface CloseInfo {
-  /** Code of the close frame; 1006 without one. */
+  /** Code of the close frame; 1006 without a close frame. */
   code: number;
   /** Name of the server's rule, or ''. */
   reason: string;
@@ -39,7 +39,7 @@ export interface OpenInfo<Welcome> {
   welcome: Welcome;
   /** Whether the connection follows an outage. */
   isReconnect: boolean;
-  /** Whether the world is another one. State of the earlier world is invalid then. */
+  /** Whether the world is new to the page. If so, the state of an earlier world is invalid. */
   isNewWorld: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface DesyncReport {
 /** Status of the world in this page. Only the first three fields exist before it is loaded. */
 export interface Lockstep {
   isActive: boolean;
-  /** Reason for the fallback to a stream, as a sentence; '' without one. */
+  /** Reason for the fallback to a stream, as a sentence; '' without a fallback. */
   fallbackReason: string;
   /**
    * `bytesIn`: bytes of the received messages for the world. `bytesStream`: bytes of the packets
@@ -167,7 +167,7 @@ export interface Game<ToServer, ToClient> {
   readonly state: 'connecting' | 'open' | 'reconnecting' | 'closed';
   /** Identity of the game: seed, rates, epoch; null before `welcome`. */
   readonly welcome: Welcome<ToClient> | null;
-  /** Number of the local player; null without one. */
+  /** Number of the local player; null while the page has no player. */
   readonly player: number | null;
   /** Reason why there is no connection; null while there is one. */
   readonly closed: CloseInfo | null;

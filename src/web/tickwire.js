@@ -117,7 +117,7 @@ export class Game {
     this.state = 'connecting';
     /** Identity of the game: seed, rates, epoch. @type {Record<string, any> | null} */
     this.welcome = null;
-    /** Number of the local player; null without one. @type {number | null} */
+    /** Number of the local player; null while the page has no player. @type {number | null} */
     this.player = null;
     /**
      * Reason why there is no connection; null while there is one.
@@ -189,8 +189,8 @@ export class Game {
   /**
    * Adds a handler for the packets of a name. Three further events:
    * - `open`, with `{ welcome, isReconnect, isNewWorld }`, after each `welcome`. `isReconnect`:
-   *   after an outage. `isNewWorld`: the world is another one, and state of the earlier world is
-   *   invalid.
+   *   after an outage. `isNewWorld`: the world is new to the page, and the state of an earlier
+   *   world is invalid.
    * - `close`, with `game.closed`: the connection has ended, or an attempt has failed.
    * - `error`, also for bytes that are no packet, with the rule `unreadable`.
    * @param {string} name
@@ -227,7 +227,7 @@ export class Game {
   /**
    * Joins the game. Called while spectating or after death. After a reconnect, the page joins again
    * with the same values.
-   * @param {Record<string, any>} [values] such as `{ name }`, instead of the ones of `connect`
+   * @param {Record<string, any>} [values] such as `{ name }`; they replace the values of `connect`
    */
   enter(values = {}) {
     this.#isSpectating = false;

@@ -8,7 +8,10 @@
 
 /** @typedef {{ id: number, player: number, dialect: string }} Client */
 
-/** Returns `window.tickwire` of the parent page; null without one. @param {Window} page */
+/**
+ * Returns `window.tickwire` of the parent page; null without a parent page of the game.
+ * @param {Window} page
+ */
 export function parentGame(page) {
   try {
     return page.parent === page ? null : /** @type {any} */ (page.parent).tickwire ?? null;

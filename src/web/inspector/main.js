@@ -76,7 +76,7 @@ const state = {
   shown: liveSource,
   /** Last opened capture. */
   file: /** @type {Source | null} */ (null),
-  /** Shown connection of the capture; null for all. */
+  /** Shown connection of the capture; null for all connections. */
   connection: /** @type {number | null} */ (null),
   /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
   clients: [],
@@ -383,7 +383,7 @@ function onFilterChanged() {
   if (isLiveSource()) followNewest();
 }
 
-/** Returns the selected frame, explained; null without one. */
+/** Returns the selected frame, explained; null if no frame is selected. */
 function chosenFrame() {
   const shown = state.shown.explainer;
   const explained = frameList.chosen === 0 ? { gone: true } : shown.explain(frameList.chosen);

@@ -34,7 +34,7 @@ const STABLE_MS = 5000;
 /**
  * Reason why a connection ended.
  * @typedef {object} CloseInfo
- * @property {number} code code of the close frame; 1006 without one
+ * @property {number} code code of the close frame; 1006 without a close frame
  * @property {string} reason name of the server's rule, or ''
  * @property {string} text description for the player
  * @property {number | null} retryMs delay before the next attempt, ms; null if there is none
@@ -249,7 +249,7 @@ async function fetchTables(place, isRelative, signal) {
   url.protocol = url.protocol.replace('ws', 'http');
   const answer = await fetch(isRelative ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
   if (answer.ok) return answer.json().catch(() => { throw new TablesUnavailable(`${answer.url} has no packet tables`); });
-  // Reads the body, because browsers otherwise report the request as failed.
+  // Reads the body, because browsers report a request as failed if its body is not read.
   await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
   throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new TablesUnavailable(text);

@@ -24,7 +24,8 @@ export const SNAP_PX = 400;
  * samples.
  * @param {import('./interpolation.js').PositionHistory} track
  * @param {number} tick render tick
- * @param {number} newestTick tick of the newest update; a player missing in it stands still
+ * @param {number} newestTick tick of the newest update; a player that the update does not contain
+ *   stands still
  * @param {import('./interpolation.js').TickClock} clock
  * @param {ExtrapolatePosition} extrapolatePosition
  * @returns {Place | null}

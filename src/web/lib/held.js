@@ -101,7 +101,7 @@ export class HeldKeys {
   }
 
   /**
-   * The most recently pressed key that is still down; null without one.
+   * The most recently pressed key that is still down; null if no key is down.
    * @returns {string | null}
    */
   get newest() {

@@ -68,7 +68,7 @@ export class TickClock {
     this.recentOriginMs = 0;
     /**
      * Lateness of updates relative to the fastest one, ms. The latest twentieth is excluded,
-     * because the page itself delays those.
+     * because the page itself has delayed it.
      */
     this.jitterMs = 0;
     /** Round trip of the last ping, ms; null before the first. */
@@ -192,9 +192,9 @@ export class PositionHistory {
   }
 
   /**
-   * Adds the state at `tick`. A player missing in an update stands still, so the last state is
-   * repeated for the update before this one. Otherwise a step after a rest would be rendered as a
-   * long slow movement.
+   * Adds the state at `tick`. A player that an update does not contain stands still, so the last
+   * state is repeated for the update before this one. Otherwise a step after a rest would be
+   * rendered as a long slow movement.
    * @param {Sample} sample
    * @param {TickClock} clock
    * @param {boolean} complete true for a full record, which may follow missed updates
@@ -238,7 +238,7 @@ export class PositionHistory {
 }
 
 /**
- * Moves a body to its position at a tick, and updates its walking animation.
+ * Moves a player or an animal to its position at a tick, and updates its walking animation.
  * @param {{ track: PositionHistory, shown: Sample, errorBlend:
  *   import('./dead-reckoning.js').ErrorBlend, walked: number, pace: number, way: number }} body
  * @param {number} tick

@@ -83,7 +83,7 @@ export class Lockstep {
     /** @type {WasmInstance | null} */
     this.wasm = null;
     this.isActive = false;
-    /** Reason for the fallback to a stream; '' without one. */
+    /** Reason for the fallback to a stream; '' without a fallback. */
     this.why = '';
     /**
      * `bytesIn`: bytes of the received messages for the world. `bytesStream`: bytes of the packets
@@ -132,7 +132,7 @@ export class Lockstep {
     this.why = why.replace(/\.$/, '');
   }
 
-  /** Reason for the fallback as a sentence; '' without one. */
+  /** Reason for the fallback as a sentence; '' without a fallback. */
   get fallbackReason() {
     return this.why && `This page follows as a stream: ${this.why[0].toLowerCase()}${this.why.slice(1)}.`;
   }

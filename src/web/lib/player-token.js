@@ -12,7 +12,7 @@ const FIELD = /([#?&])token=([^&#]*)(&|$)/;
 /** Cached token; undefined before the first call. @type {string | null | undefined} */
 let cachedToken;
 
-/** Returns the token of this tab. @returns {string | null} null without one */
+/** Returns the token of this tab. @returns {string | null} null without a token */
 export function playerToken() {
   if (cachedToken === undefined) {
     cachedToken = readFromUrl();

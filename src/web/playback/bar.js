@@ -53,7 +53,7 @@ export function formatTime(seconds, digits = 0) {
   return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
 }
 
-/** Returns the tick in a fragment; null without one. @param {string} hash */
+/** Returns the tick in a fragment; null if it contains no tick. @param {string} hash */
 export function tickFromHash(hash) {
   const found = /(?:^#|&)tick=(\d{1,10})(?:&|$)/.exec(hash);
   return found ? Number(found[1]) : null;

@@ -99,9 +99,12 @@ export class Playback {
     this.speed = 1;
     /** Completed ticks at the playback position; 0 before the first. */
     this.tick = 0;
-    /** Target of a running seek; null without one. @type {number | null} */
+    /** Target of the running seek; null if no seek is running. @type {number | null} */
     this.seeking = null;
-    /** Target of a seek past the data read so far; null without one. @type {number | null} */
+    /**
+     * Target of a seek past the data read so far; null if no such seek is waiting.
+     * @type {number | null}
+     */
     this.wanted = null;
     /** Whether the game has a packet to spectate a player. */
     this.canFollow = false;
@@ -195,7 +198,7 @@ export class Playback {
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
-    // The requested room, or another one of the game if the file lacks it.
+    // The requested room, or another room of the game if the file lacks the requested one.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
       wasm.setInputText(`${one.name}\n${dialect}\n${table}`);

@@ -37,8 +37,8 @@ export function joinNames(names) {
  * each.
  * @param {import('../../lib/lockstep.js').Status} status
  * @param {{ asked: boolean, checksums: number | null }} since `asked`: whether the button was
- *   pressed and no field has changed yet; `checksums`: number of checksums sent since the report,
- *   or null if no such number is known
+ *   pressed and no field has changed yet; `checksums`: number of checksums sent since the report;
+ *   null without a report
  */
 export function describeEvents({ corrupted, report }, { asked, checksums }) {
   const lines = [];

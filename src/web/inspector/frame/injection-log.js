@@ -21,7 +21,7 @@ export function linkOf(address) {
 }
 
 /**
- * Returns the first problem of an explanation; null without one.
+ * Returns the first problem of an explanation; null without a problem.
  * @param {any} explained
  * @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number,
  *   number] } | null}
