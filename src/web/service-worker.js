@@ -2,8 +2,8 @@
  * Service worker of the browser edition. It caches the files, so that the page works offline.
  *
  * `tab-files.js` lists the files and their version. A new version is cached completely before it
- * takes over, which happens when no page of the old one is open. A page never mixes files of two
- * versions.
+ * takes over. It takes over when no page of the old version is open. A page never mixes files of
+ * two versions.
  */
 
 importScripts('tab-files.js');
@@ -22,7 +22,10 @@ async function cacheFile(cache, file) {
   await cache.put(file, plain);
 }
 
-/** Returns the cached file for a request; undefined if there is none. @param {Request} request */
+/**
+ * Returns the name of the cached file for a request; undefined if there is none.
+ * @param {Request} request
+ */
 function fileOf(request) {
   if (request.method !== 'GET' || !request.url.startsWith(scope.registration.scope)) return undefined;
   const path = new URL(request.url).pathname.slice(new URL(scope.registration.scope).pathname.length);

@@ -10,21 +10,21 @@
 /** Packets by name, with their values by argument name. */
 export type Packets = Record<string, any>;
 
-/** Values of a packet to the client: all are present, nil is null. */
+/** Values of a packet to the client. All are present; a nil value is null. */
 export type IncomingValues<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
 
-/** Values of a packet to the server: `sequence`, `tick` and `seen` are filled in. */
+/** Values of a packet to the server. `sequence`, `tick` and `seen` are filled in if omitted. */
 export type OutgoingValues<Values> = Omit<Values, 'sequence' | 'tick' | 'seen'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'seen')>>;
 
 /** Names of the packets of one direction. */
 export type PacketName<Side> = keyof Side & string;
 
-/** Values of a packet to the server; optional for `send` if all arguments are. */
+/** Values of a packet to the server. `send` needs no values if all arguments are optional. */
 export type SendArguments<Values> = {} extends OutgoingValues<Values> ? [values?: OutgoingValues<Values>] : [values: OutgoingValues<Values>];
 
 /** Reason why a connection ended. */
 export interface CloseInfo {
-  /** Code of the close frame; 1006 without one. */
+  /** Code of the close frame; 1006 without a close frame. */
   code: number;
   /** Name of the server's rule, or ''. */
   reason: string;
@@ -37,9 +37,9 @@ export interface CloseInfo {
 /** Event after each `welcome`. */
 export interface OpenInfo<Welcome> {
   welcome: Welcome;
-  /** Whether it follows an outage. */
+  /** Whether the connection follows an outage. */
   isReconnect: boolean;
-  /** Whether it is another game, so that state of the earlier one is void. */
+  /** Whether the world is new to the page. If so, the state of an earlier world is invalid. */
   isNewWorld: boolean;
 }
 
@@ -69,11 +69,11 @@ export interface Options<ToClient> {
   /** Further arguments of `hello` and `enter`, such as a colour. */
   hello?: Packets;
   /**
-   * True for positions in pixels and angles in radians, in both directions; otherwise numbers are
-   * as sent.
+   * True for positions in pixels and angles in radians, in both directions. Default: the integers
+   * of the packets.
    */
   units?: boolean;
-  /** Default: the first with both `hello` and `welcome`. */
+  /** Dialect; default: the first dialect with both `hello` and `welcome`. */
   dialect?: string;
   /** Endpoint, relative to the module; default: `play`. */
   path?: string;
@@ -82,11 +82,11 @@ export interface Options<ToClient> {
    * for each connection.
    */
   codes?: object | string;
-  /** Name of the game whose own player is predicted: `game.predicted`. */
+  /** Name of the game whose rules predict the local player, for `game.predicted`. */
   predict?: string;
   /**
-   * `lockstep`: the page runs the room's world, `game.lockstep`; if lockstep is unavailable, it
-   * receives a stream. `tickwire.wasm` must contain the game's rules.
+   * `lockstep`: the page runs the room's world, and `tickwire.wasm` must contain the game's rules.
+   * If lockstep is unavailable, the page receives a stream; see `game.lockstep`.
    */
   mode?: 'stream' | 'lockstep';
   /** Name of the game for `mode`; default: `predict`. */
@@ -96,15 +96,16 @@ export interface Options<ToClient> {
    * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
-  /** Handlers, as for `game.on`; they also receive events before the first `welcome`. */
+  /** Handlers, as for `game.on`. They also receive the events before the first `welcome`. */
   on?: Handlers<ToClient>;
   /** WebSocket class for Node before 22. */
   WebSocket?: new (url: URL, protocols: string[]) => any;
 }
 
 /**
- * Desync report of a tick: the checksums, the server's first, with their participants; and the
- * differing fields, with the value of the server and of the participant.
+ * Desync report of a tick. `groups` contains each checksum with its participants; the server's
+ * checksum is first. `fields` contains the differing fields, with the values of the server and of
+ * the participant.
  */
 export interface DesyncReport {
   tick: number;
@@ -116,22 +117,23 @@ export interface DesyncReport {
 /** Status of the world in this page. Only the first three fields exist before it is loaded. */
 export interface Lockstep {
   isActive: boolean;
-  /** Reason for the fallback to a stream, as a sentence; '' without one. */
+  /** Reason for the fallback to a stream, as a sentence; '' without a fallback. */
   fallbackReason: string;
   /**
-   * Bytes of the received messages of the world, and of the packets that a stream would have sent
-   * instead.
+   * `bytesIn`: bytes of the received messages for the world. `bytesStream`: bytes of the packets
+   * that a stream would have contained instead.
    */
   counts: { bytesIn: number; bytesStream: number };
   /** Completed ticks; null before the first snapshot. */
   tick?: number | null;
   player?: number | null;
-  /** Ticks executed in this page. */
+  /** Number of ticks executed in this page. */
   ticks?: number;
-  /** Snapshots loaded. */
+  /** Number of snapshots loaded. */
   syncs?: number;
-  /** Checksums sent, and how many of them the server did not have. */
+  /** Number of checksums sent. */
   checksums?: number;
+  /** Number of sent checksums that differed from the server's. */
   differed?: number;
   /** Field that this page changed last. */
   corrupted?: { tick: number; entity: string; field: string; before: string | null; after: string | null } | null;
@@ -164,38 +166,41 @@ export interface Game<ToServer, ToClient> {
   readonly state: 'connecting' | 'open' | 'reconnecting' | 'closed';
   /** Identity of the game: seed, rates, epoch; null before `welcome`. */
   readonly welcome: Welcome<ToClient> | null;
-  /** Number of the own player; null without one. */
+  /** Number of the local player; null while the page has no player. */
   readonly player: number | null;
   /** Reason why there is no connection; null while there is one. */
   readonly closed: CloseInfo | null;
   /** Median of the recent round trips, ms; null before the first. */
   readonly ping: number | null;
-  /** Estimated ticks that the server has completed; null before `welcome`. */
+  /** Estimated number of ticks that the server has completed; null before `welcome`. */
   readonly tick: number | null;
   /** Counters of the page. */
   readonly counts: Readonly<Record<'messagesIn' | 'messagesOut' | 'bytesIn' | 'bytesOut' | 'unknown' | 'unreadable', number>>;
-  /** Adds a handler for the packets or events of a name. The result removes it. */
+  /**
+   * Adds a handler for the packets or events of a name. Returns a function that removes the
+   * handler.
+   */
   on<Packet extends keyof Handlers<ToClient>>(name: Packet, handler: NonNullable<Handlers<ToClient>[Packet]>): () => void;
-  /** Sends a packet. Returns false without a connection, which drops the packet. */
+  /** Sends a packet. Without a connection, drops the packet and returns false. */
   send<Packet extends PacketName<ToServer>>(name: Packet, ...values: SendArguments<ToServer[Packet]>): boolean;
-  /** Joins the game, as a spectator or after death. */
+  /** Joins the game. Called while spectating or after death. */
   enter(values?: Packets): boolean;
   /** Newest values of a packet. */
   newest<Packet extends PacketName<ToClient>>(name: Packet): IncomingValues<ToClient[Packet]> | null;
   /**
-   * Returns the values of a packet about two updates ago, interpolated, and extrapolated for a
-   * moment if updates are missing. `fields`: further numbers to interpolate; `extrapolate`: lists
-   * that the game's rules extrapolate.
+   * Returns the interpolated values of a packet about two updates ago. If updates are missing, the
+   * values are extrapolated for a moment. `fields`: further numbers to interpolate; `extrapolate`:
+   * lists that the game's rules extrapolate.
    */
   interpolated<Packet extends PacketName<ToClient>>(name: Packet, how?: { fields?: string[]; extrapolate?: string[]; now?: number }): IncomingValues<ToClient[Packet]> | null;
   /**
-   * Returns the predicted own player, after all commands that were sent; null without `predict` and
-   * without a body.
+   * Returns the predicted local player, after all commands that were sent. Null without `predict`
+   * or without a living local player.
    */
   predicted(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
   /** Lead and corrections of the prediction; null without `predict`. */
   readonly prediction: { isActive: boolean; why: string; leadMs: number; compared: number; corrected: number; lastErrorPx: number; p99ErrorPx: number } | null;
-  /** Turns features on or off, to demonstrate each. */
+  /** Turns features on or off, to demonstrate the effect of each. */
   setFeatures(features: Partial<Features>): void;
   /** Features that are on. */
   readonly features: Features;
@@ -217,14 +222,14 @@ export interface Game<ToServer, ToClient> {
 /** Connects to the server of this module. */
 export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;
 
-/** `localStorage`, or a storage for the life of the page if the browser forbids it. */
+/** `localStorage`. If the browser forbids it, the values last as long as the page. */
 export const local: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void };
 
 /** Returns the address of a new private room of this page's game; null if there is none. */
 export function newPrivateRoomUrl(): Promise<string | null>;
 
 /**
- * The keys of a list that are down. All are released when the page may miss a release, for example
+ * Keys of a list that are held down. All are released when the page may miss a release, for example
  * by Cmd, another window or a menu.
  */
 export class HeldKeys implements Iterable<string> {
@@ -243,7 +248,7 @@ export class HeldKeys implements Iterable<string> {
   releaseAll(): void;
 }
 
-/** The fingers, and the main button of the mouse, that were pressed on an element. */
+/** Fingers, pens and the main mouse button that are held down since a press on an element. */
 export class HeldPointers {
   /** `released` is called once for each pointer, with its `pointerId`. */
   constructor(element: HTMLElement, on: { pressed?: (event: PointerEvent) => void; moved?: (event: PointerEvent) => void; released?: (pointer: number) => void });

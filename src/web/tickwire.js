@@ -13,7 +13,7 @@
  * draw();
  * ```
  *
- * Built in are only the packets `hello`, `enter` and `ping` to the server, and `welcome`,
+ * Only these packets are built in: `hello`, `enter` and `ping` to the server, and `welcome`,
  * `spawned`, `pong` and `error` to the client. A dialect may lack most of them.
  *
  * @module tickwire
@@ -43,7 +43,7 @@ export { newPrivateRoomUrl } from './lib/private-room.js';
 const VERSION = 1;
 /** Modes of `hello`. */
 const [SPECTATE, PLAY] = [0, 1];
-/** Pings whose median is `game.ping`. */
+/** Number of recent round trips whose median is `game.ping`. */
 const PINGS = 5;
 /** Names for `on` that are no packets. */
 const EVENTS = ['open', 'close', 'error'];
@@ -117,7 +117,7 @@ export class Game {
     this.state = 'connecting';
     /** Identity of the game: seed, rates, epoch. @type {Record<string, any> | null} */
     this.welcome = null;
-    /** Number of the own player; null without one. @type {number | null} */
+    /** Number of the local player; null while the page has no player. @type {number | null} */
     this.player = null;
     /**
      * Reason why there is no connection; null while there is one.
@@ -148,8 +148,8 @@ export class Game {
   }
 
   /**
-   * Opens the connection, through a simulated network if the options have one. The server worker
-   * has its own.
+   * Opens the connection, through a simulated network if the options have one. In the browser
+   * edition, the server worker simulates the network.
    * @param {string} net
    */
   async #start(net) {
@@ -181,7 +181,7 @@ export class Game {
     return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
   }
 
-  /** Estimated completed ticks; null before `welcome`. @returns {number | null} */
+  /** Estimated number of completed ticks; null before `welcome`. @returns {number | null} */
   get tick() {
     return this.#states?.tick(this.#now()) ?? null;
   }
@@ -189,7 +189,8 @@ export class Game {
   /**
    * Adds a handler for the packets of a name. Three further events:
    * - `open`, with `{ welcome, isReconnect, isNewWorld }`, after each `welcome`. `isReconnect`:
-   *   after an outage. `isNewWorld`: another game, so that state of the earlier one is void.
+   *   after an outage. `isNewWorld`: the world is new to the page, and the state of an earlier
+   *   world is invalid.
    * - `close`, with `game.closed`: the connection has ended, or an attempt has failed.
    * - `error`, also for bytes that are no packet, with the rule `unreadable`.
    * @param {string} name
@@ -208,7 +209,7 @@ export class Game {
    * filled in if the packet has them.
    * @param {string} name
    * @param {Record<string, any>} [values] values by argument name; nil arguments are optional
-   * @returns {boolean} false without a connection, which drops the packet
+   * @returns {boolean} false if the packet was dropped because there is no connection
    * @throws {TypeError | RangeError} naming the packet and argument that do not fit the table
    */
   send(name, values = {}) {
@@ -224,8 +225,9 @@ export class Game {
   }
 
   /**
-   * Joins the game, as a spectator or after death. Later connections join in the same way.
-   * @param {Record<string, any>} [values] such as `{ name }`, instead of the ones of `connect`
+   * Joins the game. Called while spectating or after death. After a reconnect, the page joins again
+   * with the same values.
+   * @param {Record<string, any>} [values] such as `{ name }`; they replace the values of `connect`
    */
   enter(values = {}) {
     this.#isSpectating = false;
@@ -241,10 +243,10 @@ export class Game {
   }
 
   /**
-   * Returns the values of a packet about two updates ago, so that things move evenly. Positions and
-   * angles are interpolated between two packets; other values come from the earlier one. Entries
-   * of a group list belong together if their first members are equal. Missing updates are
-   * extrapolated for a moment; then the error blends.
+   * Returns the values of a packet about two updates ago, so that movement is smooth. Positions and
+   * angles are interpolated between two packets; other values come from the earlier one. Entries of
+   * a group list are matched by their first member. Missing updates are extrapolated for a moment.
+   * After the next update, the rendered values blend to the received ones.
    * @param {string} name
    * @param {{ fields?: string[], extrapolate?: string[], now?: number }} [how] `fields`: further
    *   numbers to interpolate; `extrapolate`: lists with `x` and `y` that the rules of the option
@@ -259,8 +261,8 @@ export class Game {
   }
 
   /**
-   * Returns the predicted own player, after all commands that were sent. Null without the option
-   * `predict`, without a body, and before the first pong. Called once per frame.
+   * Returns the predicted local player, after all commands that were sent. Null without the option
+   * `predict`, without a living local player, and before the first pong. Called once per frame.
    * @param {number} [now] `performance.now()`
    * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} position in px, and
    *   further numbers of the game
@@ -277,7 +279,7 @@ export class Game {
     return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /** Render delay after the newest state, ms. @returns {number | null} */
+  /** Delay of the rendered state after the newest one, ms. @returns {number | null} */
   get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }
@@ -289,7 +291,7 @@ export class Game {
 
   /**
    * Turns prediction, reconciliation, interpolation or dead reckoning (`deadReckoning`) on or off,
-   * to demonstrate each.
+   * to demonstrate the effect of each.
    * @param {Partial<Game['features']>} switches
    */
   setFeatures(switches) {
@@ -298,16 +300,19 @@ export class Game {
   }
 
   /**
-   * Status of the world in this page: `isActive` or else `fallbackReason`; ticks, snapshots,
-   * checksums sent and how many differed, the last desync report, received bytes and the bytes of a
-   * stream. Null without the option `mode`.
+   * Status of the world in this page: `isActive` or else `fallbackReason`; numbers of ticks,
+   * snapshots, sent checksums and differing ones; the last desync report; received bytes and the
+   * bytes of a stream. Null without the option `mode`.
    */
   get lockstep() {
     const one = this.#lockstep;
     return one && { ...one.status(), isActive: one.isActive, fallbackReason: one.fallbackReason, counts: { ...one.counts } };
   }
 
-  /** Corrupts a field of this world in lockstep, as a demonstration. @param {number} [seed] u32 */
+  /**
+   * In lockstep, changes a field of this page's world, to demonstrate a desync report.
+   * @param {number} [seed] u32
+   */
   corrupt(seed = Math.floor(Math.random() * 2 ** 32)) {
     this.#lockstep?.corrupt(seed);
   }
@@ -317,7 +322,7 @@ export class Game {
     this.#connection.close();
   }
 
-  /** Time of the page, or of the recording, ms. */
+  /** Current time, or the page time of a playback, ms. */
   #now() {
     return this.#connection instanceof PlaybackConnection ? this.#connection.now() : performance.now();
   }
@@ -344,7 +349,11 @@ export class Game {
     this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 
-  /** Drops unsupported values. @param {string} packet @param {Record<string, any>} values */
+  /**
+   * Drops the values that a packet has no argument for.
+   * @param {string} packet
+   * @param {Record<string, any>} values
+   */
   #supportedValues(packet, values) {
     return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.hasArgument(packet, name)));
   }
@@ -415,7 +424,7 @@ export class Game {
   }
 
   /**
-   * Starts the prediction. Without it the game continues with a delay.
+   * Starts the prediction. Without prediction the game continues, but input acts with a delay.
    * @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect
    */
   async #startPrediction(prediction, { name, codes }) {
@@ -448,7 +457,10 @@ export class Game {
     }
   }
 
-  /** Skips a sequence number that another sender has used. @param {string} rule */
+  /**
+   * Skips a sequence number that another sender has used, such as the inspector.
+   * @param {string} rule
+   */
   #onRejected(rule) {
     if (rule === 'repeated') this.#sequence += 1;
   }
@@ -490,7 +502,7 @@ export class Game {
       try {
         handler(event);
       } catch (error) {
-        // Reports the error as an uncaught one, so that other handlers still run.
+        // Reports the error as an uncaught error, so that the other handlers still run.
         queueMicrotask(() => { throw error; });
       }
     }

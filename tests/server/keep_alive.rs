@@ -107,7 +107,7 @@ fn a_connection_ends_when_the_client_wants_it_or_breaks_a_rule_or_is_idle() {
 
 #[test]
 fn the_number_of_requests_is_limited_on_a_connection_and_for_an_address() {
-    let server = server_with(|config| config.address_budgets = true);
+    let server = server_with(|config| config.address_rate_limits = true);
     let mut browser = Browser::connect(&server);
     for count in 1..=limits::MAX_REQUESTS_PER_CONNECTION {
         browser.send(&get("/healthz", "keep-alive"));

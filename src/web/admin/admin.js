@@ -2,7 +2,8 @@
  * Admin page: sends operator commands to `/admin` as lines and shows the response lines.
  *
  * The token comes from the fragment of the link or from the form. It never appears in the address
- * bar or in a cookie, and is stored for the tab only. Text of players becomes text only.
+ * bar or in a cookie, and is stored for the tab only. Text of players is inserted as text, never as
+ * markup.
  *
  * @module admin/admin
  */
@@ -23,7 +24,7 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".
 
 /** A row of `rooms`: players, clients, tick, state, name. */
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
-/** Name of the default room in that list. */
+/** Name of the default room in the response to `rooms`. */
 const DEFAULT_ROOM = '(default)';
 
 /** @param {string} id @returns {any} */
@@ -42,8 +43,8 @@ const rows = new Map();
 const roomPrefix = () => (byId('room').value === '' ? '' : `room ${byId('room').value} `);
 
 /**
- * Reads a token from the address and removes it there. It replaces the stored one if the server
- * accepts it.
+ * Reads a token from the fragment of the address and removes it there. The token replaces the
+ * stored one if the server accepts it.
  */
 function readTokenFromUrl() {
   const given = location.hash.slice(1);
@@ -88,7 +89,7 @@ function status(state, text) {
 }
 
 /**
- * Executes lines. Returns null without a response, and shows the reason.
+ * Sends lines to the server. If they were not executed, shows the reason and returns null.
  * @param {string} lines
  * @param {string} said token
  */
@@ -139,7 +140,7 @@ async function refresh() {
   const all = answer.text.trimEnd().split('\n');
   const listed = all.findIndex((line) => line.startsWith('tick '));
   rooms(all.slice(1, listed).map((line) => ROOM_ROW.exec(line)?.[1] ?? '').filter((name) => name !== ''));
-  // The response belongs to a room that is no longer selected; the next one follows at once.
+  // Another room was selected meanwhile. This response is dropped and a new one requested.
   if (room !== byId('room').value) return refresh();
   const lines = all.slice(listed);
   const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
@@ -179,7 +180,7 @@ function player(line) {
   return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name), token };
 }
 
-/** Parses a quoted name of the server. @param {string} text */
+/** Parses a name that the server has quoted. @param {string} text */
 function unquoted(text) {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Parts of the game's page for the browser edition: starts the server worker, shows what the
- * edition is, and caches the files for offline use.
+ * Parts of the game's page for the browser edition: starts the server worker, shows notes about the
+ * edition, and caches the files for offline use.
  *
  * @module game/browser-edition
  */
@@ -25,7 +25,7 @@ function openSecond() {
 }
 
 /**
- * Resolves when the server runs; rejects with a sentence for the player.
+ * Starts the server. Resolves when it runs; rejects with a sentence for the player.
  * @param {import('../lib/inspector-pane.js').InspectorPane} pane
  * @param {(why: string) => void} onFailed called if the server stops later
  * @param {(text: string) => void} onNote shows a sentence

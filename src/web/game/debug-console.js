@@ -28,7 +28,7 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get lives() { return connection.lives; },
     get watching() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },
-    /** Predicted state of the own player; null without prediction. */
+    /** Predicted state of the local player; null without prediction. */
     get predicted() { return world.predicted && structuredClone(world.predicted); },
     get prediction() { return { isActive: prediction.isActive, ...prediction.features, ...prediction.figures }; },
     /** Status of the world in this page; null without lockstep. */
@@ -37,25 +37,25 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     },
     /** Status of the playback; null in a game. */
     get watch() { return playback && playbackState(playback); },
-    /** Health of the own player; null without a body. */
+    /** Health of the local player; null while it is not alive. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
-    /** Weapon and item in the hand of the own player. */
+    /** Weapon of the local player, and the item in its hand. */
     get hand() { const player = own(); return player ? { weapon: player.weapon, item: player.item } : null; },
-    /** Own weapons and items, and how many structures of each group stand. */
+    /** Weapons and items of the local player, and the number of its structures in each group. */
     get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
     get offers() { return structuredClone(world.built.offers); },
     /**
-     * Structure that would be placed now, its position, and whether it may; null without a
-     * placeable item in the hand.
+     * Structure that a press would place now, its position, and whether it may be placed. Null
+     * without a placeable item in the hand.
      */
     get ghost() { return ghost(); },
     /** Known structures. */
     get structures() { return [...world.built.structures.values()].map((one) => ({ ...one })); },
     get resources() { const { wood, food, stone, gold } = world.stats; return { wood, food, stone, gold }; },
-    /** Newest statistics of the own player. */
+    /** Newest statistics of the local player. */
     get figures() { return { ...world.stats }; },
-    /** Death of the own player; null while it lives. */
+    /** Death of the local player; null while it lives. */
     get dead() { return world.death && { ...world.death }; },
     get kills() { return world.kills.map((kill) => ({ ...kill })); },
     /** Number of running effects. */
@@ -67,10 +67,13 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get animals() {
       return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
-    /** All clans, the own clan, the tags of players, the positions of clan mates, and map pings. */
+    /**
+     * All clans, the clan of the local player, the tags of players, the positions of clan mates,
+     * and map pings.
+     */
     get clans() { return clansOf(world.clans); },
     get notice() { return world.notice && { ...world.notice }; },
-    /** Players in view by number: newest received and rendered position. */
+    /** Players in view by number: the newest received position and the rendered one. */
     get players() { return Object.fromEntries([...world.players.values()].map((player) => [player.id, playerOf(player)])); },
     get objects() { return [...world.things.values()].map((thing) => ({ ...thing })); },
     get leaderboard() { return structuredClone(world.leaderboard); },

@@ -1,6 +1,6 @@
 /**
  * Turns world events into effects and sounds: debris, numbers, shaking, flashes. A hit is shown
- * when the drawn arm reaches its target, a tenth of a second after its packet.
+ * when the drawn arm reaches the target, which is later than the packet.
  *
  * @module game/effect-player
  */
@@ -11,7 +11,7 @@ import { SKINS, biomeAt, mix } from './rules/palette.js';
 import { itemOf, rules, speciesOf, weaponOf } from './rules/rules.js';
 import { impactMs, swingMs } from './world/swing.js';
 
-/** Colours of the debris of an object, by kind and biome. */
+/** Colours of the debris of an object, by its kind. Leaves and stones also depend on the biome. */
 const DEBRIS_COLORS = Object.freeze({
   leaves: { grass: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'], river: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'],
     snow: ['#4c7f77', '#dfeaf0', '#ffffff', '#8a6a4c'], desert: ['#7d9a3e', '#9bb34d', '#bccb6d', '#a9794a'] },
@@ -24,13 +24,14 @@ const FOAM = Object.freeze(['#e6f6f8', '#bfe6ee']);
 const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], river: FOAM, grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
-/** Colours of the debris of structures. The listed items are wooden; others are of stone. */
+/** Item numbers of the wooden structures. The others are of stone. */
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
+/** Colours of the debris of wooden structures. */
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 
 /** Packets within this time belong to the same update, ms. */
 const SAME_TURN_MS = 20;
-/** Events that do not wait for an arm. */
+/** Events that are shown at once, without waiting for the drawn arm. */
 const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'announced']);
 /** Sounds of projectiles, by kind. */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
@@ -39,7 +40,9 @@ const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'mus
 const STEP_PX = 46;
 /** Minimum health gain of other players for which a number is shown. */
 const SEEN_HEALING = 5;
-/** Maximum age of an event that is shown, ms. A hidden page skips older ones. */
+/**
+ * Maximum age of an event that is shown, ms. Older ones were received while the page was hidden.
+ */
 const MAX_EVENT_AGE_MS = 500;
 /** Maximum distance of an audible sound from the centre of the view, px. */
 const MAX_AUDIBLE_PX = 1100;
@@ -60,22 +63,22 @@ export class EffectPlayer {
     this.calm = false;
     this.audible = true;
     /**
-     * Time of the last own press while the arm was at rest, ms. The swing is shown before the
-     * server's ack.
+     * Time of the press that started the last swing of the local player, ms. The swing is shown
+     * before the server acknowledges it.
      */
     this.pressedMs = -Infinity;
     /** @type {{ event: import('./world/events.js').WorldEvent, dueMs: number }[]} */
     this.waiting = [];
     /**
-     * Puffs of dust that each player in view has left.
+     * Number of steps that each player had made at the last frame.
      * @type {WeakMap<import('./world/world.js').Player, number>}
      */
     this.steps = new WeakMap();
-    /** Time and strength (0 to 1) of the last hit on the own player. */
+    /** Time and strength (0 to 1) of the last hit on the local player. */
     this.pain = { atMs: -Infinity, part: 0 };
   }
 
-  /** Records the start of an own swing. @param {number} nowMs */
+  /** Starts a swing of the local player, if its arm is at rest. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
     if (!own || !weaponOf(own.weapon).strikes || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
@@ -92,7 +95,7 @@ export class EffectPlayer {
   draw(nowMs) {
     const { events } = this.world;
     for (const event of events) {
-      // Events during a pause of the page are skipped.
+      // Events that were received while the page was hidden are skipped.
       if (ageMs(nowMs, event.atMs) < MAX_EVENT_AGE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
     }
     events.length = 0;
@@ -136,7 +139,10 @@ export class EffectPlayer {
     }
   }
 
-  /** Regeneration is shown for the own player only, because a crowd would be full of numbers. */
+  /**
+   * Shows a gain of health. A small gain of another player is not shown, because a crowd would be
+   * full of numbers.
+   */
   healed({ id, x, y, amount }, nowMs) {
     if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
@@ -190,7 +196,7 @@ export class EffectPlayer {
   }
 
   /**
-   * Plays the sound of a new structure that is near.
+   * Shows that the local player has placed a structure.
    * @param {import('./world/events.js').WorldEvent} event
    * @param {number} nowMs
    */
@@ -238,8 +244,8 @@ export class EffectPlayer {
   }
 
   /**
-   * Returns the direction of the hit that hurt a player: away from the nearest player who has just
-   * hit. Packets do not contain it, and an estimate suffices for sparks.
+   * Estimates the direction of the hit that hurt a player: away from the nearest player with a
+   * recent hit. Packets do not contain the direction, and an estimate suffices for sparks.
    * @param {number} id
    * @param {{ x: number, y: number }} at
    */
@@ -323,8 +329,8 @@ export class EffectPlayer {
   }
 
   /**
-   * Adds puffs after the steps of walking players: dust on land, footprints in snow, foam in the
-   * river.
+   * Adds a trace for each step of the walking players: dust on land, footprints in snow, foam in
+   * the river.
    * @param {number} nowMs
    */
   dust(nowMs) {
@@ -345,7 +351,8 @@ export class EffectPlayer {
   }
 
   /**
-   * Plays a sound with the volume and panning of its position.
+   * Plays a sound with the volume and panning of its position. NaN stands for the centre of the
+   * view.
    * @param {string} name
    * @param {number} x
    * @param {number} y

@@ -1,8 +1,8 @@
 /**
  * Converts keys, mouse and touch to a walking direction, a heading, and whether to attack. It sends
  * nothing, and ignores keys in text fields. On touch screens the left stick walks and the right
- * stick attacks in its direction. With keys or the left stick alone, the heading is the walking
- * direction until the mouse moves.
+ * stick attacks in its direction. Without the right stick, the left stick also sets the heading.
+ * Keys set it until the mouse has aimed.
  *
  * @module game/input
  */
@@ -21,9 +21,11 @@ const WALK = Object.freeze({
 const STICK_DEAD_ZONE = 14;
 /** Maximum distance of the drawn stick from its centre, CSS px. */
 const STICK_REACH = 46;
-/** Steps of a turn for walking with a stick, so that a trembling thumb sends no packets. */
+/**
+ * Number of directions of the walking stick. The rounding prevents packets from a trembling thumb.
+ */
 const STICK_PARTS = 32;
-/** Steps of a turn for aiming. */
+/** Number of directions of the attack stick. */
 const AIM_PARTS = 256;
 
 const ATTACK_KEY = 'Space';
@@ -33,7 +35,7 @@ class TouchStick {
   /** @param {HTMLElement} stick element at the position of the thumb */
   constructor(stick) {
     this.stick = stick;
-    /** Pointer of the touch; null without one. @type {number | null} */
+    /** Pointer id of the touch; null if the stick is not touched. @type {number | null} */
     this.pointer = null;
     this.x = 0;
     this.y = 0;
@@ -52,7 +54,7 @@ class TouchStick {
     this.draw(0, 0);
   }
 
-  /** @param {PointerEvent} event @param {number} parts steps of a turn for rounding */
+  /** @param {PointerEvent} event @param {number} parts number of directions, for rounding */
   move(event, parts) {
     const x = event.clientX - this.x;
     const y = event.clientY - this.y;
@@ -80,11 +82,11 @@ export class Input {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {{ walk: HTMLElement, strike: HTMLElement }} sticks elements of the touch sticks
-   * @param {Record<string, () => void>} actions by key code, optionally after `Shift+`, or by the
+   * @param {Record<string, () => void>} actions by key code, by `Shift+` and a key code, or by the
    *   character of the key
-   * @param {() => void} changed called at each change, because a hidden page draws no frames that
-   *   could send it
-   * @param {() => boolean} plays whether the player has a body; otherwise the mouse does not aim
+   * @param {() => void} changed called at each change of the input, because a hidden page draws no
+   *   frames in which it could be sent
+   * @param {() => boolean} plays whether the local player is alive. If not, the mouse does not aim
    */
   constructor(canvas, sticks, actions, changed, plays) {
     this.canvas = canvas;
@@ -99,7 +101,7 @@ export class Input {
     this.isAimed = false;
     /** Last position of the mouse in the window, CSS px. @type {{ x: number, y: number } | null} */
     this.mouse = null;
-    /** Pointer of the mouse while its main button attacks. @type {number | null} */
+    /** Pointer id of the mouse while its button is held; null otherwise. @type {number | null} */
     this.button = null;
     /** Whether automatic attacks are on. */
     this.auto = false;
@@ -125,7 +127,7 @@ export class Input {
     return this.walkThumb.pull ?? this.keyDirection;
   }
 
-  /** Direction of the held keys, radians; null without one. */
+  /** Direction of the held keys, radians; null if they have none. */
   get keyDirection() {
     let x = 0;
     let y = 0;
@@ -188,7 +190,8 @@ export class Input {
   }
 
   /**
-   * Aims at the mouse. Browsers repeat the last position of an unmoved mouse after a layout change.
+   * Aims at the mouse. Events with an unchanged position are ignored, because browsers send them
+   * after a layout change.
    * @param {PointerEvent} event
    */
   look({ type, clientX: x, clientY: y }) {

@@ -63,9 +63,9 @@ import { World } from './world/world.js';
 import { netemOf } from '../wasm/worker-host.js';
 import { captureFromQuery } from '../lib/room.js';
 
-/** Maximum distance of a click from the player it selects, px of the world. */
+/** Maximum distance between a click and the player that it selects, px of the world. */
 const CLICK_PX = 60;
-/** Fading time of the red edge, ms. */
+/** Time in which the red edge fades after a hit, ms. */
 const PAIN_MS = 600;
 
 // Reads the token at once, so that it leaves the address bar.
@@ -81,7 +81,7 @@ const rates = new TrafficRates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId('minimap')));
 const connection = new GameConnection(ENDPOINT, receive, onConnectionChanged, (bytes, isReceived, nowMs) => prediction.onMessage(bytes, isReceived, nowMs));
-// The parent page shares its storage, but is another player.
+// The parent page uses the same storage, so this page needs a resume key of its own.
 if (IS_SECOND_CLIENT) connection.key = acquireKey(true).get;
 const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(wasmModule) : null;
 connection.lockstep = lockstep;
@@ -140,7 +140,7 @@ for (let index = 0; index < 10; index++) {
   actions[`Shift+${key}`] = () => hotbar.chooseUpgrade(index);
 }
 const sticks = { walk: byId('stick'), strike: byId('strike-stick') };
-// A playback has no own player.
+// A playback has no local player.
 if (playback) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
 const input = new Input(canvas, sticks, actions, command, () => world.ownId !== null);
 const settings = new Settings(local, applySettings);
@@ -148,19 +148,19 @@ const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () 
   { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
 /** Rendered strength of the red edge. */
 let painShown = 0;
-/** Attack presses that were handled. */
+/** Number of attack presses that were handled. */
 let handledPresses = 0;
 
 let handledLives = 0;
-/** Whether the world is resynchronized on the same connection, so that the player stays. */
+/** Whether the world is being resynchronized on the same connection. The player stays the same. */
 let isResync = false;
-/** Reason for the fallback to a stream, as last shown. */
+/** Last shown reason for the fallback to a stream. */
 let shownFallbackReason = '';
-/** Reason why there is no prediction, as last shown. */
+/** Last shown reason why there is no prediction. */
 let whyNoPrediction = '';
 /** Player of this page until its death. @type {import('./net/reload-resume.js').Had | null} */
 let previousPlayer = playerBeforeReload();
-/** Whether the player has requested a life and is not in an update yet. */
+/** Whether a life was requested and no update contains the local player yet. */
 let isBeginning = false;
 /** Tick of the last `welcome`. */
 let welcomeTick = 0;
@@ -235,7 +235,7 @@ function explainNewPlayer() {
 }
 
 /**
- * Returns the tick of a packet; 0 if a resume does not need it.
+ * Returns the tick of an `update` or `say` packet; 0 for other packets, which a resume ignores.
  * @param {{ name: string, values: Record<string, any> }} packet
  * @param {number} nowMs
  */
@@ -244,15 +244,15 @@ function packetTick({ name, values }, nowMs) {
   return name === 'say' ? world.clock.tickReceivedAt(nowMs) : 0;
 }
 
-/** Without a valid token the page can only spectate. @param {string} rule */
+/** Shows the rejection. Without a valid token the page can only spectate. @param {string} rule */
 function onRejectedToken(rule) {
   connection.player = null;
   title.showRejection(describeClose(0, rule));
 }
 
 /**
- * Fills the menu of network conditions and starts the ones in the address. The server worker has
- * its own.
+ * Fills the menu of network conditions, and applies the conditions in the address. In the browser
+ * edition, `startBrowserServer` does this.
  */
 async function startNetem() {
   if (EDITION === 'tab') return;
@@ -272,7 +272,7 @@ async function startNetem() {
   if (netemOf(location.search) !== '') await ready;
 }
 
-/** Spectates the player of a playback that was clicked. @param {MouseEvent} event */
+/** Spectates the clicked player of a playback. @param {MouseEvent} event */
 function followPlayerAt({ offsetX, offsetY }) {
   const x = camera.x + (offsetX - camera.width / 2) / camera.zoom;
   const y = camera.y + (offsetY - camera.height / 2) / camera.zoom;
@@ -282,15 +282,14 @@ function followPlayerAt({ offsetX, offsetY }) {
 }
 
 /**
- * Starts the playback of a capture: its packets arrive as from a server, at the time of the
- * recording.
+ * Starts the playback of a capture. Its packets are handled as if a server had sent them.
  * @param {string} asked
  */
 function startPlayback(asked) {
   document.body.classList.add('playing');
   return startPlaybackPage(asked, {
     onMessage: (message, nowMs) => connection.receiveMessage(message, nowMs),
-    // Redraws, because the page's time may stand still.
+    // Redraws at once, because the time of a paused playback does not advance.
     onSeekDone: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
     tables: async () => {
       await Promise.all([loadTables(), loadRules()]);
@@ -300,7 +299,10 @@ function startPlayback(asked) {
   });
 }
 
-/** Starts the prediction on a new connection. Without it the game continues with a delay. */
+/**
+ * Starts the prediction on a new connection. Without prediction the game continues, but input acts
+ * with a delay.
+ */
 async function startPrediction() {
   try {
     await prediction.begin(...predictionSetup());
@@ -397,7 +399,7 @@ function frame(realMs) {
   if (input.heading !== null) commands.aim(input.heading, nowMs);
 }
 
-/** Draws a red edge after a hit on the own player. @param {number} nowMs */
+/** Draws a red edge after a hit on the local player. @param {number} nowMs */
 function drawPain(nowMs) {
   const { atMs, part } = effectPlayer.pain;
   const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - ageMs(nowMs, atMs) / PAIN_MS) * 50) / 50;
@@ -406,7 +408,10 @@ function drawPain(nowMs) {
   byId('pain').style.opacity = String(strength);
 }
 
-/** Moves the camera: locked to the own player, eased to a spectated one, centred otherwise. */
+/**
+ * Moves the camera: locked to the local player, eased to a spectated one, and drifting around the
+ * centre of the map without either.
+ */
 function updateCamera(nowMs, elapsed) {
   const focus = world.cameraTarget;
   // The camera stays at the place of death for a moment.

@@ -10,7 +10,7 @@ const STORAGE_KEY = 'tickwire.sound';
 const MASTER = 0.4;
 /** Maximum simultaneous sounds. Further ones are skipped. */
 const MAX_VOICES = 20;
-/** Minimum interval between two equal sounds, ms. */
+/** Minimum interval between two starts of the same sound, ms. */
 const APART_MS = 40;
 /** Lowest level of an envelope, because exponential ramps cannot reach 0. */
 const SILENT = 0.0001;
@@ -68,7 +68,7 @@ export class Sound {
     this.volume = 1;
     /** @type {GainNode | null} */
     this.master = null;
-    /** Sounds started since the page was opened. */
+    /** Number of sounds started since the page was opened. */
     this.played = 0;
     /** @type {AudioContext | null} */
     this.context = null;
@@ -194,7 +194,7 @@ export class Sound {
     return delayMs + ms;
   }
 
-  /** Returns a source of noise, at a random offset of a shared buffer. */
+  /** Returns a source of band-limited noise. It loops a shared buffer from a random offset. */
   band(context, width) {
     const source = context.createBufferSource();
     source.buffer = this.noise;

@@ -12,8 +12,9 @@ import { formatBytes } from './byte-rates.js';
 import { element } from './frame/bit-diagram.js';
 import { TINTS } from './frame/tree.js';
 
-/** Width of a letter, and of the space around a word, px. */
+/** Approximate width of a letter, px. */
 const LETTER_PX = 6.1;
+/** Width of the space around a word, px. */
 const AROUND_PX = 10;
 const TINTS_BY_NAME = { header: 'length', masking_key: 'key', code: 'code' };
 

@@ -5,7 +5,7 @@
  * @module inspector/byte-rates
  */
 
-/** Counts that are averaged. */
+/** Number of counts that are averaged. */
 const AVERAGED_COUNTS = 4;
 
 /**

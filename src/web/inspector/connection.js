@@ -10,12 +10,14 @@ import { EDITION } from '../wasm/edition.js';
 import { bearerSubprotocol, openSocket } from '../wasm/open-socket.js';
 import { session } from '../lib/stored.js';
 
-/** Shared with the admin page, so that one token per tab suffices. */
+/**
+ * Storage key of the token. The admin page uses the same one, so that one token per tab suffices.
+ */
 const STORAGE_KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
 const RETRY_MS = 1500;
 
-/** Describes a refused status; '' if a token may help. @param {number} status */
+/** Describes the status of a refused request; '' if a token may help. @param {number} status */
 export function statusReason(status) {
   if (status === 401 || status === 403) return '';
   if (status === 429) return 'Too many wrong tokens; wait a minute';
@@ -65,7 +67,8 @@ export class InspectorConnection {
     try {
       /** @type {Record<string, string>} */
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
-      // The status of the page contains the reason; a refused WebSocket has none.
+      // Requests the page first: its status contains the reason, and a refused WebSocket reports
+      // none.
       const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });
       await response.text();
       status = response.status;

@@ -1,6 +1,6 @@
 /**
- * The inspector core in WebAssembly (`src/wasm/`): receives the observed bytes of a client, returns
- * what the page shows. It is the server's own code; JavaScript parses no frame.
+ * The inspector core in WebAssembly (`src/wasm/`): receives the observed bytes of a client and
+ * returns the content of the page. It is the server's own code; JavaScript parses no frame.
  *
  * @module inspector/explainer
  */
@@ -8,7 +8,7 @@
 import { wasmModule } from '../wasm/module.js';
 import { WasmInstance } from '../wasm/instance.js';
 
-/** First byte of JSON; captures begin with another one. */
+/** First byte of a JSON result. A capture begins with another byte. */
 const BRACE = 0x7b;
 
 /**
@@ -32,7 +32,10 @@ export class Explainer extends WasmInstance {
     return new Explainer(await WebAssembly.instantiate(await wasmModule(), {}));
   }
 
-  /** Maximum number of frames that can be explained again. @returns {number} */
+  /**
+   * Maximum number of stored frames. Only stored frames can be explained again.
+   * @returns {number}
+   */
   get maxFrames() {
     return this.wasm.frames_kept();
   }
@@ -57,7 +60,7 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Receives a message of the server. Messages of other clients return nothing.
+   * Receives a message of the server. A message about another client returns an empty result.
    * @param {ArrayBuffer} message
    * @returns {{ frames?: import('./list/frames.js').Entry[], gone?: number, lost?: number, missed?:
    *   number, ended?: string }} `gone`: entries removed at the front
@@ -73,7 +76,8 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Explains bytes as the next ones of the connection, or with a dialect on their own.
+   * Explains bytes: as the next bytes of the selected connection or, if a dialect is given,
+   * independently of it.
    * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given
    *   `bytes` in hexadecimal
    */
@@ -94,7 +98,8 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Sets the filter. For an invalid text returns the error `wrong` from `begin` to `end`.
+   * Sets the filter. For an invalid text, `wrong` is the error, and `begin` and `end` are its range
+   * in the text.
    * @param {{ text: string, from: '' | 'client' | 'server', client: number | null, automatic:
    *   boolean }} request
    * @returns {{ wrong?: string, begin?: number, end?: number }}
@@ -163,7 +168,7 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Compares a frame with the previous one of the same packet. Empty without one.
+   * Compares a frame with the previous one of the same packet. Empty without a previous frame.
    * @param {number} n
    * @returns {{ before?: number, same?: number, count?: number, changed?: { path: string, before:
    *   string | null, after: string | null }[] }}

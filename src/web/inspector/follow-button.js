@@ -1,6 +1,6 @@
 /**
- * The button *Follow*. It is lit only while the newest frame is followed. An edited frame or the
- * log of a sent one pauses following.
+ * The button *Follow*. It is lit only while the newest frame is followed. The open editor, or the
+ * log of a sent frame, pauses following.
  *
  * @module inspector/follow-button
  */
@@ -35,7 +35,7 @@ export class FollowButton {
   }
 
   /**
-   * Handles a press: closes what pauses following.
+   * Handles a press. A press that starts following closes the editor and the log.
    * @returns {boolean} whether to follow the newest frame
    */
   toggles() {

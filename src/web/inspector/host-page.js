@@ -1,14 +1,17 @@
 /**
- * The game's page that contains the inspector as an iframe. Its client is selected by default. The
- * inspector reads the player number from the page and may ask it to close the inspector; it changes
- * nothing else.
+ * The game's page that contains the inspector as an iframe. The client of that page is selected by
+ * default. The inspector reads the player number from the page, forwards keys to it, and may
+ * request to be closed.
  *
  * @module inspector/host-page
  */
 
 /** @typedef {{ id: number, player: number, dialect: string }} Client */
 
-/** Returns `window.tickwire` of the parent page; null without one. @param {Window} page */
+/**
+ * Returns `window.tickwire` of the parent page; null without a parent page of the game.
+ * @param {Window} page
+ */
 export function parentGame(page) {
   try {
     return page.parent === page ? null : /** @type {any} */ (page.parent).tickwire ?? null;
@@ -26,7 +29,7 @@ export class HostPage {
   }
 
   /**
-   * Returns the game's client; null if it does not play.
+   * Returns the client of the game's page; null if the page has no player.
    * @param {Client[]} clients
    * @returns {number | null}
    */
@@ -35,7 +38,7 @@ export class HostPage {
     return player === null ? null : clients.find((client) => client.player === player)?.id ?? null;
   }
 
-  /** Asks the game's page to close the inspector. */
+  /** Requests that the game's page closes the inspector. */
   close() {
     this.page.frameElement?.dispatchEvent(new Event('close'));
   }
@@ -46,7 +49,7 @@ export class HostPage {
   }
 
   /**
-   * Forwards a key without a meaning here to the game, and the keyboard focus with it.
+   * Forwards a key that the inspector does not use to the game, and moves the keyboard focus there.
    * @param {KeyboardEvent} event
    */
   forwardKey({ key, code, repeat, shiftKey }) {
@@ -56,8 +59,8 @@ export class HostPage {
   }
 
   /**
-   * Calls `shown` when the game's page shows the inspector, also if it already does, and `hidden`
-   * when it hides it.
+   * Calls `shown` when the game's page shows the inspector, and `hidden` when it hides it. If the
+   * inspector is visible now, calls `shown` at once.
    * @param {() => void} shown
    * @param {() => void} hidden
    */

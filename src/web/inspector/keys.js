@@ -6,12 +6,12 @@
 
 import { isComposing } from '../lib/held.js';
 
-/** Lines that a key moves in the list. */
+/** Number of lines by which a key moves the selection in the list. */
 const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
 
 /**
  * Listens to the keys of the page.
- * @param {(by: number) => void} move moves in the list by lines
+ * @param {(by: number) => void} move moves the selection by a number of lines
  * @param {Record<string, () => void>} actions by key; `Escape` also leaves a field
  * @param {(event: KeyboardEvent) => void} otherwise called for other keys
  */

@@ -76,7 +76,7 @@ const state = {
   shown: liveSource,
   /** Last opened capture. */
   file: /** @type {Source | null} */ (null),
-  /** Shown connection of the capture; null for all. */
+  /** Shown connection of the capture; null for all connections. */
   connection: /** @type {number | null} */ (null),
   clients: /** @type {import('./list/source-menu.js').Client[]} */ ([]),
   watched: /** @type {number | null} */ (null),
@@ -88,7 +88,7 @@ const state = {
   /** Rule that closed the selected client, or ''. */
   ended: '',
   drawnMs: 0,
-  /** Last shown key press. */
+  /** Number of the last shown frame of a key press. */
   pressed: 0,
   countedMs: 0,
   /** Progress of reading and notes on the file. */
@@ -163,19 +163,22 @@ function count() {
   byteBars.show(byteRates.bars());
 }
 
-/** Shows the newest frame at a limited rate; in the game's page only the newest key press. */
+/**
+ * Shows the newest frame at a limited rate; in the game's page, shows only the newest frame of an
+ * input.
+ */
 function followNewest() {
   const now = performance.now();
   if (!frameList.follow || view.editor.isOpen || now - state.drawnMs < DRAW_MS) return;
   const press = ownClient.resumeKey === null ? null : keyPresses.newest;
-  // The sent frame stays while its log is open.
+  // The sent frame stays visible while its log is open.
   const newest = press ?? (view.editor.log.isActive ? undefined : frames.newest);
   if (!newest || newest.n === frameList.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
   showFrame(newest.n);
 }
 
-/** Selects a frame by hand, which stops following. @param {number} n */
+/** Selects a frame for the user, and stops following. @param {number} n */
 function selectFrame(n) {
   setFollow(false);
   showFrame(n);
@@ -208,7 +211,10 @@ function placeOf({ tick, client }) {
   return kind === 'live' ? `tick ${tick}` : `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
 }
 
-/** Draws the newest updates, or those up to the last frame in view. */
+/**
+ * Draws the strip of updates: the newest ones while following; otherwise the ones up to the last
+ * frame in view or the selected frame.
+ */
 function drawStrip() {
   const { last } = frameList.visibleRange();
   const chosen = frameList.chosen === 0 ? null : state.shown.explainer.entry(frameList.chosen);
@@ -376,7 +382,7 @@ function onFilterChanged() {
   if (isLiveSource()) followNewest();
 }
 
-/** Returns the selected frame, explained; null without one. */
+/** Returns the selected frame, explained; null if no frame is selected. */
 function chosenFrame() {
   const shown = state.shown.explainer;
   const explained = frameList.chosen === 0 ? { gone: true } : shown.explain(frameList.chosen);
@@ -426,7 +432,7 @@ function closeOrOpenGame() {
   else location.href = './?inspector';
 }
 
-/** In the game's page the inspector shows the rare frames of the client. */
+/** Hides frequent frames in the game's page: frames of the server, automatic ones, and `aim`. */
 function adaptToGamePage() {
   document.body.classList.add('game');
   byId('game').textContent = 'Close';

@@ -16,7 +16,7 @@ const byId = (id) => document.getElementById(id);
  */
 
 /** @typedef {(opened: Opened) => void} Take */
-/** File that is being opened. Another one cancels it. @type {File | null} */
+/** File that is being opened. Opening another file cancels it. @type {File | null} */
 let opening = null;
 let onCapture = (/** @type {Take} */ _) => {};
 const handlerReady = /** @type {Promise<Take>} */ (new Promise((resolve) => { onCapture = resolve; }));

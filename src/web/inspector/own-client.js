@@ -1,9 +1,9 @@
 /**
  * The client of the game that contains the inspector.
  *
- * The game's page sends a resume key with its connection. With the key one may ask for the client
- * and send bytes in its name. The inspector reads the key from the parent page of the same origin;
- * a separate inspector page has no own client.
+ * The game's page sends a resume key with its connection. A request with this key returns the
+ * number of the client, or sends bytes on its connection. The inspector reads the key from the
+ * parent page, which has the same origin. A separate inspector page has no such client.
  *
  * @module inspector/own-client
  */
@@ -21,7 +21,7 @@ export class OwnClient {
   constructor(request, game = () => parentGame(window)) {
     this.request = request;
     this.game = game;
-    /** Number of the own client; null while it is unknown. @type {number | null} */
+    /** Number of the game's client; null while it is unknown. @type {number | null} */
     this.id = null;
   }
 
@@ -31,18 +31,18 @@ export class OwnClient {
     return typeof key === 'string' && RESUME_KEY.test(key) ? key : null;
   }
 
-  /** Requests the number of the own client, which changes after each reconnect. */
+  /** Requests the number of the game's client, which changes with each reconnect. */
   requestOwnClient() {
     if (this.resumeKey !== null) this.request({ find_own: this.resumeKey });
   }
 
-  /** Receives the number of the own client. @param {number | null} id */
+  /** Receives the number of the game's client. @param {number | null} id */
   onOwnClient(id) {
     this.id = id;
   }
 
   /**
-   * Sends bytes as the own client.
+   * Sends bytes on the connection of the game's client.
    * @param {string} bytes in hexadecimal
    * @returns {boolean} false without a resume key
    */

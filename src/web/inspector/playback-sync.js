@@ -1,6 +1,6 @@
 /**
- * Synchronizes the inspector with a playback page: it shows the frames of the same file, and both
- * are at the same time. Moving one moves the other.
+ * Synchronizes the inspector with a playback page: the inspector shows the frames of the same file,
+ * and follows the time of the playback. Selecting a frame moves the playback to its time.
  *
  * @module inspector/playback-sync
  */
@@ -26,7 +26,7 @@ export class PlaybackSync {
      *   | null}
      */
     this.page = isAsked ? /** @type {any} */ (page.parent).tickwireWatch ?? null : null;
-    /** Tick of the page and the list. */
+    /** Tick to which the page and the list are synchronized. */
     this.tick = 0;
     this.isFollowing = false;
     /** Number of visible frames at the last check. */
@@ -58,7 +58,7 @@ export class PlaybackSync {
     const [tick, ms] = [page.tick, page.ms];
     const { seen } = explainer.count();
     const index = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
-    // A time that is not read yet is reached later.
+    // If the file is not read up to this time yet, a later call tries again.
     if (index + 1 < seen || seen === this.seen) this.tick = tick;
     this.seen = seen;
     const row = index < 0 ? undefined : explainer.rows(index, 1)[0];

@@ -4,7 +4,7 @@
  * @module inspector/status-line
  */
 
-/** Duration of an action's result, ms. */
+/** Time that the result of an action stays visible, ms. */
 const SHOWN_MS = 4000;
 
 export class StatusLine {

@@ -21,8 +21,8 @@ export function wrongMode(mode) {
  * Checks the settings in the address of the game's page.
  * @param {string} search
  * @param {'server' | 'tab'} edition
- * @returns {{ wrong: string[], unknown: string[] }} `wrong`: sentences; `unknown`: names that are
- *   no settings
+ * @returns {{ wrong: string[], unknown: string[] }} `wrong`: sentences; `unknown`: names of unknown
+ *   settings
  */
 export function wrongIn(search, edition) {
   const given = new URLSearchParams(search);

@@ -22,7 +22,7 @@ const STALE_MS = 1000;
 const GATEWAY_STATUSES = [502, 504];
 
 /**
- * Sends a HEAD request and resolves when the server responds, with any status of its own.
+ * Sends a HEAD request and resolves when the server itself responds, with any status.
  * @param {URL | string} url
  * @param {AbortSignal} [signal]
  * @throws {Error} if there is no response, or a gateway cannot reach the server
@@ -53,7 +53,7 @@ export class Attempt {
     /** @type {any} */
     this.timer = 0;
     this.beganAt = performance.now();
-    /** Time at which the WebSocket was created, ms; null before. @type {number | null} */
+    /** Time at which the WebSocket was created, ms; null before that. @type {number | null} */
     this.connectingAt = null;
     this.isOpen = false;
     this.hasEnded = false;

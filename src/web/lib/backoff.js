@@ -5,8 +5,8 @@
  */
 
 /**
- * Delay before each attempt of one outage, ms. The last one repeats. A server restart takes at most
- * three attempts.
+ * Delay before each attempt of an outage, ms. The last delay repeats. After a server restart, at
+ * most three attempts are needed.
  */
 const BACKOFF_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
 /** Random variation of each delay, as a fraction. It spreads the clients of a restarted server. */

@@ -5,14 +5,17 @@
  * @module lib/close-reasons
  */
 
-/** Reasons that the page itself sets. */
+/** Reason that the page sets if the server does not respond. */
 export const NO_ANSWER = 'no answer';
+/** Reason that the page sets if the packet tables are missing or do not fit. */
 export const NO_TABLES = 'no packet tables';
+/** Reason that the page sets if the player leaves the game. */
 export const LEFT_PAGE = 'left';
 /** Reason of the server when another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
-/** Reasons of the server when a player needs a valid token. */
+/** Reason of the server if the player needs a token and has none. */
 export const TOKEN_MISSING = 'token_missing';
+/** Reason of the server if the token is not valid. */
 export const TOKEN_WRONG = 'token_wrong';
 
 /** @type {Record<string, string>} */
@@ -53,6 +56,7 @@ const BY_CODE = {
 
 /** Close reasons after which a reconnect would fail in the same way. */
 const FINAL_REASONS = [LEFT_PAGE, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
+/** Close codes after which a reconnect would fail in the same way. */
 const FINAL_CODES = [1002, 1003, 1007, 1009];
 
 /** Returns the rule at the start of a reason, before the colon. @param {string} reason */

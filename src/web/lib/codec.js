@@ -158,7 +158,7 @@ export class Dialect {
   /**
    * Encodes a packet to the server.
    * @param {string} name
-   * @param {Record<string, any>} [values] by argument name; one that is missing is null
+   * @param {Record<string, any>} [values] by argument name; a missing one is null
    * @returns {Uint8Array<ArrayBuffer>}
    * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the table
    */
@@ -300,8 +300,8 @@ function toPlainObject(value) {
 
 /**
  * Adds `part` of the change from `from` to `to` to the state `base`. Positions, angles and the
- * numbers in `fields` change; other values come from `base`. Groups with equal first members
- * belong together; a group that `from` or `to` lacks stays unchanged.
+ * numbers in `fields` change; other values come from `base`. Groups are matched by their first
+ * member. A group that `from` or `to` lacks stays unchanged.
  * @param {Field[]} fields
  * @param {Record<string, any>} base
  * @param {Record<string, any>} from

@@ -1,7 +1,6 @@
 /**
- * A connection to a server that reconnects: fetches the packet tables, opens a WebSocket, and
- * repeats this with backoff after an outage. It carries packets as bytes; `tickwire.js` decodes
- * them.
+ * A reconnecting connection to a server: fetches the packet tables, opens a WebSocket, and repeats
+ * this with backoff after an outage. It carries packets as bytes; `tickwire.js` decodes them.
  *
  * @module lib/connection
  */
@@ -26,13 +25,16 @@ const SUBPROTOCOL = 'tickwire.v1';
 /** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
-/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
+/**
+ * Duration after which a connection is stable, ms. After a stable connection, the retry delays
+ * start short again.
+ */
 const STABLE_MS = 5000;
 
 /**
  * Reason why a connection ended.
  * @typedef {object} CloseInfo
- * @property {number} code code of the close frame; 1006 without one
+ * @property {number} code code of the close frame; 1006 without a close frame
  * @property {string} reason name of the server's rule, or ''
  * @property {string} text description for the player
  * @property {number | null} retryMs delay before the next attempt, ms; null if there is none
@@ -67,7 +69,7 @@ export class ReconnectingConnection {
     this.socket = null;
     /** Number of the current attempt. Events of earlier attempts are dropped. */
     this.attempt = 0;
-    /** Failed attempts since the connection was stable. */
+    /** Number of attempts since the last stable connection. */
     this.retries = 0;
     this.isWaiting = false;
     /** Time of `welcome`, ms; null without a connection. @type {number | null} */
@@ -126,7 +128,11 @@ export class ReconnectingConnection {
     return this.unreachable(attempt);
   }
 
-  /** Ends an attempt without a response, with the browser's reason. @param {number} attempt */
+  /**
+   * Ends an attempt to which the server did not respond. Reports the reason if the browser reveals
+   * it.
+   * @param {number} attempt
+   */
   async unreachable(attempt) {
     const why = await whyUnreachable(this.health).catch(() => null);
     if (attempt !== this.attempt) return;
@@ -154,8 +160,8 @@ export class ReconnectingConnection {
   /** @param {number} attempt @param {Dialect} dialect @param {string} key */
   connect(attempt, dialect, key) {
     const { path = 'play', WebSocket } = this.options;
-    // The dialect is also sent if it is the default of the path, so that both ends use the same
-    // one.
+    // The dialect is sent even if it is the default of the path, so that both ends use the same
+    // dialect.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
     const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
@@ -215,7 +221,8 @@ export class ReconnectingConnection {
     if (reason === TOKEN_WRONG && this.token === playerToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
-    // Code 1000 means that the player leaves; without a code the seat is suspended.
+    // Code 1000 means that the player leaves. After a close without a code, the server suspends the
+    // seat.
     if (reason === LEFT_PAGE) socket?.close(NORMAL);
     else socket?.close();
     if (this.welcomedAt !== null && performance.now() - this.welcomedAt > STABLE_MS) this.retries = 0;
@@ -242,7 +249,7 @@ async function fetchTables(place, isRelative, signal) {
   url.protocol = url.protocol.replace('ws', 'http');
   const answer = await fetch(isRelative ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
   if (answer.ok) return answer.json().catch(() => { throw new TablesUnavailable(`${answer.url} has no packet tables`); });
-  // Browsers report a response whose body is not read as a failed request.
+  // Reads the body, because browsers report a request as failed if its body is not read.
   await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
   throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new TablesUnavailable(text);

@@ -1,15 +1,16 @@
 /**
- * Dead reckoning: extrapolates remote players while no update arrives. The game's own controllers
- * move them. After the next update, the rendered position blends to the received one.
+ * Dead reckoning: extrapolates remote players while no update arrives. The movement code of the
+ * game itself computes their positions. After the next update, the rendered position blends to the
+ * received one.
  *
  * @module lib/dead-reckoning
  */
 
 /** Longest extrapolation, ms. After it a player stands still. */
 export const MAX_EXTRAPOLATION_MS = 500;
-/** Time constant with which an extrapolation error fades, ms. */
+/** Time constant with which an extrapolation error decays, ms. */
 export const BLEND_MS = 80;
-/** An error larger than this snaps instead of blending, px. */
+/** A larger error is dropped at once instead of blended, px. */
 export const SNAP_PX = 400;
 
 /** @typedef {{ x: number, y: number }} Place */
@@ -23,7 +24,8 @@ export const SNAP_PX = 400;
  * samples.
  * @param {import('./interpolation.js').PositionHistory} track
  * @param {number} tick render tick
- * @param {number} newestTick tick of the newest update; a player missing in it stands still
+ * @param {number} newestTick tick of the newest update; a player that the update does not contain
+ *   stands still
  * @param {import('./interpolation.js').TickClock} clock
  * @param {ExtrapolatePosition} extrapolatePosition
  * @returns {Place | null}
@@ -48,7 +50,7 @@ export class ErrorBlend {
     this.x = 0;
     this.y = 0;
     /**
-     * Tick of the sample that the last frame extrapolated; null if it did not.
+     * Tick of the sample from which the last frame extrapolated; null if it did not extrapolate.
      * @type {number | null}
      */
     this.base = null;

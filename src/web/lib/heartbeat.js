@@ -9,12 +9,13 @@ const PING_INTERVAL_MS = 2000;
 const PONG_TIMEOUT_MS = 8000;
 /** Minimum time limit of `probe`, ms. */
 const PROBE_TIMEOUT_MS = 2500;
-/** Factor of the last round trip that `probe` allows for a response. */
+/** `probe` waits at least this multiple of the last round trip for a response. */
 const SLOW_FACTOR = 4;
 
 /**
  * Calls a function when the page becomes visible or online, or returns from the browser's history.
- * Its timers may have been late, and its connection may have ended unnoticed.
+ * The timers of the page may have been late until then, and its connection may have ended
+ * unnoticed.
  * @param {() => void} call
  * @returns {() => void} stops the calls
  */
@@ -56,7 +57,7 @@ export class Heartbeat {
     this.timer = 0;
   }
 
-  /** Starts with a new connection. @param {number} now */
+  /** Starts the pings on a new connection. @param {number} now */
   begin(now) {
     this.end();
     this.receivedAt = this.beatAt = now;
@@ -65,7 +66,7 @@ export class Heartbeat {
     this.send(now);
   }
 
-  /** Stops with the connection. */
+  /** Stops the pings when the connection has ended. */
   end() {
     this.sent.clear();
     clearInterval(this.interval);
@@ -112,7 +113,10 @@ export class Heartbeat {
     return this.send(now);
   }
 
-  /** Pings at once. Without any message in response the connection is dead. @param {number} now */
+  /**
+   * Pings at once. If no message at all is received in time, the connection is dead.
+   * @param {number} now
+   */
   probe(now) {
     this.beatAt = now;
     if (this.timer !== 0 || !this.send(now)) return;

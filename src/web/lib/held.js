@@ -78,7 +78,7 @@ function onAway(away) {
 }
 
 /**
- * The keys of a list that are down. Keys in a text field and shortcuts with Ctrl, Alt or Cmd are
+ * Keys of a list that are held down. Keys in a text field and shortcuts with Ctrl, Alt or Cmd are
  * ignored.
  */
 export class HeldKeys {
@@ -101,7 +101,7 @@ export class HeldKeys {
   }
 
   /**
-   * The most recently pressed key that is still down; null without one.
+   * The most recently pressed key that is still down; null if no key is down.
    * @returns {string | null}
    */
   get newest() {

@@ -10,8 +10,8 @@ import { EDITION } from '../wasm/edition.js';
 import { withQueryParam } from './netem-menu.js';
 
 /**
- * A server responds to `wire` with a status for permitted or refused inspection; other hosts
- * only have the file.
+ * Page of the inspector. A server responds to `wire` with the page, or with the status of a
+ * refusal. The host of the browser edition has only the file.
  */
 const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
 /** The inspector of a playback page needs no server. */
@@ -20,10 +20,11 @@ const PLAYBACK_PAGE = 'inspector.html?embedded&capture';
 export class InspectorPane {
   /**
    * @param {() => void} onKeysGone called when the inspector gets the keyboard focus
-   * @param {(isOpen: boolean) => void} onPressed called after a button has opened or closed it
+   * @param {(isOpen: boolean) => void} onPressed called after a button has opened or closed the
+   *   inspector
    */
   constructor(onKeysGone, onPressed) {
-    /** Iframe, kept while hidden for offline use. @type {HTMLIFrameElement | null} */
+    /** Iframe. It is kept while hidden, for offline use. @type {HTMLIFrameElement | null} */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {

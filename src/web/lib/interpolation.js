@@ -6,26 +6,29 @@
  * @module lib/interpolation
  */
 
-/** Samples of a position history: at 30 updates a second, a little over a second. */
+/** Number of samples of a position history: at 30 updates a second, a little over a second. */
 const TRACK_SAMPLES = 40;
-/** Updates over which the clock measures: at 30 a second, about four seconds. */
+/** Number of updates over which the clock measures: at 30 a second, about four seconds. */
 const CLOCK_SAMPLES = 128;
 /**
- * Updates that determine the tick of a command: half a second, so that the clock notices a skipped
- * tick soon.
+ * Number of recent updates that determine the tick of a command: about half a second. The short
+ * time lets the clock notice a skipped tick soon.
  */
 const RECENT_SAMPLES = 16;
 /** Maximum delay of remote players after the newest update, ms. */
 const MAX_DELAY_MS = 400;
 /** Time without an update after which pongs set the clock, ms. */
 const PONG_CLOCK_DELAY_MS = 3000;
-/** A clock error larger than this snaps instead of slewing, ms. */
+/** A larger clock error is corrected at once instead of by slewing, ms. */
 const SNAP_MS = 250;
 /**
  * Maximum fraction by which the render time runs faster or slower than real time while it slews.
  */
 const SLEW_RATE = 0.08;
-/** A gap longer than this was not walked, ms: the player was out of view. */
+/**
+ * Maximum gap between samples that is rendered as walking, ms. In a longer gap the player was out
+ * of view.
+ */
 const MAX_WALK_GAP_MS = 500;
 
 /** Time constant with which a health bar follows a change, ms. */
@@ -61,11 +64,11 @@ export class TickClock {
      * Local time of tick 0, by the fastest of the recent updates, ms; null before the first one.
      */
     this.originMs = /** @type {number | null} */ (null);
-    /** Local time of tick 0 over the last half second, ms. */
+    /** Local time of tick 0, by the fastest update of the last half second, ms. */
     this.recentOriginMs = 0;
     /**
      * Lateness of updates relative to the fastest one, ms. The latest twentieth is excluded,
-     * because the page itself delays those.
+     * because the page itself has delayed it.
      */
     this.jitterMs = 0;
     /** Round trip of the last ping, ms; null before the first. */
@@ -102,7 +105,10 @@ export class TickClock {
     }
   }
 
-  /** Returns the delay for the measured jitter, ms: two updates without jitter, more with it. */
+  /**
+   * Returns the delay for the measured jitter, ms: 2.25 update intervals without jitter, more with
+   * it.
+   */
   targetDelayMs() {
     return Math.min(MAX_DELAY_MS, Math.max(2 * this.updateMs, this.updateMs + 1.25 * this.jitterMs) + 0.25 * this.updateMs);
   }
@@ -116,7 +122,10 @@ export class TickClock {
     this.delayMs = moveTowards(this.delayMs, this.targetDelayMs(), stepMs);
   }
 
-  /** Returns the fractional tick of the fastest update at this time. @param {number} nowMs */
+  /**
+   * Returns the fractional tick of the server at a time, by the clock of the fastest update.
+   * @param {number} nowMs
+   */
   tickAt(nowMs) {
     return this.originMs === null ? 0 : (nowMs - this.renderOriginMs) / this.tickMs;
   }
@@ -127,14 +136,14 @@ export class TickClock {
   }
 
   /**
-   * Delay of the own player after the newest update, ms. It is one update shorter, because each
-   * update contains the own player.
+   * Delay of the local player after the newest update, ms. It is one update interval shorter than
+   * `delayMs`, because each update contains the local player.
    */
   get ownRenderDelayMs() {
     return Math.max(this.updateMs, this.delayMs - this.updateMs);
   }
 
-  /** Returns the fractional tick at which the own player is rendered. @param {number} nowMs */
+  /** Returns the fractional tick at which the local player is rendered. @param {number} nowMs */
   ownTick(nowMs) {
     return this.tickAt(nowMs) - this.ownRenderDelayMs / this.tickMs;
   }
@@ -183,12 +192,12 @@ export class PositionHistory {
   }
 
   /**
-   * Adds the state at `tick`. A player missing in an update stands still, so the last state is
-   * repeated for the update before this one. Otherwise a step after a rest would be rendered as a
-   * long slow movement.
+   * Adds the state at `tick`. A player that an update does not contain stands still, so the last
+   * state is repeated for the update before this one. Otherwise a step after a rest would be
+   * rendered as a long slow movement.
    * @param {Sample} sample
    * @param {TickClock} clock
-   * @param {boolean} complete true for a full record, which may cover missed updates
+   * @param {boolean} complete true for a full record, which may follow missed updates
    */
   push(sample, clock, complete = false) {
     const last = this.last;
@@ -229,7 +238,7 @@ export class PositionHistory {
 }
 
 /**
- * Moves a body to its position at a tick, and updates its walking animation.
+ * Moves a player or an animal to its position at a tick, and updates its walking animation.
  * @param {{ track: PositionHistory, shown: Sample, errorBlend:
  *   import('./dead-reckoning.js').ErrorBlend, walked: number, pace: number, way: number }} body
  * @param {number} tick

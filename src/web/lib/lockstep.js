@@ -1,8 +1,9 @@
 /**
  * Runs the room's world in this page: `tickwire.wasm` starts from a snapshot and executes the
  * commands of each tick. It receives every message of the server and produces the packets that a
- * stream would contain, so that the page draws both in the same way. If lockstep is unavailable,
- * `isActive` is false and the page receives a stream; `fallbackReason` contains the reason.
+ * stream would contain, so that the page draws lockstep and a stream in the same way. If lockstep
+ * is unavailable, `isActive` is false and the page receives a stream; `fallbackReason` contains the
+ * reason.
  *
  * @module lib/lockstep
  */
@@ -13,10 +14,11 @@ import { WasmInstance } from '../wasm/instance.js';
 export const LOCKSTEP = 2;
 /** Close reasons after which a page falls back to a stream. */
 export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
-/** Ticks over which jitter is measured: at 30 a second, about four seconds. */
+/** Number of ticks over which jitter is measured: at 30 a second, about four seconds. */
 const ARRIVAL_SAMPLES = 128;
 /**
- * Record kind of a received message in the output of `follow_hear`. The other kind is to be sent.
+ * Kind of a record in the output of `follow_hear` that contains a packet for the page. A record of
+ * the other kind contains a message to send.
  */
 const RECORD_MESSAGE = 0;
 /** Bytes before the message of a record: its kind, and its length as little-endian u32. */
@@ -32,7 +34,7 @@ const HEAD_BYTES = 5;
  * @property {number} ticks ticks executed in this page
  * @property {number} syncs snapshots loaded
  * @property {number} checksums checksums sent
- * @property {number} differed sent checksums that the server did not have
+ * @property {number} differed sent checksums that differed from the server's
  * @property {number} bytes bytes of snapshots and command frames
  * @property {(Field & { tick: number, before: string | null, after: string | null }) | null}
  *   corrupted field that this page changed last
@@ -41,8 +43,9 @@ const HEAD_BYTES = 5;
  */
 
 /**
- * Desync report of a tick: the checksums, the server's first, with their participants; and the
- * differing fields, with the value of the server and of the participant.
+ * Desync report of a tick. `groups` contains each checksum with its participants; the server's
+ * checksum is first. `fields` contains the differing fields, with the values of the server and of
+ * the participant.
  * @typedef {object} Report
  * @property {number} tick
  * @property {[checksum: string, participants: string[]][]} groups
@@ -80,11 +83,11 @@ export class Lockstep {
     /** @type {WasmInstance | null} */
     this.wasm = null;
     this.isActive = false;
-    /** Reason for the fallback to a stream; '' without one. */
+    /** Reason for the fallback to a stream; '' without a fallback. */
     this.why = '';
     /**
-     * Bytes of the received messages of the world, and of the packets that a stream would have sent
-     * instead.
+     * `bytesIn`: bytes of the received messages for the world. `bytesStream`: bytes of the packets
+     * that a stream would have contained instead.
      */
     this.counts = { bytesIn: 0, bytesStream: 0 };
     /** Completed ticks. */
@@ -109,7 +112,7 @@ export class Lockstep {
       this.loading ??= this.load().then(async (module) => new WasmInstance(await WebAssembly.instantiate(module, {})));
       const wasm = await this.loading;
       if (this.wasm !== wasm) {
-        // A program with its own game registers it here.
+        // A program with a game of its own registers the game here.
         wasm.wasm.main?.(0, 0);
         this.wasm = wasm;
       }
@@ -129,7 +132,7 @@ export class Lockstep {
     this.why = why.replace(/\.$/, '');
   }
 
-  /** Reason for the fallback as a sentence; '' without one. */
+  /** Reason for the fallback as a sentence; '' without a fallback. */
   get fallbackReason() {
     return this.why && `This page follows as a stream: ${this.why[0].toLowerCase()}${this.why.slice(1)}.`;
   }
@@ -147,7 +150,7 @@ export class Lockstep {
     try {
       wasm.setInput(message);
       const { received, toSend } = parseRecords(wasm.outputBytes(wasm.wasm.follow_hear()).slice());
-      // A message without output may be an error.
+      // If a message has no output, the world may have failed.
       const error = received.length + toSend.length === 0 ? this.status()?.error : null;
       if (error) this.fallBackToStream(error);
       if (received.length !== 1 || !isSame(received[0], message)) {
@@ -186,7 +189,7 @@ export class Lockstep {
   }
 
   /**
-   * Spectates a player while the page has none.
+   * Spectates a player. Has no effect while the page has a player of its own.
    * @param {number | null} player null for the leader
    */
   spectate(player) {

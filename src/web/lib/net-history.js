@@ -24,9 +24,9 @@ export class NetHistory {
     this.roundTrips = [];
     /** @type {Sample[]} oldest first */
     this.gaps = [];
-    /** Prediction lead of the own player. @type {Sample[]} oldest first */
+    /** Prediction lead of the local player. @type {Sample[]} oldest first */
     this.leads = [];
-    /** Corrections of the own player: `ms` are px. @type {Sample[]} oldest first */
+    /** Corrections of the local player. Here `ms` contains px. @type {Sample[]} oldest first */
     this.corrections = [];
     /** Time of the newest update on this connection, ms. @type {number | null} */
     this.updatedMs = null;
@@ -62,7 +62,7 @@ export class NetHistory {
   }
 
   /**
-   * Returns the longest gap of the history, ms; null without one.
+   * Returns the longest gap of the history, ms; null without a gap.
    * @param {number} nowMs
    * @returns {number | null}
    */
@@ -80,7 +80,7 @@ export class NetHistory {
 }
 
 /**
- * Adds a sample and removes those that are too old.
+ * Adds a sample, and removes the samples that are older than `HISTORY_MS`.
  * @param {Sample[]} samples
  * @param {Sample} sample
  */

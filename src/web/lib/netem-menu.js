@@ -26,7 +26,7 @@ export function withQueryParam(search, name, part) {
 }
 
 /**
- * Describes network conditions without those that have no effect.
+ * Describes network conditions. Conditions without effect are omitted.
  * @param {string} net conditions such as `delay=14ms,loss=0.1%,rate-up=125kB`
  */
 function describeConditions(net) {

@@ -98,7 +98,10 @@ export class NetemLink {
     this.isActive = false;
   }
 
-  /** Starts with the loaded model. @param {import('../wasm/instance.js').WasmInstance} wasm */
+  /**
+   * Starts the simulation with the loaded model.
+   * @param {import('../wasm/instance.js').WasmInstance} wasm
+   */
   begin(wasm) {
     this.wasm = wasm;
     wasm.wasm.netem_open(seed());

@@ -12,11 +12,11 @@ const FIELD = /([#?&])token=([^&#]*)(&|$)/;
 /** Cached token; undefined before the first call. @type {string | null | undefined} */
 let cachedToken;
 
-/** Returns the token of this tab. @returns {string | null} null without one */
+/** Returns the token of this tab. @returns {string | null} null without a token */
 export function playerToken() {
   if (cachedToken === undefined) {
     cachedToken = readFromUrl();
-    // A link that changes only the fragment does not reload the page.
+    // Reloads the page, because a link that changes only the fragment does not.
     globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
   }
   return cachedToken;

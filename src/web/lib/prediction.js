@@ -1,6 +1,6 @@
 /**
- * Predicts the own player: `prediction.wasm` runs the game's rules ahead of the server. The page
- * passes it every message that is sent or received, and reads the predicted state once per frame.
+ * Predicts the local player: `prediction.wasm` runs the game's rules ahead of the server. The page
+ * passes every sent and received message to it, and reads the predicted state once per frame.
  * Without the file, or for a game that it does not contain, the page renders the received state.
  *
  * @module lib/prediction
@@ -8,7 +8,7 @@
 
 import { WasmInstance } from '../wasm/instance.js';
 
-/** Messages of a connection that are buffered until the file is loaded. */
+/** Maximum number of messages that are buffered until the file is loaded. */
 const MAX_BUFFERED_MESSAGES = 5000;
 /** Offsets of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
 const FIELD = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
@@ -37,7 +37,7 @@ export class Prediction {
     this.hasFailed = false;
     /** Reason why there is no prediction, as a sentence; '' otherwise. */
     this.why = '';
-    /** Number of the connection. */
+    /** Number of the connection, to detect that a newer one was started. */
     this.run = 0;
     /**
      * Messages that arrived or were sent before the file was loaded.
@@ -46,13 +46,16 @@ export class Prediction {
     this.buffered = [];
     this.features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
     /**
-     * Current predicted state; null without a body or without prediction.
+     * Current predicted state; null without a living local player or without prediction.
      * @type {PredictedState | null}
      */
     this.predicted = null;
     /** @type {Event[]} */
     this.events = [];
-    /** Lead of the prediction, number and size of the corrections, and their 99th percentile. */
+    /**
+     * Lead of the prediction, number of comparisons and corrections, and the size of the
+     * corrections: the last one and the 99th percentile.
+     */
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastErrorPx: 0, p99ErrorPx: 0 };
   }
 
@@ -70,7 +73,7 @@ export class Prediction {
   }
 
   /**
-   * Starts when the file is loaded, with the buffered messages.
+   * Loads the file, starts the prediction, and passes the buffered messages to it.
    * @param {string} game
    * @param {string} dialect
    * @param {string} table
@@ -132,7 +135,7 @@ export class Prediction {
   }
 
   /**
-   * Returns the result of a call; null if it throws, which stops the prediction.
+   * Returns the result of a call. If the call throws, stops the prediction and returns null.
    * @template T
    * @param {() => T} call
    * @returns {T | null}

@@ -11,7 +11,7 @@ import { urlFromRoot, isPrivate, newPrivateName, roomOf, captureFromQuery } from
  * Returns the address of a new private room of this page's game, for a link "Play with friends".
  * The first visitor creates the room.
  * @returns {Promise<string | null>} null if the server creates no rooms of this game, or if this
- *   page already is in a private room, whose own address is the invitation
+ *   page is already in a private room. In that case, the address of the page is the invitation
  */
 export async function newPrivateRoomUrl() {
   const room = roomOf(location.pathname);

@@ -1,6 +1,6 @@
 /**
- * The resume key of the page. With it the server returns the player to a reloaded page, and `/wire`
- * identifies the page's client.
+ * The resume key of the page. The server uses it to return the player to a reloaded page, and
+ * `/wire` to identify the page's client.
  *
  * The key is stored in `sessionStorage`, which the browser copies when a tab is duplicated or
  * restored. Therefore a page claims its key before it sends it, and replaces a key that another
@@ -73,8 +73,8 @@ async function claimPageKey() {
   }
 }
 
-// `pagehide` precedes the next page of this tab. A page in the browser's history is not a living
-// one.
+// `pagehide` precedes the next page of this tab. A page in the browser's history does not count as
+// living.
 globalThis.addEventListener?.('pagehide', () => {
   release();
   claimedKey = null;

@@ -19,7 +19,8 @@ export class ResumeTick {
    * @param {string} name
    * @param {Record<string, any>} values
    * @param {boolean} isPlaying whether the page has a player
-   * @param {() => number} receivedTick returns the tick of a packet without one that arrives now
+   * @param {() => number} receivedTick returns the tick of a packet that arrives now and contains
+   *   no tick
    */
   onPacket(name, values, isPlaying, receivedTick) {
     if (name === 'error' && values.rule === PLAYER_LEFT) this.tick = null;

@@ -5,10 +5,11 @@
  */
 
 const PATH = /\/r\/([a-z0-9-]{1,32})\/[^/]*$/;
-/** Prefix of the names of private rooms, and the number of random characters after it. */
+/** Prefix of the names of private rooms. */
 const PRIVATE = 'p-';
+/** Number of random characters after the prefix. */
 const RANDOM_CHARS = 24;
-/** 32 characters, five random bits each. */
+/** Alphabet of the random characters. It has 32, so that each encodes five random bits. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
@@ -35,7 +36,8 @@ export function newPrivateName() {
 export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
 
 /**
- * Returns the capture in the address: '' to let the user choose one, null for none.
+ * Returns the capture in the address; '' to let the user choose one; null if the page plays no
+ * capture.
  * @param {string} search
  */
 export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');

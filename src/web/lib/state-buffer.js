@@ -9,13 +9,16 @@ import { blendStates, lerpState } from './codec.js';
 import { TickClock } from './interpolation.js';
 import { BLEND_MS, SNAP_PX, MAX_EXTRAPOLATION_MS } from './dead-reckoning.js';
 
-/** Buffered states of each packet: a second at 60 Hz. */
+/** Maximum number of buffered states of each packet: about a second at 60 Hz. */
 const MAX_STATES = 64;
-/** Update periods after which a packet counts as idle. */
+/** Number of update periods after which a packet counts as idle. */
 const IDLE_PERIODS = 4;
 /** Rate of a server whose `welcome` has none, Hz. */
 const DEFAULT_HZ = 30;
-/** Update periods over which a velocity is measured, because positions in packets are rounded. */
+/**
+ * Number of update periods over which a velocity is measured. A single one is too short, because
+ * positions in packets are rounded.
+ */
 const VELOCITY_PERIODS = 4;
 
 /**
@@ -30,8 +33,8 @@ const VELOCITY_PERIODS = 4;
 
 /** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} TimedState */
 /**
- * Last rendered state of a packet. `before` is the one before it, `base` the tick of the
- * extrapolated state, `glide` a fading error.
+ * Last rendered state of a packet. `before`: state rendered before it; `base`: tick of the state
+ * that was extrapolated; `glide`: decaying extrapolation error.
  * @typedef {{ now: number, values: Record<string, any>, before: { now: number, values:
  *   Record<string, any> } | null, base: number | null, glide: { now: number, from: Record<string,
  *   any>, to: Record<string, any> } | null }} RenderedState
@@ -125,8 +128,8 @@ export class StateBuffer {
   }
 
   /**
-   * Whether the newest state is extrapolated to a tick. An idle state and one after a long gap stay
-   * unchanged.
+   * Whether the newest state is extrapolated to a tick. A state that follows a long gap is not
+   * extrapolated.
    * @param {TimedState[]} states
    * @param {number} tick
    */
@@ -161,8 +164,8 @@ export class StateBuffer {
   /**
    * Extrapolates the entries of a list with the game's own controller, around obstacles.
    * @param {import('./codec.js').Field} list
-   * @param {Record<string, any>[][]} groups earlier, newest and extrapolated entries; the last are
-   *   written
+   * @param {Record<string, any>[][]} groups earlier, newest and extrapolated entries; the
+   *   extrapolated ones are written
    * @param {number} span ticks between the earlier and the newest entries
    * @param {number} ticks
    * @param {InterpolationOptions} how
@@ -265,7 +268,7 @@ function filterGroups(fields, state, others, keeps) {
 }
 
 /**
- * Removes the entries that have not moved between the last two states.
+ * Returns the state `early` without the entries that have not moved between the last two states.
  * @param {import('./codec.js').Field[]} fields
  * @param {Record<string, any>} early
  * @param {Record<string, any>} before
@@ -276,7 +279,7 @@ function withoutIdle(fields, early, before, last) {
 }
 
 /**
- * Removes the entries that have teleported.
+ * Returns the state `guess` without the entries that have teleported.
  * @param {import('./codec.js').Field[]} fields
  * @param {Record<string, any>} values
  * @param {Record<string, any>} guess

@@ -7,8 +7,9 @@
 
 /** Names of the permission for local network addresses. Browsers have renamed it. */
 const PERMISSIONS = ['loopback-network', 'local-network', 'local-network-access'];
-/** Hosts that are not public: RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6762, RFC 6761. */
+/** Hosts of the same machine: RFC 6761, RFC 1122, RFC 4291. */
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** Hosts of a local network: RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6762. */
 const LOCAL = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[f[cd]|\[fe[89ab]|[^.:[]+$)|\.local$/;
 
 /** Origins that the page's Content-Security-Policy has blocked. @type {Set<string>} */
@@ -41,7 +42,7 @@ export async function whyUnreachable(url, { page = globalThis.location, get = fe
   const isReached = (/** @type {RequestInit} */ how) => get(url, { cache: 'no-store', signal: AbortSignal.timeout?.(3000), ...how }).then(() => true, () => false);
   if (await isReached({})) return null;
   const isThere = await isReached({ mode: 'no-cors' });
-  // The event follows the failed request.
+  // The event `securitypolicyviolation` follows the failed request.
   if (blocked.has(server)) return `The Content-Security-Policy of this page blocks ${server}: add it to connect-src.`;
   if (isThere) {
     return `The server ${server} answers, and does not allow pages of ${page.origin}: start it with --allow-origin ${page.origin}.`;

@@ -13,9 +13,9 @@ import { PLAYBACK_SPEEDS } from './playback.js';
 
 /** Redraw interval, ms. */
 const REDRAW_INTERVAL_MS = 100;
-/** Steps of the arrow keys without and with Shift, s. */
+/** Steps of the arrow keys, s: without Shift, with Shift. */
 const [STEP_S, LEAP_S] = [5, 30];
-/** Distance within which a marker is under the pointer, px. */
+/** Maximum distance between the pointer and a marker that it points at, px. */
 const NEAR_PX = 5;
 /** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;
@@ -53,7 +53,7 @@ export function formatTime(seconds, digits = 0) {
   return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
 }
 
-/** Returns the tick in a fragment; null without one. @param {string} hash */
+/** Returns the tick in a fragment; null if it contains no tick. @param {string} hash */
 export function tickFromHash(hash) {
   const found = /(?:^#|&)tick=(\d{1,10})(?:&|$)/.exec(hash);
   return found ? Number(found[1]) : null;
@@ -89,8 +89,8 @@ export class PlaybackBar {
   /**
    * @param {import('./playback.js').Playback} playback
    * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire:
-   *   () => boolean | null, hasLink: () => boolean }} on `wire` toggles the inspector; `isWire` is
-   *   null without one
+   *   () => boolean | null, hasLink: () => boolean }} on `wire` toggles the inspector; `isWire`
+   *   returns whether it is visible, null without an inspector
    */
   constructor(playback, on) {
     this.playback = playback;
@@ -119,7 +119,7 @@ export class PlaybackBar {
     at('.speed select').replaceChildren(...PLAYBACK_SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
     this.listen(at);
     addEventListener('hashchange', ({ newURL }) => {
-      // The address may already have changed with the playback.
+      // The playback may have changed the address itself.
       const tick = tickFromHash(new URL(newURL).hash);
       if (tick !== null && tick !== playback.tick) {
         playback.toggle(false);
@@ -239,7 +239,7 @@ export class PlaybackBar {
     this.playback.setSpeed(PLAYBACK_SPEEDS[Math.min(Math.max(index, 0), PLAYBACK_SPEEDS.length - 1)]);
   }
 
-  /** Address of this tick. */
+  /** Address of the page at the current tick. */
   get address() {
     const link = new URL(location.href);
     link.search = withQueryParam(location.search, 'inspector', null);

@@ -26,7 +26,7 @@ export class PlaybackConnection extends ReconnectingConnection {
     this.playback = null;
   }
 
-  /** Time of the recording, ms. */
+  /** Page time of the playback, ms. */
   now() {
     return this.playback?.ms ?? performance.now();
   }

@@ -74,7 +74,8 @@ export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }
       read(null);
     },
     room: async (name) => {
-      // Another room starts at its beginning; the link and a reload keep it.
+      // Another room is played from its beginning. The address contains the room for a link or a
+      // reload.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
       playback.selectRoom(name, await request(name, null));
     },
@@ -119,7 +120,7 @@ function shareWithInspector(playback, source) {
     file: () => source()?.file() ?? Promise.reject(new Error('No capture is open.')),
     /** The rendered tick; 0 during a seek. */
     get tick() { return playback.seeking === null ? playback.tick : 0; },
-    /** End of that tick, ms since the first packet of the file. */
+    /** End of the rendered tick, ms since the first packet of the file. */
     get ms() { return playback.msOfTick(playback.tick); },
     /** Seeks to a time and pauses. @param {number} ms @returns {number} the tick at that time */
     seek: (ms) => {

@@ -1,7 +1,7 @@
 /**
  * Playback of a capture: `tickwire.wasm` runs the recorded world and produces the packets that a
- * server would send. The page draws them as in a game, with a time of its own that stands still in
- * a pause and runs at the playback speed.
+ * server would send. The page draws them as in a game. The page time runs at the playback speed and
+ * stops in a pause.
  *
  * ```text
  *  file ─► tickwire.wasm ─┬─ index: each tick once, verified, in slices
@@ -20,11 +20,14 @@ export const PLAYBACK_SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]
 const EACH_TICK_SPEED = 4;
 /** Time limits of a slice of work, ms: for a seek, for the index, for reading the file. */
 const [SEEK_MS, INDEX_MS, READ_MS] = [24, 7, 12];
-/** Maximum time between two frames, ms. A hidden page continues where it stopped. */
+/**
+ * Maximum time by which a frame advances the playback, ms. A hidden page thus continues where it
+ * stopped.
+ */
 const FRAME_MS = 250;
-/** Bytes of the file for each call. */
+/** Maximum bytes of the file that one call reads. */
 const PIECE_BYTES = 1 << 20;
-/** Jump of the page's time at a seek, ms. It ends all running effects and bubbles. */
+/** Jump of the page time at a seek, ms. It ends all running effects and speech bubbles. */
 const SEEK_TIME_JUMP_MS = 30_000;
 /** Interval at which the page is notified of progress, ms. */
 const NOTIFY_INTERVAL_MS = 100;
@@ -36,7 +39,7 @@ const NOTIFY_INTERVAL_MS = 100;
  * @property {number} last completed ticks at the end of the data read so far
  * @property {number} tick_hz
  * @property {string | null} ended reason why later ticks cannot be played
- * @property {number} indexed ticks whose checksums were verified
+ * @property {number} indexed tick up to which the checksums were verified
  * @property {{ tick: number, recorded: string, replayed: string } | null} differs first differing
  *   checksum
  * @property {number} snapshots
@@ -96,25 +99,28 @@ export class Playback {
     this.speed = 1;
     /** Completed ticks at the playback position; 0 before the first. */
     this.tick = 0;
-    /** Target of a running seek; null without one. @type {number | null} */
+    /** Target of the running seek; null if no seek is running. @type {number | null} */
     this.seeking = null;
-    /** Target of a seek past the data read so far; null without one. @type {number | null} */
+    /**
+     * Target of a seek past the data read so far; null if no such seek is waiting.
+     * @type {number | null}
+     */
     this.wanted = null;
     /** Whether the game has a packet to spectate a player. */
     this.canFollow = false;
     /** Spectated player; null for the leader. @type {number | null} */
     this.followed = null;
-    /** Time of the page, ms. */
+    /** Page time, ms. */
     this.ms = 0;
     /** Real time of the last frame, ms. */
     this.frameMs = 0;
-    /** Fraction of a tick since the last one. */
+    /** Fraction of a tick that has passed since the last completed tick. */
     this.part = 0;
     this.isWorking = false;
-    /** Ticks for each slice of work, adapted to its time limit. */
+    /** Number of ticks in a slice of work, adapted to the time limit. */
     this.slice = 8;
     this.notifiedMs = 0;
-    /** Duration until the first picture and of the last seek, ms. */
+    /** `first`: duration until the first picture, ms. `seek`: duration of the last seek, ms. */
     this.times = { first: 0, seek: 0 };
     this.askedMs = 0;
   }
@@ -192,7 +198,7 @@ export class Playback {
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
-    // The requested room, or another one of the game if the file lacks it.
+    // The requested room, or another room of the game if the file lacks the requested one.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
       wasm.setInputText(`${one.name}\n${dialect}\n${table}`);
@@ -311,8 +317,8 @@ export class Playback {
   }
 
   /**
-   * Advances the playback to this frame and plays the due ticks. Returns the page's time, ms.
-   * Called once per frame.
+   * Advances the playback to this frame and plays the due ticks. Returns the page time, ms. Called
+   * once per frame.
    * @param {number} nowMs real time, ms
    */
   advance(nowMs) {
@@ -412,7 +418,11 @@ export class Playback {
     return this.wasm?.wasm.playback_ms_of_tick(tick) ?? 0;
   }
 
-  /** Returns the tick at such a time. @param {number} ms @returns {number} */
+  /**
+   * Returns the tick at a time, ms since the first packet of the file.
+   * @param {number} ms
+   * @returns {number}
+   */
   tickAt(ms) {
     return this.wasm?.wasm.watch_tick_at(ms) ?? 0;
   }

@@ -10,5 +10,5 @@ export const EDITION = 'tab';
 /** Game of the server in this tab; '' for the default one. @type {string} */
 export const GAME = '';
 
-/** Bots in the world of this tab. */
+/** Number of bots in the world of this tab. */
 export const BOTS = 20;

@@ -1,8 +1,8 @@
 /**
  * Edition of the pages. The pages of `server` connect to the server that sent them; in `tab`, the
  * browser edition, the server runs in a worker of the page. The browser edition replaces this file
- * by `wasm/edition-browser.js`; scripts/browser-edition.sh writes one for another game. All other
- * files are the same.
+ * by `wasm/edition-browser.js`; scripts/browser-edition.sh writes a variant for another game. All
+ * other files are the same.
  *
  * @module wasm/edition
  */
@@ -13,5 +13,5 @@ export const EDITION = 'server';
 /** Game of the server in this tab; '' for the default one. @type {string} */
 export const GAME = '';
 
-/** Bots in the world of this tab. */
+/** Number of bots in the world of this tab. */
 export const BOTS = 20;

@@ -14,7 +14,7 @@ export function wasmModule() {
 }
 
 /**
- * Returns the worker host of the parent page; null without one.
+ * Returns the worker host of the parent page; null without a parent page that has one.
  * @returns {import('./worker-host.js').WorkerHost | null}
  */
 export function parentPage() {

@@ -20,7 +20,9 @@ export function bearerSubprotocol(token) {
   return `bearer.${btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
-/** Characters of a token that the server compares. */
+/**
+ * Maximum characters of a token that the server accepts. A longer token is cut, but stays too long.
+ */
 const MAX_TOKEN_CHARS = 256;
 
 /**

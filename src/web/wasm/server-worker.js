@@ -11,7 +11,7 @@
 
 import { WasmInstance } from './instance.js';
 
-/** Bytes that a page may leave unread before the worker stops sending, like a full socket. */
+/** Number of unread bytes at which the worker stops sending to a page, like a full socket. */
 export const WINDOW_BYTES = 256 * 1024;
 
 /**
@@ -36,11 +36,11 @@ export class ServerWorker {
   /**
    * Starts the server.
    * @param {{ seed: number, bots: number, game?: string, net?: string }} options
-   * @returns presets and conditions of the network
+   * @returns presets, and the conditions in force
    */
   start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();
-    // A program with its own game registers it here.
+    // A program with a game of its own registers the game here.
     this.tab.wasm.main?.(0, 0);
     this.tab.setInputText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
@@ -77,7 +77,7 @@ export class ServerWorker {
    * @param {number} number
    * @param {WorkerConnection} line
    * @param {ArrayBuffer | number | null} data bytes, or the number of bytes that the page has read,
-   *   or null at the end
+   *   or null at the end of the connection
    */
   receive(number, line, data) {
     if (!this.connections.has(number)) return;

@@ -19,7 +19,7 @@ export class WorkerHost extends EventTarget {
   constructor(createWorker = (url) => new Worker(url, { type: 'module' })) {
     super();
     this.bots = BOTS;
-    /** Module that is compiled once. */
+    /** Compiled `tickwire.wasm`. */
     this.module = wasmModule();
     /** Reason why the server has stopped; '' while it runs. */
     this.failed = '';

@@ -131,7 +131,7 @@ export class WorkerSocket {
     this.flush();
   }
 
-  /** Ends the connection. @param {string} why reason without a close frame */
+  /** Ends the connection. @param {string} why reason if no close frame was received */
   onEnd(why) {
     if (this.readyState === WebSocket.CLOSED) return;
     this.readyState = WebSocket.CLOSED;

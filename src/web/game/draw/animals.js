@@ -12,8 +12,9 @@ import { INK, mix } from '../rules/palette.js';
 import { speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** Duration of an attack, ms, and its distance, px. */
+/** Duration of an attack, ms. */
 const STRIKE_MS = 320;
+/** Distance that an attacking animal lunges, px. */
 const LUNGE_PX = 26;
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const FLASH = '#fff4ee';
@@ -28,7 +29,7 @@ const AMBER = '#f5c542';
  * @property {readonly [number, number]} stance offset of the feet forward and to the side, px
  */
 
-/** Pictures by kind in the rules. @type {Readonly<Record<number, Look>>} */
+/** Pictures by animal kind, as numbered in the rules. @type {Readonly<Record<number, Look>>} */
 const LOOKS = Object.freeze({
   0: { body: cowBody, head: cowHead, foot: '#6b5545', stance: [32, 38] },
   1: { body: pigBody, head: pigHead, foot: '#c97f88', stance: [30, 42] },
@@ -44,7 +45,7 @@ const sprites = new Sprites(24);
 const lookOf = (kind) => LOOKS[kind] ?? LOOKS[0];
 
 /**
- * Draws all animals in view, and the ones that fade.
+ * Draws the animals in view, first the fading ones.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {import('../world/animals.js').AnimalTracker} herd
@@ -157,7 +158,7 @@ function brows(ctx, x, y, colour) {
   }
 }
 
-/** Draws light along the back. */
+/** Draws a highlight along the back. */
 function back(ctx, fill, x, y, radiusX, radiusY, part = 0.3) {
   spot(ctx, x, y, radiusX, radiusY, bright(fill, part));
 }
@@ -248,7 +249,7 @@ function bullHead(ctx) {
   brows(ctx, 60, 22, '#3d3038');
 }
 
-/** Draws a rim of tufts. */
+/** Draws an outlined ellipse with a rim of tufts. */
 function fur(ctx, x, y, radiusX, radiusY, tufts, fill) {
   ctx.beginPath();
   for (let i = 0; i < tufts * 2; i++) {

@@ -1,6 +1,6 @@
 /**
  * Pictures of two-handed weapons, of the shield, and of projectiles. Weapons are centred on the
- * body and point right; projectiles are centred on their tip.
+ * body and point right; a projectile has its tip at the origin.
  *
  * @module game/draw/arms
  */
@@ -23,13 +23,13 @@ const STRING = '#f4ecd8';
  * @property {number} wide extent to each side, px
  * @property {readonly (readonly [number, number])[]} hands positions of the right and the left
  *   hand, px
- * @property {boolean} [behind] whether the hands are drawn below
+ * @property {boolean} [behind] whether the weapon is drawn after the hands and covers them
  * @property {number} kick recoil of a shot, px
  * @property {(ctx: CanvasRenderingContext2D) => void} [icon] separate icon in a centred square of
- *   96; default: as held
+ *   88 units; default: the weapon as held
  */
 
-/** Weapons by number in the rules. @type {Readonly<Record<number, Arm>>} */
+/** Weapons by their number in the rules. @type {Readonly<Record<number, Arm>>} */
 export const ARMS = Object.freeze({
   9: { draw: longbow, back: -26, ahead: 86, wide: 42, hands: [[39, 4], [64, 0]], kick: 5 },
   11: { draw: shield, back: -30, ahead: 74, wide: 56, hands: [[39, 20], [39, -20]], behind: true, kick: 0, icon: shieldIcon },
@@ -136,7 +136,7 @@ function shieldIcon(ctx) {
   block(ctx, -8, -11, 16, 16, 8, GOLD, 4);
 }
 
-/** Projectiles by kind: length, px, and a picture centred on the tip. */
+/** Projectiles by kind: length, px, and a picture with the tip at the origin. */
 const SHOTS = Object.freeze({
   0: { length: 52, draw: arrow },
   1: { length: 38, draw: slug },

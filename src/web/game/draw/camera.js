@@ -4,19 +4,20 @@
  * @module game/draw/camera
  */
 
-/** Maximum visible part of the world, px. The server sends this area and a margin. */
+/** Maximum width of the visible part of the world, px. The server sends this area and a margin. */
 const VIEW_WIDTH = 1920;
+/** Maximum height of the visible part of the world, px. */
 const VIEW_HEIGHT = 1080;
 /** Maximum device pixel ratio. More costs frames without a visible effect. */
 const MAX_RATIO = 2;
 /** Time constant with which the camera follows a spectated player, ms. */
 const FOLLOW_MS = 220;
 /**
- * Offset of the camera target above the centre for a dead player, as a fraction of the window
- * height. The death card is in the centre; the server sends this much more.
+ * Distance above the centre at which the camera target is shown after a death, as a fraction of the
+ * window height. The death card covers the centre.
  */
 const DEATH_CARD_OFFSET = 0.15;
-/** Distance beyond which the camera snaps, px. */
+/** Distance to the target beyond which the camera jumps to it, px. */
 const SNAP_PX = 2400;
 
 export class Camera {
@@ -56,7 +57,7 @@ export class Camera {
    * @param {number} x px
    * @param {number} y px
    * @param {number} elapsedMs since the last frame
-   * @param {boolean} isLocked true to stay on the position, false to ease
+   * @param {boolean} isLocked true to stay on the position, false to ease towards it
    * @param {boolean} [lifted] true to keep the position above the centre
    */
   follow(x, y, elapsedMs, isLocked, lifted = false) {

@@ -14,10 +14,10 @@ import { Sprites } from './sprites.js';
 const sprites = new Sprites(60);
 const at = { x: 0, y: 0 };
 
-/** Colours of numbers by style. A resource also has its icon. */
+/** Colours of rising numbers by style. The number of a resource is drawn with its icon. */
 const STYLES = Object.freeze({ damage: '#ffffff', heal: '#8ee88f', age: '#ffe08a', score: '#ffe08a', wood: '#e8bf8a', food: '#ff9db4',
   stone: '#dfe5ec', gold: '#ffd85e' });
-/** Height that a number rises, px. */
+/** Distance that a number rises, px. */
 const RISE_PX = 92;
 
 /**
@@ -154,7 +154,7 @@ function figure(text, style, scale, size) {
 }
 
 /**
- * Draws footprints in snow, which fade.
+ * Draws fading footprints in snow.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {import('../world/effects.js').Effects} effects
@@ -173,11 +173,11 @@ export function drawPrints(ctx, camera, effects, nowMs) {
   ctx.globalAlpha = 1;
 }
 
-/** Distance of a marker for an invisible position from the window edge, CSS px. */
+/** Distance from the window edge at which a ping outside the view is drawn, CSS px. */
 const EDGE_PX = 46;
 
 /**
- * Draws map pings as growing rings; invisible ones at the window edge.
+ * Draws map pings as growing rings. A ping outside the view is drawn small at the window edge.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {readonly { x: number, y: number, part: number }[]} pings

@@ -16,25 +16,28 @@ const WOOD = '#b98a57';
 const STONE = '#a3acb8';
 const IRON = '#c3cad3';
 const SAIL = '#f6edd6';
-/** Time constant of a turret's turn, ms; duration, ms, and distance, px, of its recoil. */
+/** Duration of a turret's turn to its target, ms. */
 const AIM_MS = 70;
+/** Duration of a turret's recoil, ms. */
 const KICK_MS = 190;
+/** Distance of a turret's recoil, px. */
 const KICK_PX = 9;
 /** Colour of items without a picture of their own. */
 const PLAIN = '#d9cdb2';
 
 /**
- * `seconds`: time of the animations; `left`: remaining fraction of the lifetime, 1 without an end.
+ * `seconds`: time of the animations; `left`: remaining fraction of the lifetime, 1 if the structure
+ * has no end.
  * @typedef {{ seconds: number, nowMs: number, left: number }} Moment
  * @typedef {object} Picture
  * @property {number} reach radius of the picture, px
  * @property {(ctx: CanvasRenderingContext2D) => void} draw
- * @property {(ctx: CanvasRenderingContext2D) => void} [turning] moving part above it
+ * @property {(ctx: CanvasRenderingContext2D) => void} [turning] moving part, drawn above `draw`
  * @property {(ctx: CanvasRenderingContext2D, one: import('../world/structures.js').Structure,
  *   moment: Moment) => void} [pose] transforms the moving part
  */
 
-/** Pictures by number in the rules. @type {Readonly<Record<number, Picture>>} */
+/** Pictures by item number in the rules. @type {Readonly<Record<number, Picture>>} */
 const PICTURES = Object.freeze({
   0: { reach: 24, draw: apple },
   1: { reach: 24, draw: cookie },
@@ -57,13 +60,14 @@ const PICTURES = Object.freeze({
 });
 const NOTHING = Object.freeze({ reach: 10, draw: () => {} });
 
-/** Generated pictures of items without one. @type {Map<number, Picture>} */
+/** Generated pictures of items that are not in `PICTURES`. @type {Map<number, Picture>} */
 const plain = new Map();
 
 /**
  * Returns the picture of an item.
  * @param {number} id
- * @returns {Picture} disc with the name if there is no other; empty for an unknown item
+ * @returns {Picture} a disc with the name if the item is not in `PICTURES`; empty for an unknown
+ *   item
  */
 export function pictureOf(id) {
   const picture = PICTURES[id] ?? plain.get(id);
@@ -81,9 +85,12 @@ function spin(speed) {
   return (ctx, one, { seconds }) => ctx.rotate(one.heading + seconds * speed + one.id);
 }
 
-/** Turns a turret to its last shot, with recoil. @type {NonNullable<Picture['pose']>} */
+/**
+ * Turns a turret in the direction of its last shot, with recoil.
+ * @type {NonNullable<Picture['pose']>}
+ */
 function aim(ctx, { aim: to, aimed, shotMs }, { nowMs }) {
-  // A shot is shown when its target is rendered, which is later than its packet.
+  // The shot begins at `shotMs`, which is later than its packet.
   const begun = hasStarted(nowMs, shotMs);
   const age = ageMs(nowMs, shotMs);
   ctx.rotate(begun ? lerpAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
@@ -282,7 +289,7 @@ function poisonSpikes(ctx) {
   }
 }
 
-/** Draws the stones around a mill. */
+/** Draws the round stone base of a turret. */
 function turretBase(ctx) {
   disc(ctx, 0, 0, 40, '#8b949f');
   for (let i = 0; i < 8; i++) {
@@ -317,7 +324,7 @@ function spindle(ctx) {
   disc(ctx, 0, 0, 30, '#6f7784');
 }
 
-/** Draws hooked teeth in one direction. */
+/** Draws a saw blade with hooked teeth. */
 function saw(ctx) {
   const teeth = 9;
   ctx.beginPath();
@@ -332,7 +339,7 @@ function saw(ctx) {
   disc(ctx, 0, 0, 8, '#f0d0c4', 3.5);
 }
 
-/** Draws the base of mill sails from above. */
+/** Draws the tower of a mill from above. */
 function tower(ctx, radius, fill) {
   ctx.beginPath();
   for (let i = 0; i < 8; i++) ctx.lineTo((radius + 4) * Math.cos(((i + 0.5) * Math.PI) / 4), (radius + 4) * Math.sin(((i + 0.5) * Math.PI) / 4));
@@ -401,7 +408,7 @@ function healing(ctx) {
   polygon(ctx, [[-a, -b], [a, -b], [a, -a], [b, -a], [b, a], [a, a], [a, b], [-a, b], [-a, a], [-b, a], [-b, -a], [-a, -a]], '#df5a55', 4.5);
 }
 
-/** Draws a spawn pad: a bed of light. */
+/** Draws a spawn pad: a bright star on a disc. */
 function spawn(ctx) {
   plate(ctx, '#4f86a8');
   disc(ctx, 0, 0, 26, '#7fc0df', 4);

@@ -10,14 +10,14 @@ import { INK, CLAN_MATE_COLOR } from '../rules/palette.js';
 import { rules, speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** Colours of names: own, clan mates, others, animals. */
+/** Colours of names: the local player, clan mates, other players, animals. */
 const NAMES = Object.freeze({ own: '#ffe9a8', mate: CLAN_MATE_COLOR, other: '#ffffff', animal: '#e8dcc8' });
 
 const sprites = new Sprites(160);
 
 /**
- * Draws names and health bars, then speech bubbles on top. The own health bar is always visible,
- * others while hurt.
+ * Draws names and health bars, then speech bubbles on top. The health bar of the local player is
+ * always visible, others only while hurt.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {import('../world/world.js').Player[]} players
@@ -58,7 +58,10 @@ function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, na
   if (names && name) Sprites.show(ctx, label(name, 'animal', camera.scale, size), shown.x, y - (hurt ? 3 + 11 * size : 0));
 }
 
-/** Draws a health bar: green, amber when hurt, red near death; a recent loss lingers in white. */
+/**
+ * Draws a health bar: green, amber when hurt, red near death. A recent loss of health lingers in
+ * white.
+ */
 function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
   const height = 8.5 * size;
   const fill = health > 0.55 ? '#7ed670' : health > 0.28 ? '#f5b942' : '#f2604c';
@@ -77,7 +80,8 @@ function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
 }
 
 /**
- * Draws a name as light text with a dark rim, readable on snow and sand. The own name has a mark.
+ * Draws a name as light text with a dark rim, readable on snow and sand. The name of the local
+ * player has a mark.
  */
 function label(name, side, scale, size) {
   const height = 24 * size;

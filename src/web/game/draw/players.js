@@ -1,6 +1,6 @@
 /**
- * Draws players: round bodies with hands and eyes in the direction of the heading, and what they
- * hold.
+ * Draws players: round bodies with hands and eyes in the direction of the heading, and the tool or
+ * item in the hands.
  *
  * @module game/draw/players
  */
@@ -19,11 +19,14 @@ const HAND = 11.5;
 const OUTLINE = 5.5;
 /** Resting position of the hands, radians to each side of the heading. */
 const HAND_ANGLE = 0.88;
-/** Distance and size of a carried item, px, and the positions of the hands. */
+/**
+ * A carried item: its distance from the body and its size, px, and the angle of each hand from the
+ * heading, radians.
+ */
 const CARRIED = Object.freeze({ x: 46, size: 40, angle: 0.5 });
 /** Fraction of the reload time after which the next shot is drawn as loaded. */
 const RELOADED = 0.6;
-/** Fraction of a swing that the free hand makes in the opposite direction. */
+/** Rotation of the free hand, as a fraction of the swing. Negative: in the opposite direction. */
 const COUNTER = -0.3;
 /** Flash colour, visible on every skin. */
 const FLASH = '#fff4ee';
@@ -47,7 +50,7 @@ const sprites = new Sprites(200);
  * @param {number} y
  * @param {number} heading radians
  * @param {number} skin 0 to 9
- * @param {number} walked walked distance, px; moves the hands
+ * @param {number} walked walked distance, px; determines the position of the moving hands
  * @param {number} pace 0 at rest to 1 at full speed
  * @param {Pose} pose
  */
@@ -71,7 +74,7 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   eyes(ctx, x, y, heading);
 }
 
-/** Draws both hands below the body, the right one with its tool. */
+/** Draws both hands, and the tool in the right one. The body is drawn later, above them. */
 function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   const swing = swingAngle(part);
   const hand = mix(fill, '#ffffff', 0.08);
@@ -93,7 +96,7 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
 }
 
-/** Draws both hands at a weapon or the shield. */
+/** Draws a two-handed weapon or the shield, and both hands. */
 function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
   const { hands, kick, behind } = ARMS[weapon];
   const held = () => drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
@@ -175,12 +178,12 @@ function disc(ctx, x, y, radius, fill) {
 }
 
 /**
- * Draws shadows and bodies of all players, the own one last.
+ * Draws the shadows and bodies of all players. The local player comes last.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {import('../world/world.js').World} world
- * @param {{ heading: number | null, pressedMs: number }} ahead own input before the server's ack:
- *   heading and time of the last press
+ * @param {{ heading: number | null, pressedMs: number }} ahead local input that the server has not
+ *   acknowledged: heading and time of the last press
  * @param {import('../world/effects.js').Effects} effects
  * @param {number} seconds time of the animations, s
  * @param {number} nowMs

@@ -1,6 +1,6 @@
 /**
- * Draws trees, bushes, rocks and gold. Each has four shapes and variants by biome; the id selects
- * the shape, so that all pages draw the same.
+ * Draws trees, bushes, rocks and gold. Each kind has four shapes and variants by biome. The id
+ * selects the shape, so that all pages draw the same picture.
  *
  * @module game/draw/scenery
  */
@@ -26,7 +26,7 @@ const sprites = new Sprites(72);
 const off = { x: 0, y: 0 };
 
 /**
- * Offset of shaking objects.
+ * Provides the offset of a shaking object.
  * @typedef {{ offset: (id: number, nowMs: number, out: { x: number, y: number }) => { x: number, y:
  *   number } }} Shaking
  */
@@ -49,8 +49,8 @@ export function drawLow(ctx, camera, things, mapSize, shaking, nowMs) {
 }
 
 /**
- * Draws the layer above the players: bushes, and swaying crowns that are transparent above a
- * player.
+ * Draws the layer above the players: bushes and trees with swaying crowns. An object above the
+ * player at `below` is translucent.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {Iterable<import('../world/world.js').Thing>} things
@@ -69,7 +69,7 @@ export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, 
       ctx.globalAlpha = covered ? 0.58 : 1;
       Sprites.show(ctx, picture(thing, camera.scale, mapSize, kind === 0 ? 'skirt' : 'whole'), thing.x + off.x, thing.y + off.y);
       if (kind === 0) {
-        // The crown is larger than the trunk.
+        // The crown sways, and moves more than the lower leaves when the tree shakes.
         const sway = Math.sin(seconds * 0.9 + thing.id * 1.7) * 2.4 + off.x * 1.7;
         const crown = picture(thing, camera.scale, mapSize, 'crown');
         Sprites.show(ctx, crown, thing.x + sway, thing.y + Math.cos(seconds * 0.7 + thing.id) * 1.4 + off.y * 1.7);
@@ -112,7 +112,7 @@ function lobes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** Traces a closed line of points: a fir from above, or a palm. */
+/** Traces a star with pointed arms: a fir or a palm from above. */
 function spikes(ctx, radius, count, depth, turn, random) {
   const inner = radius * (1 - depth);
   const half = Math.PI / count;
@@ -130,7 +130,7 @@ function spikes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** Fills, lights from the top left, and outlines. */
+/** Fills the current path, lights it from the top left, and outlines it. */
 function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.fillStyle = fill;
   ctx.fill();
@@ -147,7 +147,7 @@ function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.stroke();
 }
 
-/** Draws the shadow of the traced shape before it is filled. */
+/** Draws the shadow of the shape that `trace` traces. */
 function shadow(ctx, trace) {
   ctx.save();
   ctx.translate(SHADOW_X, SHADOW_Y);
@@ -157,7 +157,7 @@ function shadow(ctx, trace) {
   ctx.restore();
 }
 
-/** Draws two layers of leaves. The upper one is a separate picture, so that it can sway. */
+/** Draws one layer of a tree: its lower leaves or its crown. Two pictures let the crown sway. */
 function tree(ctx, scale, random, biome, layer) {
   const leaves = LEAVES[biome];
   const pointed = biome === 'snow' || biome === 'desert';

@@ -1,5 +1,5 @@
 /**
- * Shapes outlined in their own darkest tone, for pictures of tools, weapons and animals.
+ * Shapes for pictures of tools, weapons and animals. The outline is a dark tone of the fill colour.
  *
  * @module game/draw/shapes
  */

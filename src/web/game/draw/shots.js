@@ -1,5 +1,5 @@
 /**
- * Draws projectiles: shadow, trail of fast ones, picture.
+ * Draws projectiles: a shadow, a trail if the projectile is fast, and a picture.
  *
  * @module game/draw/shots
  */
@@ -9,7 +9,7 @@ import { Sprites } from './sprites.js';
 
 /** Time of flight that the trail covers, ms. */
 const TRAIL_MS = 46;
-/** Height above the ground that the shadow shows, px. */
+/** Offset of the shadow, px. It suggests a height above the ground. */
 const HEIGHT = Object.freeze({ x: 9, y: 16 });
 const SHADOW = 'rgb(40 36 60 / 0.22)';
 

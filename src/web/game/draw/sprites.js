@@ -1,13 +1,14 @@
 /**
- * Cache of pictures that are drawn once and shown often. A picture has the sharpness of the screen;
- * a change of the scale clears the cache.
+ * Cache of pictures that are drawn once and shown often. A picture has the resolution of the
+ * screen, so a change of the scale clears the cache.
  *
  * @module game/draw/sprites
  */
 
 export class Sprites {
   /**
-   * @param {number} limit maximum number of pictures; a further one removes the least recently used
+   * @param {number} limit maximum number of pictures; a further picture removes the least recently
+   *   used one
    */
   constructor(limit) {
     this.limit = limit;

@@ -10,11 +10,11 @@ import { ageMs } from '../../lib/age.js';
 import { positionInFront, canAfford, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
-/** Opacity of the traps of others. */
+/** Opacity of traps of other players. */
 const HIDDEN = 0.24;
 /** Duration of the animation of a new structure, ms. */
 const RISE_MS = 170;
-/** Layers of the lifetime ring from the bottom: width and colour. */
+/** Layers of the lifetime ring from the bottom: width, px, and colour. */
 const RING = Object.freeze(/** @type {const} */ ([[9, 'rgb(56 50 74 / 0.55)'], [5, '#ffe9a8']]));
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const REFUSED = 'rgb(222 64 52 / 0.72)';
@@ -56,7 +56,7 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
   }
 }
 
-/** Returns the remaining fraction of the lifetime; 1 without an end. */
+/** Returns the remaining fraction of the lifetime; 1 if the structure has no end. */
 function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
   if (endsTick === null || lasts === null) return 1;
   return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
@@ -102,7 +102,8 @@ function sprite(id, part, scale, refused) {
 }
 
 /**
- * Draws the ghost of the structure in the hand: red if it is unaffordable or has no space.
+ * Draws predicted structures, and the ghost of the structure in the hand. The ghost is red if the
+ * structure cannot be placed.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  * @param {import('../world/world.js').World} world
@@ -123,7 +124,7 @@ export function drawGhost(ctx, camera, world, heading, seconds) {
 }
 
 /**
- * Draws predicted own structures.
+ * Draws a predicted structure of the local player.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
  */
@@ -137,7 +138,8 @@ function drawForeseen(ctx, camera, { item, x, y, heading }) {
 }
 
 /**
- * Returns the structure that would be placed now and its position; null without one in the hand.
+ * Returns the structure that a press would place now, and its position; null without a placeable
+ * item in the hand.
  * @param {import('../world/world.js').World} world
  * @param {number | null} heading
  */

@@ -13,17 +13,23 @@ import { Sprites } from './sprites.js';
 const CHUNK = 480;
 /** Overlap of chunks, px, so that no seam is visible. */
 const OVERLAP = 2;
-/** Side of a cell with one group of decoration, px. Decoration does not reach further. */
+/**
+ * Side of a cell with one group of decoration, px. A chunk also paints the adjacent cells, because
+ * their decoration may reach into it.
+ */
 const CELL = 120;
-/** Grid lines on each side of the map. */
+/** Number of grid cells along each side of the map. */
 const GRID_LINES = 100;
 /** Width of the river banks, px. */
 export const BANK_WIDTH = 34;
 
-/** Seeds of the borders. */
+/** Seeds of the uneven borders between biomes. */
 export const LINES = Object.freeze({ snow: 11, riverStart: 23, riverEnd: 37, desert: 53 });
 
-/** Maximum scale of the ground. A sharper chunk would take 4 MB without a visible effect. */
+/**
+ * Maximum scale of the ground, device px for each px of the world. A sharper chunk would take 4 MB
+ * without a visible effect.
+ */
 const MAX_SCALE = 1.5;
 
 const chunks = new Sprites(64);
@@ -143,7 +149,10 @@ function stripe(ctx, box, from, to, reach, fill) {
   ctx.fill();
 }
 
-/** Paints patches, then marks, by cell. The decoration of a cell depends only on its position. */
+/**
+ * Paints the patches of all cells, then the marks. The decoration of a cell depends only on its
+ * position.
+ */
 function decorate(ctx, box, at) {
   const cells = [];
   for (let row = Math.floor(box.y / CELL); row * CELL < box.y + box.height; row++) {
@@ -211,7 +220,7 @@ function tuft(ctx, x, y, random) {
 
 const PETALS = ['#fdf6e3', '#f7d774', '#f2c4cf', '#d8d2f0'];
 
-/** Paints a bunch of leaves. */
+/** Paints two to four flowers. */
 function flowers(ctx, x, y, random) {
   const colour = PETALS[Math.floor(random() * PETALS.length)];
   const count = 2 + Math.floor(random() * 3);

@@ -1,5 +1,5 @@
 /**
- * Draws held tools along the heading from the hand, in the coordinates of the caller. The edge of a
+ * Draws held tools. The x axis points along the heading; the caller sets the origin. The edge of a
  * blade faces left, in the direction of the stroke.
  *
  * @module game/draw/tools
@@ -25,7 +25,7 @@ const GOLD = '#e2b13c';
  *   number, wide: number }} Tool extents behind the hand, in front of it and to each side, px
  */
 
-/** Tools by number in the rules. @type {Readonly<Record<number, Tool>>} */
+/** Tools by weapon number in the rules. @type {Readonly<Record<number, Tool>>} */
 const TOOLS = Object.freeze({
   0: { draw: hammer, back: 17, ahead: 44, wide: 20 },
   1: { draw: handAxe, back: 17, ahead: 46, wide: 27 },
@@ -44,7 +44,7 @@ const sprites = new Sprites(24);
 /** @param {number} weapon @returns {Tool} */
 const toolOf = (weapon) => ARMS[weapon] ?? TOOLS[weapon] ?? TOOLS[0];
 
-/** Half side of the square of a weapon's icon, units. */
+/** Half the side of the square of a separate weapon icon, units. */
 const ICON_REACH = 44;
 
 /**
@@ -124,7 +124,7 @@ function greatAxe(ctx) {
  * Draws an axe blade on one side of the handle.
  * @param {-1 | 1} side
  * @param {number} x start
- * @param {number} far px
+ * @param {number} far distance of the edge from the handle, px
  */
 function blade(ctx, side, x, far, fill) {
   ctx.beginPath();

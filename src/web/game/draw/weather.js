@@ -1,6 +1,6 @@
 /**
  * Draws moving decoration: waves and foam on the river, sparkles on snow, falling flakes.
- * `prefers-reduced-motion` stops or hides it.
+ * `prefers-reduced-motion` stops or hides this decoration.
  *
  * @module game/draw/weather
  */
@@ -10,7 +10,7 @@ import { LINES } from './terrain.js';
 import { hash } from '../rules/random.js';
 
 const WAVE_CELL = 150;
-/** Drift of the river to the right, px/s. */
+/** Speed at which the waves drift to the right, px/s. */
 const CURRENT_PX_PER_S = 46;
 const SPARKLE_CELL = 130;
 const FLAKES = 46;
@@ -117,7 +117,8 @@ function star(ctx, x, y, size) {
 }
 
 /**
- * Draws flakes over the window while the camera is in snow. They fade in with the height.
+ * Draws flakes over the window while the camera is in snow. They fade in over the first 500 px
+ * beyond the border.
  * @param {CanvasRenderingContext2D} ctx in world coordinates
  * @param {import('./camera.js').Camera} camera
  * @param {number} mapSize

@@ -1,6 +1,7 @@
 /**
- * Clan panel: create a clan, request to join one, and manage the own clan. It reads state and
- * writes the page. Names become text only; requests go to the callbacks.
+ * Clan panel: creates a clan, requests to join one, and manages the clan of the local player. It
+ * reads state and writes the page. Names are inserted as text, never as markup. Requests go to the
+ * callbacks.
  *
  * @module game/hud/clan-panel
  */
@@ -30,7 +31,7 @@ const REDRAW_INTERVAL_MS = 120;
 /**
  * Returns the content of the panel.
  * @param {import('../world/clans.js').Clans} clans
- * @param {number | null} ownId null without a body
+ * @param {number | null} ownId number of the local player; null without a player
  * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list:
  *   Row[] }}
  */

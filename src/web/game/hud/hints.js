@@ -1,6 +1,6 @@
 /**
- * Hints for new players, each shown once when it applies: why the player is slow. It reads state
- * and shows toasts.
+ * Hints for new players: why the player is slow. Each is shown once, when it first applies. It
+ * reads state and shows toasts.
  *
  * @module game/hud/hints
  */
@@ -19,7 +19,7 @@ export class Hints {
     this.shownBiomes = new Set();
   }
 
-  /** Shows a hint that was not shown yet. Called once per frame. */
+  /** Shows the hint of the current biome, if it was not shown before. Called once per frame. */
   draw() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);

@@ -1,6 +1,6 @@
 /**
- * Hotbar and upgrade offers: the own weapons and items with their costs, and the upgrade choices
- * above them. It reads state and writes the page; requests go to the callbacks.
+ * Hotbar and upgrade offers: the weapons and items of the local player with their costs, and the
+ * upgrade choices above them. It reads state and writes the page. Requests go to the callbacks.
  *
  * @module game/hud/hotbar
  */
@@ -14,7 +14,7 @@ import { canAfford, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from 
 import { RESOURCES } from '../world/events.js';
 
 const REDRAW_INTERVAL_MS = 80;
-/** Icon size for the sharpest screen, device px. */
+/** Side of an icon, device px. It suffices for the sharpest screen. */
 const ICON_PX = 116;
 const COIN_PX = 36;
 
@@ -33,19 +33,19 @@ export class Hotbar {
     this.drawnAt = 0;
     this.kitSeen = -1;
     this.offersSeen = -1;
-    /** Button whose tooltip is shown; null without one. @type {HTMLElement | null} */
+    /** Button whose tooltip is shown; null without a tooltip. @type {HTMLElement | null} */
     this.pointed = null;
     /** @type {{ button: HTMLButtonElement, slot: Slot }[]} */
     this.slots = [];
   }
 
-  /** Selects a slot by number. @param {number} index index from 0 */
+  /** Selects a slot by number. @param {number} index from 0 */
   selectSlot(index) {
     const slot = this.world.built.slots[index];
     if (slot && this.world.ownId !== null) this.select(slot);
   }
 
-  /** Chooses an upgrade by number. @param {number} index index from 0 */
+  /** Chooses an upgrade by number. @param {number} index from 0 */
   chooseUpgrade(index) {
     const choice = this.world.built.offers.choices[index];
     if (choice !== undefined && this.world.ownId !== null) this.choose(choice);
@@ -106,8 +106,8 @@ export class Hotbar {
   }
 
   /**
-   * Creates a button with a picture and its key. It acts on `pointerdown`, because a browser makes
-   * no click of a second finger next to a walking thumb.
+   * Creates a button with a picture and a key hint. It acts on `pointerdown`, because a browser
+   * sends no `click` for a second finger while a thumb is steering.
    * @param {Slot} slot
    * @param {() => void} act
    * @param {string} key
@@ -142,7 +142,7 @@ export class Hotbar {
     if (slot) setText('kit-tip', tooltip(slot));
   }
 
-  /** Marks the slot in the hand and the unaffordable ones. */
+  /** Marks the slot in the hand and the slots that cannot be used. */
   updateStates() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
@@ -172,7 +172,8 @@ export function swapTarget(world) {
 }
 
 /**
- * Returns why the item in the hand cannot be used now. The server rejects it without a message.
+ * Returns why the item in the hand cannot be used now. The server rejects such a use without a
+ * message.
  * @param {import('../world/world.js').World} world
  * @param {number | null} heading direction of view, radians
  * @returns {string} sentence; '' if it can be used
@@ -214,7 +215,8 @@ function picture(size, draw) {
 }
 
 /**
- * Creates the cost of an item or a shot: each amount with its icon.
+ * Creates the list of the resources that an item or a shot costs: each amount with the icon of its
+ * resource.
  * @param {{ cost: readonly number[] }} item
  */
 function price(item) {
@@ -231,7 +233,8 @@ function price(item) {
 }
 
 /**
- * Returns the number of standing structures of the group; '' for none.
+ * Creates the badge with the number of standing structures in the group of an item. It is hidden at
+ * 0.
  * @param {import('../rules/rules.js').Item} item
  * @param {ReadonlyMap<number, number>} counts
  */

@@ -1,6 +1,6 @@
 /**
  * Overlay of the game: connection state, leaderboard, chat, connection panel. It reads state and
- * writes the page. Text of others becomes text only, never markup.
+ * writes the page. Text of other players is inserted as text, never as markup.
  *
  * @module game/hud/hud
  */
@@ -17,7 +17,7 @@ const NOTE_MS = 2600;
 /** Time that a notice of the operator stays visible, ms. */
 const NOTICE_MS = 7000;
 const REDRAW_INTERVAL_MS = 120;
-/** Smallest i16: in lockstep there is no margin. */
+/** Value of an unknown margin: the smallest i16. Lockstep has no margin. */
 const UNKNOWN_MARGIN = -32768;
 
 /** Returns the element with an id. @param {string} id */
@@ -111,7 +111,10 @@ export class Hud {
     button.title = on ? 'Sound is on (M)' : 'Sound is off (M)';
   }
 
-  /** Shows a toast for a moment, in place of the connection state. @param {string} text */
+  /**
+   * Shows a toast for a moment. A message about the connection replaces it.
+   * @param {string} text
+   */
   showToast(text) {
     this.note = { text, untilMs: performance.now() + NOTE_MS };
   }
@@ -155,7 +158,7 @@ export class Hud {
 
   drawBoard() {
     const { leaderboard, ownId, players, stats } = this.world;
-    // Below the top ten the own score is current; within them it is the one of the leaderboard.
+    // A local player below the top ten gets an extra row, with its current score.
     const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
     const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
     if (this.boardSeen === leaderboard && this.boardKey === key) return;

@@ -1,6 +1,7 @@
 /**
- * Panel of a page in lockstep: tick and delay of its world, agreement with the server, traffic
- * compared with a stream. A button changes a field of the world, to demonstrate a desync report.
+ * Panel of a page in lockstep: tick and delay of its world, agreement with the server, and traffic
+ * compared with the traffic of a stream. A button changes a field of the world to demonstrate a
+ * desync report.
  *
  * @module game/hud/lockstep-panel
  */
@@ -10,7 +11,7 @@ import { withQueryParam } from '../../lib/netem-menu.js';
 import { TrafficRates } from '../net/rates.js';
 
 const REDRAW_INTERVAL_MS = 200;
-/** Maximum names of participants in a sentence. Further ones are counted. */
+/** Number of participants that a sentence names if there are too many to name all. */
 const NAMED = 3;
 
 /** @param {string | null} value */
@@ -22,7 +23,10 @@ const pluralize = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
 /** @param {number} perSecond */
 const bytes = (perSecond) => (perSecond < 1000 ? `${Math.round(perSecond)} B/s` : `${(perSecond / 1000).toFixed(1)} kB/s`);
 
-/** Joins names to a list for a sentence; further ones are counted. @param {string[]} names */
+/**
+ * Joins names to a list for a sentence. A long list ends with the number of the other names.
+ * @param {string[]} names
+ */
 export function joinNames(names) {
   const all = names.length > NAMED + 1 ? [...names.slice(0, NAMED), pluralize(names.length - NAMED, 'other')] : names;
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all[all.length - 1]}`;
@@ -32,8 +36,9 @@ export function joinNames(names) {
  * Describes the events since the button was pressed or since the last desync report, one sentence
  * each.
  * @param {import('../../lib/lockstep.js').Status} status
- * @param {{ asked: boolean, checksums: number | null }} since `asked`: the pressed button has
- *   changed nothing yet; `checksums`: equal checksums after the report
+ * @param {{ asked: boolean, checksums: number | null }} since `asked`: whether the button was
+ *   pressed and no field has changed yet; `checksums`: number of checksums sent since the report;
+ *   null without a report
  */
 export function describeEvents({ corrupted, report }, { asked, checksums }) {
   const lines = [];
@@ -43,7 +48,7 @@ export function describeEvents({ corrupted, report }, { asked, checksums }) {
     lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${formatValue(before)} to ${formatValue(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
-  // The own participant comes first, because the list may be longer than the panel.
+  // The lines of the fields come first, because the list may be longer than the panel.
   for (const { participant, entity, field, server, own } of report.fields) {
     lines.unshift(`${entity}, ${field}: ${formatValue(server)} on the server, ${formatValue(own)} with ${participant}.`);
   }
@@ -69,7 +74,8 @@ export class LockstepPanel {
     this.rates = new TrafficRates();
     this.drawnAt = 0;
     /**
-     * Tick of the last changed field when the button was pressed; undefined without a press.
+     * Tick of the previous change when the button was pressed, null if there was none; undefined
+     * while no press is pending.
      * @type {number | null | undefined}
      */
     this.asked = undefined;

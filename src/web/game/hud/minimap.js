@@ -1,6 +1,6 @@
 /**
- * Minimap: biomes, known scenery, own structures, players in view, all clan mates, and the own
- * player.
+ * Minimap: biomes, known scenery, structures of the local player, players in view, all clan mates,
+ * and the local player.
  *
  * @module game/hud/minimap
  */
@@ -10,7 +10,8 @@ import { GRASS, INK, CLAN_MATE_COLOR, SAND, SNOW, WATER, biomeBorders } from '..
 /** Minimum redraw interval, ms. */
 const REDRAW_INTERVAL_MS = 100;
 /**
- * Colour and size by kind: tree, bush, rock, gold, CSS px. Sizes differ for colour-blind players.
+ * Colour and radius, CSS px, by kind: tree, bush, rock, gold. The radii differ for colour-blind
+ * players.
  */
 const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
 
@@ -57,7 +58,7 @@ export class Minimap {
    * Draws a dot.
    * @param {{ x: number, y: number }} at
    * @param {number} scale
-   * @param {number} radius radius, device px
+   * @param {number} radius device px
    * @param {string} colour
    * @param {number} ratio
    */
@@ -72,7 +73,7 @@ export class Minimap {
     ctx.stroke();
   }
 
-  /** Draws clan mates at their rendered or last received positions. */
+  /** Draws clan mates in view at their rendered positions, others at the last received ones. */
   drawMates(world, scale, ratio, nowMs) {
     for (const { player, x, y } of world.clans.matesAt(nowMs)) {
       if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
@@ -99,7 +100,7 @@ export class Minimap {
     ctx.globalAlpha = 1;
   }
 
-  /** Draws the background, which changes only with new scenery. */
+  /** Draws the background. It changes only with new scenery or a new size. */
   drawGround(world, size, ratio) {
     this.size = size;
     this.version = world.thingsVersion;
@@ -123,7 +124,7 @@ export class Minimap {
     }
   }
 
-  /** Draws the frame of the visible part of the map. */
+  /** Draws a frame around the visible part of the map. */
   drawView(camera, scale) {
     const { left, top, right, bottom } = camera.view;
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
@@ -131,7 +132,7 @@ export class Minimap {
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
   }
 
-  /** Draws own structures as small squares. */
+  /** Draws the structures of the local player as small squares. */
   drawBuilt(world, scale, ratio) {
     if (world.bodyId === null) return;
     const { ctx } = this;
@@ -162,7 +163,7 @@ export class Minimap {
     }
   }
 
-  /** The own player is a diamond, others are discs. */
+  /** Draws the local or spectated player as a diamond. Other players are discs. */
   drawSelf(x, y, ratio) {
     const { ctx } = this;
     const reach = 5 * ratio;

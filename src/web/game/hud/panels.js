@@ -1,6 +1,6 @@
 /**
- * Panels over the game: the list of keys and the settings. Only one is open at a time. They read
- * and write settings; the game continues.
+ * Panels over the game: the list of keys, the settings and the clan. Only one is open at a time.
+ * The game continues meanwhile.
  *
  * @module game/hud/panels
  */
@@ -25,7 +25,10 @@ export class Panels {
     return !byId(name).hidden;
   }
 
-  /** Opens a panel instead of the open one, or closes it. @param {PanelName} name */
+  /**
+   * Closes a panel if it is open. Otherwise opens it and closes the others.
+   * @param {PanelName} name
+   */
   toggle(name) {
     const opens = !this.isOpen(name);
     this.close();
@@ -48,8 +51,8 @@ export class Panels {
 export class SettingsHud {
   /**
    * @param {import('../settings.js').Settings} settings
-   * @param {{ sound: () => boolean, auto: () => boolean }} state state of the switches that are no
-   *   settings
+   * @param {{ sound: () => boolean, auto: () => boolean }} state returns the state of the switches
+   *   that are not stored as settings
    * @param {{ sound: () => void, auto: () => void, keys: () => void }} toggles
    */
   constructor(settings, state, toggles) {

@@ -1,6 +1,6 @@
 /**
  * Player statistics: resources, age, kill feed and death card. It reads state and writes the page.
- * Names become text only.
+ * Names are inserted as text, never as markup.
  *
  * @module game/hud/player-stats
  */
@@ -9,14 +9,15 @@ import { drawIcon } from '../draw/icons.js';
 import { byId, setText } from './hud.js';
 import { ageMs } from '../../lib/age.js';
 
-/** Time that a kill message stays visible, ms, and how many are visible at once. */
+/** Time that a kill message stays visible, ms. */
 const KILL_SHOWN_MS = 7000;
+/** Maximum number of visible kill messages. */
 const KILLS_SHOWN = 5;
 /** Delay of the death card, ms, so that the death is visible. */
 export const CARD_MS = 900;
 const STATS = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
 const REDRAW_INTERVAL_MS = 80;
-/** Icon size for the sharpest screen, device px. */
+/** Side of an icon, device px. It suffices for the sharpest screen. */
 const ICON_PX = 132;
 /** Time that a statistic stays highlighted after it has risen, ms. */
 const HIGHLIGHT_MS = 450;
@@ -29,7 +30,7 @@ export class PlayerStatsHud {
     this.drawnAt = 0;
     this.killsSeen = '';
     /**
-     * Row of each kill message, created once, so that it fades as a whole.
+     * Row of each kill message. It is created once, so that its fading does not restart.
      * @type {WeakMap<object, HTMLElement>}
      */
     this.rows = new WeakMap();
@@ -42,7 +43,7 @@ export class PlayerStatsHud {
     byId('again').addEventListener('click', () => this.respawn());
   }
 
-  /** Whether the game's part of the window is narrow, as in the style sheet. */
+  /** Whether the game's part of the window is narrow. The style sheet uses the same limits. */
   get isNarrow() {
     return this.game.clientWidth <= 820 || this.game.clientHeight <= 520;
   }
@@ -138,7 +139,7 @@ export class PlayerStatsHud {
   }
 }
 
-/** Draws an icon. @param {HTMLCanvasElement} canvas names its icon in `data-icon` */
+/** Draws an icon. @param {HTMLCanvasElement} canvas has the icon's name in `data-icon` */
 function paintIcon(canvas) {
   canvas.width = canvas.height = ICON_PX;
   if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');

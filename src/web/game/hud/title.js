@@ -1,5 +1,6 @@
 /**
- * Title card: name, skin and Play in front of the moving world. It stores the choices.
+ * Title card in front of the moving world: the name, the skin and the button Play. It stores the
+ * name and the skin for the next visit.
  *
  * @module game/hud/title
  */
@@ -80,7 +81,7 @@ export class TitleCard {
     document.body.classList.remove('playing');
   }
 
-  /** Shows an error in place of the number of players. @param {string} why */
+  /** Shows an error. It replaces the number of players. @param {string} why */
   fail(why) {
     this.failed = why;
     byId('title-count').classList.add('failed');
@@ -122,7 +123,7 @@ export class TitleCard {
     this.drawPreview(nowMs);
   }
 
-  /** Draws the chosen player, which looks at the mouse. @param {number} nowMs */
+  /** Draws the chosen player. It looks at the mouse pointer. @param {number} nowMs */
   drawPreview(nowMs) {
     const { ctx, preview } = this;
     const ratio = Math.min(2, devicePixelRatio || 1);

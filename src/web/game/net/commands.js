@@ -9,7 +9,7 @@ import { CHAT_CHARS, CLAN_CHARS, cut, toAngle16 } from './protocol.js';
 
 /** Minimum interval between two `aim` packets, ms: 20 per second. */
 const AIM_MS = 50;
-/** Minimum turn that is sent: 65,536 / 720, half a degree. */
+/** Minimum turn that is sent, in units of 1/65,536 of a full turn: half a degree. */
 const AIM_STEP = 91;
 
 export class Commands {
@@ -33,7 +33,9 @@ export class Commands {
     this.attacking = false;
   }
 
-  /** Resets the sent state: a new body stands still, looks to the right and does not attack. */
+  /**
+   * Resets the sent state: a spawned player stands still, looks to the right and does not attack.
+   */
   spawned() {
     // The server counts `enter` as a command.
     this.sequence += 1;
@@ -43,7 +45,7 @@ export class Commands {
     this.lastTick = 0;
   }
 
-  /** @param {number | null} radians radians; null stands still */
+  /** @param {number | null} radians walking direction; null to stand still */
   move(radians) {
     const direction = radians === null ? null : toAngle16(radians);
     if (this.world.ownId === null || direction === this.direction) return;
@@ -65,7 +67,8 @@ export class Commands {
    * right direction.
    * @param {boolean} on
    * @param {number | null} radians
-   * @param {boolean} [again] true for a press during attacks: it uses the item in the hand
+   * @param {boolean} [again] true for a further press during continuous attacks, which uses the
+   *   item in the hand
    * @returns {boolean} true if a packet was sent
    */
   attack(on, radians, again = false) {
@@ -94,7 +97,7 @@ export class Commands {
     return this.world.ownId !== null && this.command('clan_create', { name: cut(name, CLAN_CHARS) });
   }
 
-  /** Leaves the clan; the owner dissolves it. */
+  /** Leaves the clan. If the local player owns it, the server dissolves it. */
   leaveClan() {
     return this.world.ownId !== null && this.command('clan_leave', {});
   }
@@ -135,7 +138,8 @@ export class Commands {
     this.prediction?.advance(now);
     const next = this.prediction?.commandTick ?? this.world.clock.commandTick(now);
     if (next !== null) this.lastTick = Math.max(this.lastTick, next);
-    // The inspector may have sent a command for this client, whose number the server has counted.
+    // The inspector may have sent commands on this connection. The server has counted their
+    // sequence numbers.
     this.sequence = Math.max(this.sequence, this.world.own?.sequence ?? 0) + 1;
     return this.connection.send(name, { sequence: this.sequence, tick: next === null ? null : this.lastTick, ...values });
   }

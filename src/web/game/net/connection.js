@@ -1,6 +1,7 @@
 /**
- * Connection of the game's page: opens it, detects outages, and reconnects. It carries packets and
- * does not interpret them. It never gives up, and reports its state.
+ * Connection of the game's page: opens it, detects outages, and reconnects. It carries packets, and
+ * reports its state. It stops reconnecting only if another page has taken over the player, or if
+ * the token is missing or wrong.
  *
  * @module game/net/connection
  */
@@ -19,7 +20,10 @@ import { loadRules } from '../rules/rules.js';
 import { offers, openSocket } from '../../wasm/open-socket.js';
 import { backoffMs } from '../../lib/backoff.js';
 
-/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
+/**
+ * Duration after which a connection is stable, ms. After a stable connection, the retry delays
+ * start short again.
+ */
 const STABLE_MS = 5000;
 /** Path that a running server responds to. */
 const HEALTH = 'healthz';
@@ -65,7 +69,7 @@ export class GameConnection {
     /** @type {State} */
     this.state = 'connecting';
     /**
-     * Returns the last tick that the page has received with its player; null without a player.
+     * Returns the last tick that this page received for its player; null without a player.
      * @type {() => number | null}
      */
     this.resumeTick = () => null;
@@ -73,9 +77,9 @@ export class GameConnection {
     this.player = null;
     /** Local time of the next attempt, ms; Infinity if there is none. */
     this.retryAt = 0;
-    /** Attempts since the connection was lost. */
+    /** Number of attempts since the last stable connection. */
     this.attempt = 0;
-    /** Connections that have reached `live`. */
+    /** Number of connections that have reached `live`. */
     this.lives = 0;
     /** Close reason of the lost connection, or ''. */
     this.reason = '';
@@ -268,13 +272,13 @@ export class GameConnection {
     this.history.addUpdateGap(now);
   }
 
-  /** Drops a dead connection. */
+  /** Ends a connection on which the server no longer responds. */
   lost() {
     if (this.state === 'live') this.onLost(this.socket, NO_ANSWER);
   }
 
   /**
-   * Ends a connection or an attempt.
+   * Ends a connection or an attempt, and schedules the next attempt.
    * @param {import('../../wasm/open-socket.js').Socket | null} socket null if the attempt has none
    *   yet
    * @param {string} reason
@@ -305,7 +309,10 @@ export class GameConnection {
     this.setState('waiting');
   }
 
-  /** Checks the connection when the page becomes visible or online, or retries at once. */
+  /**
+   * Called when the page becomes visible or online. Probes a live connection; otherwise retries at
+   * once.
+   */
   onReturn() {
     if (this.state === 'live') this.heartbeat.probe(performance.now());
     else if (this.state === 'connecting' && this.current?.isStale) this.open();

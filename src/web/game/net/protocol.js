@@ -16,8 +16,9 @@ export const VERSION = 1;
 export const ENDPOINT = 'play';
 /** Modes of `hello`. */
 export const MODE = Object.freeze({ watch: 0, play: 1 });
-/** Maximum characters of a name and of a chat line. The server truncates longer ones. */
+/** Maximum characters of a name. The server truncates longer names. */
 export const NAME_CHARS = 15;
+/** Maximum characters of a chat line. The server truncates longer lines. */
 export const CHAT_CHARS = 30;
 /** Maximum characters of a clan name. */
 export const CLAN_CHARS = 7;
@@ -49,7 +50,10 @@ const toServer = new Map();
 const toClient = new Map();
 /** Text of the packet table, as in `packet_codes/`. */
 let table = '';
-/** Members of a group in a flat list, by the list's name. @type {Map<string, number>} */
+/**
+ * Number of members of each group in a flat list, by the name of the list.
+ * @type {Map<string, number>}
+ */
 const strides = new Map();
 
 /** Sets the packet tables. @param {Codes} codes */
@@ -91,8 +95,9 @@ export const UNIT = Object.freeze({
   hpx: 0.5,
   /** 16.16 fixed point. */
   fixed: 1 / 65536,
-  /** Binary angles of 16 and 8 bits. */
+  /** Binary angle of 16 bits. */
   angle16: (2 * Math.PI) / 65536,
+  /** Binary angle of 8 bits. */
   angle8: (2 * Math.PI) / 256,
 });
 
@@ -141,7 +146,7 @@ export function toAngle16(radians) {
   return Math.round(radians / UNIT.angle16) & 0xffff;
 }
 
-/** Returns the first `count` code points of a text. @param {string} text @param {number} count */
+/** Trims a text to `count` code points. @param {string} text @param {number} count */
 export function cut(text, count) {
   return Array.from(text.trim()).slice(0, count).join('');
 }

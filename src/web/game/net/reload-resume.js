@@ -17,7 +17,7 @@ const RESUME_WINDOW_MS = 30_000;
 
 /**
  * Saves the player of the page when it unloads.
- * @param {() => Had | null} player returns the player; null without one
+ * @param {() => Had | null} player returns the player of this page; null if it has no player
  */
 export function savePlayerOnUnload(player) {
   addEventListener('pagehide', () => {
@@ -32,7 +32,8 @@ export function savePlayerOnUnload(player) {
 }
 
 /**
- * Returns the player that this tab had before the reload, once; null without one.
+ * Returns the player that this tab had before the reload; null if it had no player. A second call
+ * returns null.
  * @returns {Had | null}
  */
 export function playerBeforeReload() {

@@ -1,6 +1,6 @@
 /**
- * Colours and biome borders. One rule keeps the style together: light comes from the top left, and
- * an outline is the darkest tone of its object, never black.
+ * Colours and biome borders. In all pictures, light comes from the top left, and an outline is a
+ * dark tone of its object, never black.
  *
  * @module game/rules/palette
  */
@@ -33,10 +33,16 @@ export const SKINS = Object.freeze([
   { name: 'violet', body: '#8a6fc4' },
 ]);
 
-/** Biome borders as fractions of the map size, as in the rules. */
+/**
+ * Lower border of the snow, as a fraction of the map size. The borders equal the ones of the
+ * server.
+ */
 const SNOW_END = 2400 / 14400;
+/** Middle of the river, as a fraction of the map size. */
 const RIVER_MIDDLE = 7200 / 14400;
+/** Half the width of the river, as a fraction of the map size. */
 const RIVER_HALF = 362 / 14400;
+/** Upper border of the desert, as a fraction of the map size. */
 const DESERT_START = 12000 / 14400;
 
 /** @typedef {'snow' | 'grass' | 'river' | 'desert'} Biome */
@@ -52,7 +58,7 @@ export function biomeBorders(mapSize) {
 }
 
 /**
- * Returns the biome at a height.
+ * Returns the biome at a y coordinate.
  * @param {number} y px
  * @param {number} mapSize px
  * @returns {Biome}
@@ -65,7 +71,7 @@ export function biomeAt(y, mapSize) {
 }
 
 /**
- * Returns the vertical offset of a drawn border at `x`, px, so that it does not look straight.
+ * Returns the vertical offset of a drawn border at `x`, px. It makes the border uneven.
  * @param {number} x px
  * @param {number} seed
  * @param {number} reach maximum offset, px

@@ -6,7 +6,7 @@
  */
 
 /**
- * Hashes whole numbers to a number.
+ * Hashes integers to a pseudo-random number.
  * @param {number} a
  * @param {number} [b]
  * @param {number} [c]
@@ -20,7 +20,7 @@ export function hash(a, b = 0, c = 0) {
 }
 
 /**
- * Returns a generator of such numbers.
+ * Returns a generator of pseudo-random numbers, 0 to 1, exclusive.
  * @param {number} a
  * @param {number} [b]
  * @returns {() => number}

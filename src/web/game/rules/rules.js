@@ -8,27 +8,27 @@
 import { biomeAt } from './palette.js';
 
 /**
- * @typedef {{ id: number, name: string, limit: number, solid: boolean }} Group `limit` of standing
- *   structures for each player; `solid`: blocks movement
+ * @typedef {{ id: number, name: string, limit: number, solid: boolean }} Group `limit`: maximum
+ *   number of structures of a player, 0 for no limit; `solid`: whether they block movement
  * @typedef {{ id: number, name: string, ms: number, strikes: boolean, shoots: number | null, cost:
- *   readonly number[], does: string }} Weapon `ms` from one attack to the next; `shoots` a kind of
- *   `projectiles`; `cost` of a shot
+ *   readonly number[], does: string }} Weapon `ms`: interval between two attacks; `shoots`: kind of
+ *   its projectile; `cost`: resources for a shot
  * @typedef {{ id: number, name: string, group: string, cost: readonly number[], scale: number,
- *   does: string, lasts: number | null }} Item `cost` in wood, food, stone, gold; `scale` radius,
- *   px, 0 for food; `lasts` lifetime, ms
+ *   does: string, lasts: number | null }} Item `cost`: wood, food, stone, gold; `scale`: radius,
+ *   px, 0 for food; `lasts`: lifetime, ms
  * @typedef {{ kind: number, name: string, speed: number }} Projectile `speed` in px/s
  * @typedef {{ kind: number, name: string, health: number, radius: number, speed: number }} Species
  *   `radius` in px, `speed` in px/s
  * @typedef {{ choice_items: number, player_radius: number, player_health: number, leaf_percent:
  *   number, groups: Group[], weapons: Weapon[], items: Item[], projectiles: Projectile[], animals:
  *   Species[] }} Rules `choice_items`: first upgrade choice that is an item; `player_radius` in px;
- *   `leaf_percent`: solid part of the radius of trees and bushes
+ *   `leaf_percent`: solid part of the radius of trees and bushes, percent
  */
 
 /** File with the rules. */
 const RULES = '../../rules.json';
 
-/** Rules of the server. They are loaded before its first packet. @type {Rules} */
+/** Rules of the server. They are loaded before the page sends `hello`. @type {Rules} */
 export let rules = { choice_items: 0, player_radius: 0, player_health: 1, leaf_percent: 0, groups: [], weapons: [], items: [], projectiles: [], animals: [] };
 
 /** @type {Map<number, Weapon>} */
@@ -117,7 +117,8 @@ export function mayBuild(item, counts) {
 }
 
 /**
- * Returns the position of a structure in front of a player: rim to rim, at whole px.
+ * Returns the position of a structure in front of a player: their rims touch. The result is rounded
+ * to whole px.
  * @param {{ x: number, y: number }} at
  * @param {number} heading
  * @param {Item} item

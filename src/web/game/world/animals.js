@@ -16,8 +16,9 @@ export const FIRST_ANIMAL = 0x4000_0000;
 /** Fading time of a dead animal, ms. */
 export const FADE_MS = 420;
 
-/** Maximum time and distance between an animal attack and the death it caused. */
+/** Maximum time between an attack of an animal and the death that it caused, ms. */
 const STRUCK_MS = 700;
+/** Maximum distance between an animal and a player that it killed, px. */
 const STRUCK_PX = 260;
 
 /**
@@ -32,7 +33,7 @@ const STRUCK_PX = 260;
  * @property {number} pace rendered speed: 0 at rest, 1 at full speed
  * @property {number} way rendered walking direction, radians
  * @property {number} health
- * @property {number} shownHealth health of the bar, which follows smoothly
+ * @property {number} shownHealth health that the bar shows; it approaches `health` smoothly
  * @property {{ atMs: number, count: number }} strike newest attack, and the number of attacks
  * @property {number} goneMs time of its removal; Infinity while it exists
  */
@@ -122,12 +123,12 @@ export class AnimalTracker {
   }
 
   /**
-   * Returns the animal that has recently attacked near a position, because the `died` packet does
-   * not contain it.
+   * Returns the name of the animal that attacked last near a position. The `died` packet does not
+   * contain the animal.
    * @param {number} x px
    * @param {number} y px
    * @param {number} nowMs
-   * @returns {string} name; '' if there is none
+   * @returns {string} '' if no animal has attacked recently
    */
   recentAttackerAt(x, y, nowMs) {
     const near = [...this.all.values()].filter(({ strike, shown }) => ageMs(nowMs, strike.atMs) < STRUCK_MS && Math.hypot(shown.x - x, shown.y - y) < STRUCK_PX);
@@ -141,7 +142,7 @@ export class AnimalTracker {
    * @param {number} elapsedMs
    * @param {number} nowMs
    * @param {(track: PositionHistory) => { x: number, y: number } | null} [reckoned] returns the
-   *   extrapolated position, if any
+   *   extrapolated position; null if there is none
    */
   advance(tick, elapsedMs, nowMs, reckoned = () => null) {
     for (const animal of this.all.values()) {

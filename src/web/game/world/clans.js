@@ -1,6 +1,6 @@
 /**
- * Clans: all clans, the own clan and its members, the tags of players in view, and the positions of
- * clan mates. Packets come in, state comes out.
+ * Clans: all clans, the clan of the local player and its members, the tags of players in view, and
+ * the positions of clan mates. Packets come in, state comes out.
  *
  * @module game/world/clans
  */
@@ -10,7 +10,7 @@ import { forEachGroup } from '../net/protocol.js';
 
 /** Duration of a map ping, ms. */
 export const PING_MS = 2200;
-/** Maximum age of a mate's position, ms. Updates arrive once per second. */
+/** Maximum age of a clan mate's position, ms. The server sends positions once per second. */
 const MATES_MS = 3000;
 /** Maximum number of visible map pings. */
 const PINGS = 8;
@@ -24,7 +24,7 @@ const PINGS = 8;
 
 export class Clans {
   constructor() {
-    /** Version that rises with each change of the panel. */
+    /** Version that rises with each change that the panel shows. */
     this.version = 0;
     /** @type {Map<number, Clan>} */
     this.all = new Map();
@@ -37,7 +37,7 @@ export class Clans {
     /** Map pings of the clan. @type {{ player: number, x: number, y: number, atMs: number }[]} */
     this.pings = [];
     /**
-     * Name of the clan that the player has requested to join. The server does not send it.
+     * Name of the clan that the local player has requested to join. The server does not send it.
      * @type {string | null}
      */
     this.requested = null;
@@ -73,13 +73,13 @@ export class Clans {
     this.changed();
   }
 
-  /** A dissolved clan cancels the join request. */
+  /** Handles a change of the clans. If the requested clan no longer exists, cancels the request. */
   changed() {
     if (![...this.all.values()].some((clan) => clan.name === this.requested)) this.requested = null;
     this.version += 1;
   }
 
-  /** Sets the own clan. @param {Record<string, any>} values values of `clan` */
+  /** Sets the clan of the local player. @param {Record<string, any>} values values of `clan` */
   setOwn({ clan, owner, members, asks }) {
     const people = (list, flat) => {
       /** @type {Person[]} */
@@ -119,7 +119,7 @@ export class Clans {
     this.pings.push({ player, x, y, atMs: nowMs });
   }
 
-  /** Records a join request of the own player. @param {string} name */
+  /** Records a join request of the local player. @param {string} name */
   requestToJoin(name) {
     this.requested = name;
     this.version += 1;
@@ -144,7 +144,7 @@ export class Clans {
   }
 
   /**
-   * Whether another player belongs to the own clan.
+   * Whether another player belongs to the clan of the local player.
    * @param {number} player
    * @param {number | null} ownId
    */
@@ -153,7 +153,7 @@ export class Clans {
     return this.tags.get(player) === this.own.id || this.own.members.some((one) => one.id === player);
   }
 
-  /** Clans by name, the own one first. @returns {Clan[]} */
+  /** Clans sorted by name. The clan of the local player comes first. @returns {Clan[]} */
   get list() {
     const own = this.own?.id;
     return [...this.all.values()].sort((a, b) => Number(b.id === own) - Number(a.id === own) || a.name.localeCompare(b.name));

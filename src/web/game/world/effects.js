@@ -12,7 +12,10 @@ const PARTICLES = 288;
 const NUMBERS = 40;
 const RINGS = 16;
 const PRINTS = 180;
-/** Maximum number of shaking or flashing objects. Further ones stop the oldest. */
+/**
+ * Maximum number of shaking objects, and of flashing players and animals. A further one replaces
+ * the oldest.
+ */
 const MAX_FLASHING = 64;
 
 export const SHAKE_MS = 340;
@@ -73,7 +76,7 @@ export class Effects {
     this.prints = new Pool(PRINTS, () => ({ x: 0, y: 0, way: 0, bornMs: -Infinity }));
     /** Shaking objects by id. @type {Map<number, { direction: number, bornMs: number }>} */
     this.shaking = new Map();
-    /** Start of the flash of each player, ms. @type {Map<number, number>} */
+    /** Start of the flash of each player and animal, ms. @type {Map<number, number>} */
     this.flashing = new Map();
   }
 
@@ -160,7 +163,7 @@ export class Effects {
     remember(this.shaking, id, { direction, bornMs: nowMs });
   }
 
-  /** Flashes a player. @param {number} id @param {number} nowMs */
+  /** Flashes a player or an animal. @param {number} id @param {number} nowMs */
   flash(id, nowMs) {
     remember(this.flashing, id, nowMs);
   }
@@ -182,7 +185,11 @@ export class Effects {
     return out;
   }
 
-  /** Returns the strength of a player's flash, 0 to 1. @param {number} id @param {number} nowMs */
+  /**
+   * Returns the strength of the flash of a player or an animal, 0 to 1.
+   * @param {number} id
+   * @param {number} nowMs
+   */
   flashOf(id, nowMs) {
     return Math.max(0, 1 - ageMs(nowMs, this.flashing.get(id) ?? -Infinity) / FLASH_MS);
   }
@@ -207,7 +214,7 @@ export function positionOf(particle, nowMs, out) {
   return out;
 }
 
-/** Moves an entry to the end of a map and limits the size of the map. */
+/** Sets an entry at the end of a map, and limits the size of the map. */
 function remember(map, key, value) {
   map.delete(key);
   map.set(key, value);

@@ -10,35 +10,35 @@ import { ageMs } from '../../lib/age.js';
 /** Resources by number. */
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
-/** Gold that arrives this long after the last swing was not gathered, ms. */
+/** Maximum time between the last swing and the gold that it gathered, ms. Later gold is passive. */
 const PASSIVE_GOLD_MS = 400;
 /** Maximum number of pending events. Further ones drop the oldest. */
 const MAX_EVENTS = 256;
 
 /**
- * A world event that effects and sounds show once. The position is where it was rendered, px.
+ * A world event that effects and sounds show once. Its position is the rendered one, px.
  *
  * - swung: `id` of the player
  * - struck: `id` of the object, `direction` of the hit
  * - hurt, healed: `id`, `amount`
  * - eaten: `id`
- * - placed, gone: `id` of the structure, `resource` its item
- * - gained: `resource` and `amount` of the own player
+ * - placed, gone: `id` of the structure, `resource` is its item
+ * - gained: `resource` and `amount` that the local player has gained
  * - scored: `amount` of points for a kill
- * - aged: `amount` is the new age of the own player
- * - spawned: the own player
+ * - aged: `amount` is the new age of the local player
+ * - spawned: the local player
  * - fell: `id` of the dead player, `amount` its skin
  * - said: `id`
  * - announced: a notice of the operator
- * - shot: `id` of the shooter, `direction`, `resource` is the kind
+ * - shot: `id` of the shooter, `direction`, `resource` is the kind of the projectile
  * - landed: as shot, `amount` 1 if it hit something
  * - lunged: `id` of the animal
  * - vanished: `id` of the animal, `amount` its health
  * - pinged: `id` of the player
  *
  * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained'
- *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished'
- *   | 'pinged' | 'announced', atMs: number, x: number, y: number, id: number, amount: number,
+ *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished' |
+ *   'pinged' | 'announced', atMs: number, x: number, y: number, id: number, amount: number,
  *   direction: number, resource: number }} WorldEvent
  */
 

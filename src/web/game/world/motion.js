@@ -1,5 +1,6 @@
 /**
- * Rendered positions of a frame: the own player predicted, others interpolated or extrapolated.
+ * Rendered positions of a frame. The local player is predicted; others are interpolated or
+ * extrapolated.
  *
  * @module game/world/motion
  */
@@ -7,14 +8,20 @@
 import { BAR_MS, step } from '../../lib/interpolation.js';
 import { extrapolate } from '../../lib/dead-reckoning.js';
 
-/** Walking speed of the full hand animation, px/ms. The maximum in the rules is 0.328. */
+/** Walking speed at which the hands move fully, px/ms. The maximum in the rules is 0.328. */
 const FULL_PACE = 0.3;
-/** Maximum time after the lead in which a `swings` packet confirms a predicted swing, ms. */
+/**
+ * Time after a predicted swing within which a `swings` packet confirms it, ms. The lead is added.
+ */
 const PREDICTED_MS = 1000;
 
 /** @typedef {import('./world.js').World} World */
 
-/** Moves all bodies to their rendered positions. @param {World} world @param {number} nowMs */
+/**
+ * Moves all players and animals to their rendered positions.
+ * @param {World} world
+ * @param {number} nowMs
+ */
 export function updatePositions(world, nowMs) {
   const { clock, prediction } = world;
   const { interpolation = true, deadReckoning = true } = prediction?.features ?? {};
@@ -37,7 +44,7 @@ export function updatePositions(world, nowMs) {
 }
 
 /**
- * Whether prediction has already shown an own swing that the server reports.
+ * Whether prediction has already shown the swing of the local player that the server reports now.
  * @param {World} world
  * @param {number} nowMs
  */
@@ -46,7 +53,7 @@ export function wasPredicted({ predicted, predictedSwingAt, prediction }, nowMs)
 }
 
 /**
- * Shows the predicted hand and structures of the own player.
+ * Applies the predicted hand, swings and structures of the local player.
  * @param {World} world
  * @param {number} nowMs
  */
@@ -56,7 +63,7 @@ function applyPrediction(world, nowMs) {
   const swings = world.prediction?.takeEvents() ?? [];
   built.predicted = [];
   if (!predicted || !own) return;
-  // In the order of src/games/moo/prediction.rs.
+  // The order of the numbers is set in src/games/moo/prediction.rs.
   const [, weapon, item, ...structures] = predicted.numbers;
   built.setPredicted(structures);
   own.weapon = weapon;

@@ -22,12 +22,12 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  * @property {number} way rendered walking direction, radians
  * @property {{ text: string, untilMs: number } | null} bubble
  * @property {number} health 0 to `player_health` of the rules
- * @property {number} shownHealth health of the bar, which follows smoothly
- * @property {number} weapon weapon it holds or held last
+ * @property {number} shownHealth health that the bar shows; it approaches `health` smoothly
+ * @property {number} weapon weapon in its hand, or its last one while it holds an item
  * @property {number | null} item item in its hand instead of the weapon
- * @property {number | null} receivedItem item of the last packet; `item` of the own player is
+ * @property {number | null} receivedItem item of the last packet; `item` of the local player is
  *   predicted
- * @property {number} foodMs last time it held food
+ * @property {number} foodMs time at which it last held food
  * @property {number} shotMs time of its last shot
  * @property {{ atMs: number, hit: boolean, count: number }} swing newest swing, and the number of
  *   swings

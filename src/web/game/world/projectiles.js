@@ -1,7 +1,7 @@
 /**
  * Projectiles: arrows, bolts, darts, bullets. Packets contain the start and the end of a shot; in
- * between it flies straight with the speed of its kind. No clock is read here: time is an argument
- * in ms.
+ * between, the page moves it straight with the speed of its kind. No clock is read here: time is an
+ * argument in ms.
  *
  * @module game/world/projectiles
  */
@@ -13,8 +13,8 @@ import { projectileOf } from '../rules/rules.js';
 /** Maximum number of projectiles. A further one removes the oldest. */
 const MAX_PROJECTILES = 256;
 /**
- * A shot that ends this close to its range has hit nothing, px. It flies further than this in a
- * tick.
+ * A shot that ends this close to its full range has hit nothing, px. No projectile flies this far
+ * in a tick.
  */
 const RANGE_END_PX = 130;
 

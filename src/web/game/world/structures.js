@@ -1,5 +1,6 @@
 /**
- * Structures in view, and the own inventory and upgrade offers. Packets come in, state comes out.
+ * Structures in view, and the inventory and upgrade offers of the local player. Packets come in,
+ * state comes out.
  *
  * @module game/world/structures
  */
@@ -9,8 +10,9 @@ import { UNIT, forEachGroup } from '../net/protocol.js';
 /**
  * @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number,
  *   seenMs: number, aim: number, aimed: number, shotMs: number, endsTick: number | null }}
- *   Structure px, radians; `aim` where a turret shot last, when, and where it looked before that;
- *   the tick in which it ends by itself, if it does
+ *   Structure position in px, angles in radians; `aim`: direction of a turret's last shot; `aimed`:
+ *   direction of the turret before that shot; `shotMs`: time of that shot; `endsTick`: tick at
+ *   which the structure expires, or null
  */
 /**
  * @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts`:
@@ -21,7 +23,7 @@ import { UNIT, forEachGroup } from '../net/protocol.js';
 export class Structures {
   constructor() {
     /**
-     * Predicted own structures that the server has not confirmed yet.
+     * Predicted structures of the local player that the server has not confirmed yet.
      * @type {{ item: number, x: number, y: number, heading: number }[]}
      */
     this.predicted = [];
@@ -39,8 +41,9 @@ export class Structures {
     this.structures.clear();
     this.kit = { weapons: [], items: [], counts: new Map() };
     this.offers = { points: 0, age: 0, choices: [] };
-    /** Versions that rise with each change of the inventory and of the offers. */
+    /** Version that rises with each change of the inventory. */
     this.kitVersion = (this.kitVersion ?? 0) + 1;
+    /** Version that rises with each change of the offers. */
     this.offersVersion = (this.offersVersion ?? 0) + 1;
   }
 
@@ -68,7 +71,7 @@ export class Structures {
     return known;
   }
 
-  /** Sets the ticks at which structures end by themselves. @param {any[]} flat */
+  /** Sets the ticks at which structures expire. @param {any[]} flat */
   setEndTicks(flat) {
     forEachGroup('until', flat, (id, tick) => {
       const one = this.structures.get(id);
@@ -77,7 +80,7 @@ export class Structures {
   }
 
   /**
-   * Turns a turret that shoots.
+   * Turns a turret in the direction of its shot.
    * @param {number} id
    * @param {number} heading radians
    * @param {number} nowMs

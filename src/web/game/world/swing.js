@@ -1,29 +1,32 @@
 /**
- * Animation of a swinging tool: a short wind-up, a fast stroke, the way back. Times come in, angles
- * go out.
+ * Animation of a swinging tool: a short wind-up, a fast stroke, the way back. The functions take
+ * times and return angles.
  *
  * @module game/world/swing
  */
 
 import { weaponOf } from '../rules/rules.js';
 
-/** Fractions of a swing at which the wind-up ends, the hit lands, and the stroke ends. */
+/** Fraction of a swing at which the wind-up ends. */
 const WIND_UP = 0.24;
+/** Fraction of a swing at which the hit lands. */
 const IMPACT = 0.36;
+/** Fraction of a swing at which the stroke ends. */
 const STROKE = 0.46;
 /**
- * Angles of the wind-up and of the stroke, radians. The tool is in the right hand; right is
- * positive.
+ * Angle of the arm after the wind-up, radians. Positive is to the right; the tool is in the right
+ * hand.
  */
 const BACK = 0.55;
+/** Angle of the arm after the stroke, radians. */
 const ACROSS = -1.25;
 /** Duration of the recoil of a shooting weapon, ms. */
 const KICK_MS = 210;
 /** Maximum duration of a drawn swing, ms. */
 const LONGEST_MS = 420;
 /**
- * Maximum delay of the server's answer to a press, as a fraction of a swing. A later one starts a
- * swing of its own.
+ * Maximum time between a press and the swing that the server reports for it, as a fraction of a
+ * swing. A later report is drawn as another swing.
  */
 const MAX_ANSWER_DELAY = 0.8;
 
@@ -54,8 +57,8 @@ export function swingAngle(part) {
 /**
  * Returns the trail of a fast stroke.
  * @param {number} part fraction of the swing
- * @returns {{ from: number, to: number, alpha: number } | null} angles as in `swingAngle`; null
- *   without a streak
+ * @returns {{ from: number, to: number, alpha: number } | null} angles as in `swingAngle`; null if
+ *   there is no trail
  */
 export function streak(part) {
   if (!(part > WIND_UP && part < STROKE + 0.16)) return null;
@@ -64,10 +67,10 @@ export function streak(part) {
 }
 
 /**
- * Returns the start of the own drawn swing, ms. A press starts it at once; the server's answer does
- * not restart it.
- * @param {number} saidMs newest swing that the server reported
- * @param {number} pressedMs newest press with the arm at rest
+ * Returns the start of the drawn swing of the local player, ms. A press starts it at once; the
+ * server's report does not restart it.
+ * @param {number} saidMs time of the newest swing that the server reported
+ * @param {number} pressedMs time of the newest press with the arm at rest
  * @param {number} ms duration of a swing
  */
 export function ownSwingStart(saidMs, pressedMs, ms) {
@@ -76,7 +79,7 @@ export function ownSwingStart(saidMs, pressedMs, ms) {
 }
 
 /**
- * Returns the recoil of a shooting weapon, 1 to 0.
+ * Returns the remaining recoil of a shooting weapon.
  * @param {number} sinceMs time since the shot
  * @returns {number} 1 to 0
  */

@@ -1,6 +1,6 @@
 /**
- * State of the world in view: packets come in, state comes out. It holds what the server has sent,
- * and the prediction of the own player. The drawing files only read it.
+ * State of the world in view: packets come in, state comes out. It stores the state that the server
+ * has sent, and the prediction of the local player. The drawing files only read it.
  *
  * @module game/world/world
  */
@@ -19,19 +19,19 @@ import { Projectiles } from './projectiles.js';
 
 /** Duration of a speech bubble, ms. */
 const BUBBLE_MS = 3000;
-/** Stored chat lines. */
+/** Maximum number of stored chat lines. */
 const CHAT_LINES = 60;
 
 /** Kinds of scenery by number. */
 export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 
-/** Health that rises within this time after the hand held food was eaten, ms. */
+/** Maximum time between holding food and a rise of health that counts as eating, ms. */
 const FOOD_HEAL_MS = 60;
 /** Packets within this time after an update belong to its tick, ms. */
 const SAME_TURN_MS = 8;
-/** Objects that leave view within this time after a respawn are not dead, ms. */
+/** Animals that leave view within this time after a respawn have not died, ms. */
 const VIEW_CHANGE_MS = 400;
-/** Stored kill messages. */
+/** Maximum number of stored kill messages. */
 const KILLS = 20;
 
 /** Statistics before the first packet. */
@@ -60,7 +60,7 @@ export class World {
     this.clock = new TickClock(30, 30);
     /** Newest received tick. */
     this.tick = 0;
-    /** Players in view, including the own one. @type {Map<number, Player>} */
+    /** Players in view, including the local player. @type {Map<number, Player>} */
     this.players = new Map();
     /**
      * Players that the newest update removed from view; `died` or `kill` may follow.
@@ -77,29 +77,38 @@ export class World {
     /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
-    /** Time of the last predicted own swing. */
+    /** Time of the last predicted swing of the local player. */
     this.predictedSwingAt = -Infinity;
     this.movedAt = -Infinity;
     /** Version that rises when `things` grows or is cleared. */
     this.thingsVersion = 0;
-    /** Number of the own player; null for a spectator. @type {number | null} */
+    /** Number of the local player while it lives; otherwise null. @type {number | null} */
     this.ownId = null;
-    /** Number of the own player, also after its death until the next body. @type {number | null} */
+    /**
+     * Number of the local player. Unlike `ownId`, it is kept from death to respawn.
+     * @type {number | null}
+     */
     this.bodyId = null;
-    /** Newest exact record of the own player. @type {Own | null} */
+    /** Newest exact record of the local player. @type {Own | null} */
     this.own = null;
     /** Spectated player. @type {number | null} */
     this.spectated = null;
-    /** Top ten, own rank from 1, number of players. @type {Board} */
+    /** Top ten, rank of the local player from 1, and number of players. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
     /** Chat lines. @type {import('./player.js').ChatLine[]} */
     this.chat = [];
     this.advancedAt = 0;
-    /** Statistics of the own player. @type {Stats} */
+    /** Statistics of the local player. @type {Stats} */
     this.stats = INITIAL_STATS;
-    /** Highest age of this life. Death resets the statistics before the `died` packet. */
+    /**
+     * Highest age of this life. It is stored because the statistics are reset before the `died`
+     * packet is received.
+     */
     this.lifeAge = 1;
-    /** Death of the own player; null while it lives or spectates. @type {Death | null} */
+    /**
+     * Death of the local player; null while it lives or before its first life.
+     * @type {Death | null}
+     */
     this.death = null;
     /** Kill feed. @type {import('./player.js').KillMessage[]} */
     this.kills = [];
@@ -107,11 +116,17 @@ export class World {
     this.events = [];
     /** Health of players that enter with the next update. @type {Map<number, number>} */
     this.earlyHealth = new Map();
-    /** Hands of these players. @type {Map<number, { weapon: number, item: number | null }>} */
+    /**
+     * Hands of players that enter with the next update.
+     * @type {Map<number, { weapon: number, item: number | null }>}
+     */
     this.earlyHands = new Map();
-    /** Newest swing of any player that hit something. */
+    /** Newest swing that hit something, of any player. */
     this.hitWith = { weapon: 0, atMs: -Infinity };
-    /** Newest hit object near the own player. @type {{ x: number, y: number, atMs: number }} */
+    /**
+     * Object near the local player that was hit last.
+     * @type {{ x: number, y: number, atMs: number }}
+     */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
     /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
     this.error = null;
@@ -190,7 +205,7 @@ export class World {
     this.onTick(values.tick, nowMs, false);
   }
 
-  /** Handles a new body of the own player. @param {number} id @param {number} nowMs */
+  /** Handles a spawn of the local player. @param {number} id @param {number} nowMs */
   spawned(id, nowMs) {
     this.movedAt = nowMs;
     this.ownId = id;
@@ -214,13 +229,13 @@ export class World {
     const { ownId } = this;
     for (const id of values.leaves ?? []) this.leave(id);
     forEachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
-      // Keeps the own number: the entering body is the one that `spawned` announced.
+      // A respawn removes the local player from view and adds it again, so its number is restored.
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
       this.addSample(id, tick, x, y, heading, true);
     });
     forEachGroup('full', values.full, (id, x, y, heading) => this.addSample(id, tick, x, y, heading, true));
-    // A player that moved and turned is in both lists, which make one sample.
+    // A player that moved and turned is in both lists. Both records make one sample.
     const headings = new Map();
     forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
     forEachGroup('moved', values.moved, (id, dx, dy) => {
@@ -276,7 +291,7 @@ export class World {
     if (player.track.samples.length === 1) Object.assign(player.shown, player.track.last);
   }
 
-  /** Adds an exact sample of the own player. @param {number} tick @param {boolean} moving */
+  /** Adds an exact sample of the local player. @param {number} tick @param {boolean} moving */
   addOwnSample(tick, moving) {
     const player = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!player || !this.own) return;
@@ -329,7 +344,7 @@ export class World {
     this.pushEvent('swung', nowMs, player.shown, { id });
   }
 
-  /** Predicted state of the own player; null without prediction. */
+  /** Predicted state of the local player; null without prediction. */
   get predicted() {
     return this.prediction?.features.prediction ? this.prediction.predicted : null;
   }
@@ -343,7 +358,7 @@ export class World {
   /** @param {any[]} flat @param {number} nowMs */
   shoot(flat, nowMs) {
     const { clock } = this;
-    // A shot starts where the shooter is rendered.
+    // A shot is delayed as much as the rendering of its shooter.
     const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
     for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
       const player = this.players.get(by);
@@ -354,7 +369,7 @@ export class World {
   }
 
   /**
-   * Applies records of animals, which have the tick of the update in the same message.
+   * Applies records of animals. Their tick is the one of the update that was received just before.
    * @param {any[]} flat @param {number} nowMs
    */
   animals(flat, nowMs) {
@@ -439,7 +454,7 @@ export class World {
   }
 
   /**
-   * Handles the death of the own player, which then spectates.
+   * Handles the death of the local player, which then spectates.
    * @param {number | null} by @param {string | null} name @param {number} nowMs
    */
   died(by, name, nowMs) {
@@ -464,18 +479,18 @@ export class World {
     if (victim) this.onDeath(victim, nowMs);
   }
 
-  /** Emits the events of a death. @param {Player} player @param {number} nowMs */
+  /** Appends the events of a death. @param {Player} player @param {number} nowMs */
   onDeath({ id, skin, shown, health }, nowMs) {
     if (health > 0) this.pushEvent('hurt', nowMs, shown, { id, amount: health });
     this.pushEvent('fell', nowMs, shown, { id, amount: skin });
   }
 
-  /** Own player, or the spectated one. @returns {Player | undefined} */
+  /** Local player, or the spectated one. @returns {Player | undefined} */
   get cameraTarget() {
     return this.players.get(this.ownId ?? this.spectated ?? -1);
   }
 
-  /** Resources of the own player: wood, food, stone, gold. @returns {number[]} */
+  /** Resources of the local player: wood, food, stone, gold. @returns {number[]} */
   get resources() {
     return RESOURCES.map((name) => this.stats[name]);
   }

@@ -2,8 +2,8 @@
  * Draws a frame: its header bit by bit, as in RFC 6455 section 5.2, and the bytes after it in
  * lanes.
  *
- * Each box stands for a range of bits, so that pointing at a part highlights it everywhere. The
- * payload of a masked frame never appears under a label of the unmasked one.
+ * Each box stands for a range of bits, so that pointing at a part highlights it everywhere. Masked
+ * payload bytes never appear under the label of unmasked ones.
  *
  * @module inspector/frame/bit-diagram
  */
@@ -26,7 +26,8 @@ export function element(kind, text) {
  * @typedef {{ start: number, end: number }} BitRange range in bits
  * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header:
  *   number, parts: import('./tree.js').Part[], problem: BitRange | null, changed: number[],
- *   editable: boolean }} Drawn `header`: end of the header, bytes; `changed`: changed bits
+ *   editable: boolean }} Drawn `header`: length of the header, bytes; `changed`: indices of the
+ *   changed bits
  */
 
 /**
@@ -46,7 +47,7 @@ export class BitDiagram {
    * @param {HTMLElement} cells
    * @param {{ point: (range: BitRange | null, by: string) => void, pin: (range: BitRange) => void,
    *   bit: (bit: number) => void, byte: (at: number) => void, redrawn: () => void }} on callbacks
-   *   for the pointed and pressed parts; `bit` only in an editable frame
+   *   for pointing at a part and for pressing it; `bit` is called only in an editable frame
    */
   constructor(figure, cells, on) {
     this.figure = figure;
@@ -94,7 +95,7 @@ export class BitDiagram {
     this.lanes.draw({ bytes, meant, leaves, key: key ? [key.start, key.end] : null, editable }, parts);
   }
 
-  /** Redraws everything if the bytes per row change. */
+  /** Redraws everything if the number of bytes per row changes. */
   resized() {
     if (!this.drawn || this.lanes.wanted(this.drawn.parts) === this.lanes.columns) return;
     this.show(this.drawn);

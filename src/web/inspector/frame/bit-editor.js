@@ -1,6 +1,6 @@
 /**
- * Editor "Flip a bit": edits a frame in place. The explainer describes the server's reaction;
- * on the own connection it can be sent.
+ * Editor "Flip a bit": edits a frame in place. The explainer describes the server's reaction; on
+ * the connection of this browser's game, the edited frame can be sent.
  *
  * @module inspector/frame/bit-editor
  */
@@ -196,7 +196,10 @@ export class BitEditor {
     this.drawLog();
   }
 
-  /** Handles a reconnect of the game. @param {number | null} id number of the own client */
+  /**
+   * Handles a reconnect of the game.
+   * @param {number | null} id client number of this browser's game
+   */
   onReconnected(id) {
     if (id !== null) this.log.onReconnected(id);
     this.drawLog();

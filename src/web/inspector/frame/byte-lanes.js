@@ -8,16 +8,17 @@
 import { BYTE, bytesOf, hex, leafAt } from './tree.js';
 import { keyByte } from './xor-stepper.js';
 
-/** Bytes per row with and without enough space. */
+/** Bytes per row if the box is at least `WIDE_PX` wide. */
 const WIDE = 16;
+/** Bytes per row in a narrower box. */
 const NARROW = 8;
-/** Width for a row of sixteen bytes, px. */
+/** Minimum width of the box for a row of sixteen bytes, px. */
 const WIDE_PX = 560;
-/** Maximum drawn bytes of a part. Further ones are counted. */
+/** Maximum number of drawn bytes of a part. Of further bytes only the number is shown. */
 const MAX_DRAWN_BYTES = 4096;
 /** Maximum bytes of a payload whose values are drawn. */
 const MAX_VALUE_BYTES = 64;
-/** Successive letters that count as text. */
+/** Number of successive letters that count as text. */
 const LETTERS = 3;
 
 /**

@@ -15,7 +15,7 @@ export function changesHeading({ count, same }, packet) {
   return `Since the previous ${packet}: ${count === 0 ? 'nothing has changed' : `${count} of ${of} value${of === 1 ? '' : 's'} changed`}`;
 }
 
-/** Shortens a value to its last unit. @param {string} value */
+/** Shortens a value to the text after its last ` = `. @param {string} value */
 const short = (value) => value.split(' = ').at(-1) ?? value;
 
 /**
@@ -36,7 +36,7 @@ export function changeRows({ changed = [], count = 0 }) {
 }
 
 /**
- * Shows the changes of a frame; hidden without an earlier packet.
+ * Shows the changes of a frame. The table is hidden if there is no earlier frame of the packet.
  * @param {import('../explainer.js').Explainer} explainer
  * @param {number} n
  * @param {string | null} packet

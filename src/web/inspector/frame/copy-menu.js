@@ -22,7 +22,10 @@ const groups = (raw) => raw.match(/../g) ?? [];
 /** Formats the bytes in hexadecimal. @param {{ raw: string }} explained */
 export const asHex = ({ raw }) => groups(raw).join(' ');
 
-/** Formats the JSON of `tickwire explain --json`. @param {Record<string, any>} explained */
+/**
+ * Formats the explanation as JSON, like `tickwire explain --json`.
+ * @param {Record<string, any>} explained
+ */
 export function asJson({ n, raw, text, ...rest }) {
   return JSON.stringify(rest, null, 2);
 }
@@ -46,7 +49,7 @@ export function asArray({ raw, from }, name) {
   return `/* ${name}, from the ${from} */\nstatic const unsigned char ${word}_frame[${bytes.length}] = {\n${lines.join('\n')}\n};\n`;
 }
 
-/** Menu button and its items, which arrow keys reach. */
+/** Menu button with its menu. Arrow keys move in the menu. */
 export class CopyMenu {
   /**
    * @param {() => { explained: any, name: string } | null} chosen returns the selected frame

@@ -7,7 +7,7 @@
 
 import { BYTE, bitAt } from './tree.js';
 
-/** Wrong length of an example: the maximum of 16 bits, more than the server accepts. */
+/** Wrong payload length of an example: the maximum of 16 bits. The server accepts less. */
 const LONG = [0xff, 0xff];
 /** Payload length that announces a 16-bit length (RFC 6455 section 5.2). */
 const LENGTH_IN_16 = 126;
@@ -137,7 +137,7 @@ export function findNode(tree, name) {
 }
 
 /**
- * Describes the changes. The explainer's leaves of the original give the field of each bit.
+ * Describes the changes. The leaves of the original frame name the field of each bit.
  * @param {Edit} edit
  * @param {{ name: string, start: number, end: number }[]} leaves leaves of the original
  * @param {string[]} [rewritten] names of rewritten values

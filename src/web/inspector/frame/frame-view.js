@@ -1,6 +1,7 @@
 /**
  * View of the selected frame: title, header, byte lanes, one byte bit by bit, and the tree of
- * fields, with linked highlights; also while the frame is edited.
+ * fields. A highlighted part is highlighted in all of them. The view also shows the frame while it
+ * is edited.
  *
  * @module inspector/frame/frame-view
  */
@@ -63,7 +64,7 @@ export class FrameView {
     if (range && by !== 'tree') this.rows.reveal(range);
   }
 
-  /** Pins a range; the same one again unpins it. @param {BitRange | null} range */
+  /** Pins a range. Pinning the same range again unpins it. @param {BitRange | null} range */
   pin(range) {
     const again = this.pinned !== null && range !== null && this.pinned.start === range.start && this.pinned.end === range.end;
     this.pinned = again ? null : range;

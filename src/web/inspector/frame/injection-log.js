@@ -1,6 +1,6 @@
 /**
- * Log of bytes that were sent as the own client: what the server read, its response, and the
- * reconnect of the game. It follows the observed frames, which the explainer decodes.
+ * Log of bytes that were sent on the connection of this browser's game: the frame that the server
+ * read, its response, and the reconnect of the game. The explainer decodes the observed frames.
  *
  * @module inspector/frame/injection-log
  */
@@ -9,19 +9,19 @@ import { findNode } from './edit.js';
 import { isCommand } from './key-presses.js';
 import { parseHex } from './tree.js';
 
-/** Byte that overwrites a possible token. */
+/** Byte with which the server overwrites a possible token in observed frames. */
 const COVER = 0x2a;
 
 const RFC = /^RFC (\d+) section ([\d.]+)$/;
 
-/** Returns the URL of a section; null if it is no RFC. @param {string} address */
+/** Returns the URL of a section of an RFC; null for another address. @param {string} address */
 export function linkOf(address) {
   const [, rfc, section] = RFC.exec(address) ?? [];
   return rfc ? `https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section}` : null;
 }
 
 /**
- * Returns the first problem of an explanation; null without one.
+ * Returns the first problem of an explanation; null without a problem.
  * @param {any} explained
  * @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number,
  *   number] } | null}
@@ -93,7 +93,7 @@ export class InjectionLog {
   }
 
   /**
-   * Receives the server's response to the request.
+   * Receives the server's response to the request to send the bytes.
    * @param {{ injected: number | null, error?: string }} answer
    */
   answered({ injected, error }) {
@@ -166,7 +166,7 @@ export class InjectionLog {
     this.add('over', `The connection ended: ${rule}.`);
   }
 
-  /** Records the reconnect of the game. @param {number} id new number of the own client */
+  /** Records the reconnect of the game. @param {number} id new client number of the game */
   onReconnected(id) {
     if (!this.isActive || !this.hasEnded || id === this.client) return;
     this.client = id;
@@ -175,7 +175,7 @@ export class InjectionLog {
   }
 
   /**
-   * The next frame of a key press ends the log.
+   * Closes the log at the first command of the reconnected game.
    * @param {import('../list/frames.js').Entry} entry
    */
   onNextCommand(entry) {
@@ -192,7 +192,7 @@ export class InjectionLog {
 }
 
 /**
- * Counts the sent bytes that are shown as `*` instead.
+ * Counts the sent bytes that are shown as 2a, because the server has overwritten them.
  * @param {string} sent
  * @param {string} shown both in hexadecimal
  */
@@ -201,5 +201,5 @@ function coveredBytes(sent, shown) {
   return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
 }
 
-/** Returns the part of an explainer line after the header. @param {string} line */
+/** Returns the part of an explainer line after the first colon. @param {string} line */
 const after = (line) => line.slice(line.indexOf(': ') + 2);

@@ -1,16 +1,19 @@
 /**
- * Finds the frames that a key or a press has caused.
+ * Finds the frames that an input of the player has caused: a key, a mouse button or a touch.
  *
  * @module inspector/frame/key-presses
  */
 
 import { findNode } from './edit.js';
 
-/** Client packets without a key: automatic pings, and aims of the mouse. */
+/**
+ * Client packets that do not count as input: `ping` and `hello` are automatic, and mouse movements
+ * send `aim` often.
+ */
 const AUTOMATIC_PACKETS = new Set(['ping', 'aim', 'hello']);
 
 /**
- * Whether a key or a press may have caused a frame.
+ * Whether an input of the player may have caused a frame.
  * @param {import('../list/frames.js').Entry} entry
  */
 export const isCommand = (entry) => entry.from === 'client' && entry.packet !== null && !AUTOMATIC_PACKETS.has(entry.packet);
@@ -27,7 +30,7 @@ export function isRelease(explained) {
     || (frame.packet === 'attack' && (state?.raw === 0 || state?.raw === false));
 }
 
-/** Newest frame of a press. Releases do not count. */
+/** Stores the newest frame that an input has caused. Frames of a release do not count. */
 export class KeyPresses {
   /** @param {(n: number) => any} explain */
   constructor(explain) {

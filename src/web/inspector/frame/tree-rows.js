@@ -1,6 +1,6 @@
 /**
  * Tree of a frame as table rows: name, value, encoding, bytes. Parents can be folded. It reports
- * the row under the pointer. Text of a client becomes text only.
+ * the row under the pointer. Text of a client is inserted as text, never as markup.
  *
  * @module inspector/frame/tree-rows
  */
@@ -8,9 +8,9 @@
 import { scrollTo } from './bit-diagram.js';
 import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js';
 
-/** Maximum open rows. In a larger tree nested parts start folded. */
+/** Maximum number of initially open rows. In a larger tree, nested parts start folded. */
 const OPEN_ROWS_LIMIT = 48;
-/** Maximum bytes of a value in its row. */
+/** Maximum number of bytes that a row shows. */
 const BYTES_SHOWN = 9;
 
 /** @typedef {{ start: number, end: number }} BitRange range in bits */

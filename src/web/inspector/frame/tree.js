@@ -8,7 +8,10 @@
 export const BYTE = 8;
 /** Bits per row of the diagram: two bytes of the header. */
 export const FIGURE_BITS = 16;
-/** Leaf at the start of a container. The container's row stands for it. */
+/**
+ * Name of the leaf at the start of a container. It has no row of its own: the row of the container
+ * shows it.
+ */
 const HEAD = 'head';
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
   extended_payload_length: 'length', masking_key: 'key' };
@@ -22,7 +25,7 @@ export const TINTS = 6;
  *   number, tint: string }} Leaf `start` and `end` in bits
  * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, headEnd:
  *   number, depth: number, parent: number, last: number, parts: number, tint: string }} Row `last`:
- *   last descendant; `headEnd`: end of its own bytes
+ *   index of the last descendant; `headEnd`: end of the bits that belong to no descendant
  */
 
 /**
@@ -129,7 +132,8 @@ export const overlaps = (a, b) => a.start < b.end && b.start < a.end;
  * @param {Leaf[]} leaves
  * @param {number} endBit end of the diagram
  * @returns {{ leaf: number, start: number, end: number, row: number, column: number, bits: number,
- *   main: boolean }[]} `main`: the first widest segment of its leaf, which shows the value
+ *   main: boolean }[]} `main`: whether it is the first widest segment of its leaf, which shows the
+ *   value
  */
 export function segments(leaves, endBit) {
   const found = [];
@@ -158,7 +162,7 @@ export const hex = (byte) => byte.toString(16).padStart(2, '0');
 /**
  * Returns the bytes with the unmasked payload.
  * @param {Uint8Array} bytes sent bytes
- * @param {Uint8Array} payload unmasked payload, which ends with the frame
+ * @param {Uint8Array} payload unmasked payload; its last byte is the last of the frame
  */
 export function unmaskedBytes(bytes, payload) {
   const whole = bytes.slice();
@@ -170,9 +174,10 @@ export function unmaskedBytes(bytes, payload) {
 export const bitAt = (bytes, bit) => (bytes[Math.floor(bit / BYTE)] >> (BYTE - 1 - (bit % BYTE))) & 1;
 
 /**
- * Returns the rows that start folded: nested parts, if there are too many rows.
+ * Returns the indices of the rows that start folded: nested parts, if there are more than `maxRows`
+ * rows.
  * @param {Row[]} rows
- * @param {number} maxRows maximum open rows
+ * @param {number} maxRows maximum number of open rows
  * @returns {Set<number>}
  */
 export function closedAtFirst(rows, maxRows) {
@@ -187,7 +192,7 @@ export function closedAtFirst(rows, maxRows) {
 }
 
 /**
- * Returns the visible rows: those without a folded parent.
+ * Returns the indices of the visible rows. Descendants of a folded row are not visible.
  * @param {Row[]} rows
  * @param {Set<number>} closed
  * @returns {number[]}

@@ -1,6 +1,6 @@
 /**
- * Shows one byte bit by bit: its XOR with the key, step by step; in an edited frame, its bits as
- * buttons.
+ * Shows one byte bit by bit: its XOR with the key, step by step. In an edited frame, the bits of
+ * the byte are buttons.
  *
  * @module inspector/frame/unmasking
  */
@@ -24,8 +24,8 @@ const byId = (id) => document.getElementById(id);
 export class Unmasking {
   /**
    * @param {HTMLElement} cells element of the byte lanes
-   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by
-   *   their index in the frame
+   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on callbacks
+   *   for edits, with the index of the bit or byte in the frame
    */
   constructor(cells, on) {
     this.cells = cells;
@@ -170,7 +170,7 @@ export class Unmasking {
     line.hidden = !isShown;
     if (value instanceof HTMLInputElement) {
       value.readOnly = this.edited === null;
-      // A value that is being typed stays.
+      // Does not replace a value while the user types it.
       if (document.activeElement !== value || Number.parseInt(value.value, 16) !== byte) value.value = hex(byte);
     } else value.textContent = hex(byte);
     bitsOf(byte).forEach((bit, index) => {
@@ -180,7 +180,7 @@ export class Unmasking {
     });
   }
 
-  /** Marks the current byte in all lanes. Later ones are still masked. */
+  /** Marks the current byte in all lanes. Later bytes are shown as still masked. */
   drawLanes() {
     const begin = this.masked?.payload[0] ?? 0;
     const hand = this.edited?.at ?? (this.stepper.at === null ? null : begin + this.stepper.at);

@@ -2,8 +2,9 @@
  * Steps through the unmasking of a payload (RFC 6455 section 5.3): byte i is XORed with byte i mod
  * 4 of the key.
  *
- * The stepper stores the current byte only. When stopped, it has none and the whole payload is
- * unmasked; a step forward then starts at the first byte, a step back at the last one.
+ * The stepper stores only the index of the current byte. While it is stopped, there is no current
+ * byte and the whole payload is unmasked. From this state, a step forward selects the first byte,
+ * and a step back the last one.
  *
  * @module inspector/frame/xor-stepper
  */
@@ -42,7 +43,7 @@ export class XorStepper {
     this.isPlaying = false;
   }
 
-  /** Moves by hand, which pauses. @param {1 | -1} by */
+  /** Moves by one byte, and pauses. @param {1 | -1} by */
   step(by) {
     this.isPlaying = false;
     this.move(by);
@@ -68,7 +69,7 @@ export class XorStepper {
     if (this.isPlaying && this.at === null) this.at = 0;
   }
 
-  /** Advances while playing. After the last byte it stops. */
+  /** Moves to the next byte while playing. Stops after the last byte. */
   tick() {
     if (!this.isPlaying) return;
     this.move(1);

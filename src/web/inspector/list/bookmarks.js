@@ -1,5 +1,5 @@
 /**
- * Bookmarks on frames. Each source of frames has its own.
+ * Bookmarks on frames. Each source of frames has its own bookmarks.
  *
  * @module inspector/list/bookmarks
  */

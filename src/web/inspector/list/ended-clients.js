@@ -10,7 +10,7 @@ export class EndedClients {
     /** @type {import('./source-menu.js').Client[]} */
     this.clients = [];
     /**
-     * Clients whose end was received, so that all their frames are here.
+     * Clients whose end was received. This page has all their frames.
      * @type {Set<number | null>}
      */
     this.complete = new Set();
@@ -28,7 +28,8 @@ export class EndedClients {
   }
 
   /**
-   * Returns the request for a client's frames; null as the client if all are here.
+   * Returns the request for the frames of a client. If this page has all of them, requests no
+   * client.
    * @param {number | null} client
    */
   request(client) {

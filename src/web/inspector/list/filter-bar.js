@@ -75,7 +75,7 @@ export class FilterBar {
     this.onChange(true);
   }
 
-  /** Clears the filter, for a capture whose frames the previous one does not concern. */
+  /** Clears the filter. An opened capture starts without the filter of the previous source. */
   showAll() {
     byId('filter').value = '';
     this.setAutomatic(true);

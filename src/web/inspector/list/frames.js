@@ -9,10 +9,11 @@
  * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
  *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
  *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string }}
- *   Entry `tick` of a capture is the number of its packet; `where` says so in words
+ *   Entry `tick`: in a capture, the number of the packet; `where`: description of the tick or
+ *   packet
  */
 
-/** Rows for each fetch, around those in view. */
+/** Number of rows that are fetched at once, around the rows in view. */
 const FETCH_ROWS = 120;
 
 /** Window onto the visible frames. */
@@ -71,8 +72,8 @@ export class VisibleFrames {
   }
 
   /**
-   * Returns the frame at a distance from another one. An invisible frame has the index of the next
-   * newer one.
+   * Returns the visible frame at a distance from frame `n`. If frame `n` is not visible, the
+   * distance is counted from the next newer visible frame.
    * @param {number} n
    * @param {number} by
    * @returns {Entry | undefined}

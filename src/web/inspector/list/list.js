@@ -1,14 +1,14 @@
 /**
  * List of frames, one line each, newest at the bottom. Only lines in view exist in the document. It
- * reports which frame was pressed and whether to follow the newest. Text of a client becomes text
- * only.
+ * reports which frame was pressed and whether to follow the newest. Text of a client is inserted as
+ * text, never as markup.
  *
  * @module inspector/list/list
  */
 
 /** Height of a line, as in the style sheet, px. */
 const LINE_PX = 24;
-/** Lines beyond the edges of the view, so that scrolling shows no gap. */
+/** Number of lines drawn beyond each edge of the view, so that scrolling shows no gap. */
 const OVERSCAN_LINES = 6;
 /** Maximum height of the box, px. Browsers truncate elements above 16 to 33 million px. */
 const MAX_HEIGHT_PX = 8_000_000;
@@ -21,8 +21,8 @@ export function formatTime(ms) {
 }
 
 /**
- * Returns the range of lines in view and some beyond. After a filter change the box may be scrolled
- * past the last line.
+ * Returns the range of lines to draw: the lines in view and some beyond. After a filter change the
+ * box may be scrolled past the last line.
  * @param {number} top px
  * @param {number} height px
  * @param {number} count number of lines
@@ -65,7 +65,7 @@ export class FrameListView {
   pressed(event) {
     const line = /** @type {HTMLElement} */ (event.target).closest('li');
     if (line) this.on.choose(Number(line.dataset.n));
-    // A press outside the lines is one on the scroll bar.
+    // A press outside the lines is a press on the scroll bar.
     else this.on.unfollow();
   }
 
@@ -91,13 +91,17 @@ export class FrameListView {
     this.frames.between(first, last).forEach((entry, at) => this.fill(/** @type {HTMLElement} */ (this.lines.children[at]), entry));
   }
 
-  /** Returns the height of lines, limited by the browser's maximum. @param {number} lines */
+  /**
+   * Returns the height of the list for a number of lines, limited to the maximum of browsers.
+   * @param {number} lines
+   */
   heightOf(lines) {
     return Math.min(lines * LINE_PX, MAX_HEIGHT_PX);
   }
 
   /**
-   * Returns the lines in px for each scrolled px: more than 1 in a list above the maximum height.
+   * Returns by how many px the lines move for each px of scrolling. It exceeds 1 if the height of
+   * the list is limited.
    */
   scale() {
     const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
@@ -157,7 +161,7 @@ export class FrameListView {
   }
 }
 
-/** Formats a short time. @param {number} ms */
+/** Formats a duration. @param {number} ms */
 export function milliseconds(ms) {
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
 }

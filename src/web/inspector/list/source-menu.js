@@ -40,7 +40,7 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
 
 /**
  * Returns the menu options: clients of the server, then connections of the capture.
- * @param {[Client[], Client[]]} clients clients connected and ended clients
+ * @param {[Client[], Client[]]} clients connected clients, and ended clients
  * @param {number | null} watched
  * @param {Source} shown
  * @param {Source | null} file

@@ -1,6 +1,6 @@
 /**
- * Strip of updates: a bar for each, as high as the gap before it. Large gaps stand out, unless no
- * update was due. A press selects the frame.
+ * Strip of updates, with a bar for each update. The height of a bar is the gap before the update. A
+ * large gap has another colour, unless no update was due. A press on a bar selects the frame.
  *
  * @module inspector/list/update-strip
  */
@@ -9,9 +9,11 @@ import { milliseconds } from './list.js';
 
 /** Width of a bar with its space, px. */
 const BAR_PX = 4;
-/** Multiple of the normal gap from which a gap is large. */
+/** A gap above this multiple of the normal gap is large. */
 const LARGE_GAP_FACTOR = 1.6;
-/** Multiple of the normal gap that fills the height. Larger gaps are cut. */
+/**
+ * Multiple of the normal gap at which a bar has the full height. Larger gaps have the same height.
+ */
 const MAX_GAP_FACTOR = 3;
 
 /**
