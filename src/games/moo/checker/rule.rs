@@ -6,8 +6,9 @@
 pub enum CheckRule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
     WelcomeOrder,
-    /// `setup`, then the client's own `add_player`, then updates; or `spawned`, then the client's
-    /// own enter, then its own record. Once, and after each death.
+    /// MooMoo: `setup`, then the client's own `add_player`, then updates. Native: `spawned`, then
+    /// the client's own enter, then its own record. The sequence occurs once at first and once
+    /// after each death.
     SpawnOrder,
     /// A living player dies once, and receives nothing about its own body until it respawns.
     Death,
@@ -47,8 +48,8 @@ pub enum CheckRule {
     SwingUnknown,
     /// Only known objects are hit.
     HitUnknown,
-    /// Resources rise only by the player's own hits on such objects, by theft, by windmills, or by
-    /// kills and hunts; see `resource_ledger`.
+    /// Resources rise only by the player's own hits on objects of that resource, by theft, by
+    /// windmills, or by kills and hunts; see `resource_ledger`.
     GainUnearned,
     /// The number of kills never decreases.
     KillsDecreased,
