@@ -90,8 +90,7 @@ impl<'a> ClientPacket<'a> {
                 Self::EnterGame { name: from.text("name"), skin: from.integer("skin"), moofoll }
             }
             "move" => Self::Move { sequence, tick, direction: from.angle("direction") },
-            // Clients send it when the window regains focus, because they assume that no key is
-            // held.
+            // Clients send it when the window regains focus and they know of no held key.
             "reset_move" => Self::Move { sequence, tick, direction: None },
             "aim" => Self::Aim { sequence, tick, heading: from.angle("heading")? },
             "attack" => {

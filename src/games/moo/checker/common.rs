@@ -54,7 +54,7 @@ pub(super) struct CheckState {
     /// Whether the client's player is alive.
     pub(super) is_alive: bool,
     /// Whether the client has requested a body since the last spawn or death. A slow client may
-    /// receive the death of a body whose spawn it never received.
+    /// receive the death of a body without having received its spawn.
     pub(super) has_requested_join: bool,
     /// Nonces of pings without a pong.
     pub(super) pings: VecDeque<Option<u32>>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::games::moo::world::rules;
 
-/// Maximum period whose income may arrive at once, because updates were delayed.
+/// Maximum period of income that may arrive at once, because updates were delayed.
 const MAX_INCOME_WINDOW: Duration = Duration::from_secs(15);
 
 /// The maximum unclaimed income from windmills.

@@ -60,7 +60,7 @@ const ARRIVAL_PX: f64 = 300.0;
 /// Maximum distance per axis between the meeting point and an object to gather from, in px, so that
 /// players at the point stay in view.
 const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
-/// Number of best objects of which a bot chooses one.
+/// Number of best objects among which a bot chooses.
 const CANDIDATE_OBJECTS: usize = 3;
 /// Detour that a bot accepts for each other bot at an object, in px.
 const DETOUR_PER_BOT_PX: f64 = 300.0;

@@ -39,9 +39,11 @@ pub struct MoomooView {
     minimap_period: Option<u32>,
     /// The second in which the leaderboard was last sent.
     board_second: Option<u32>,
-    /// Resources and kills, as last sent. The following fields hold the other values as last sent.
+    /// Resources and kills, as last sent.
     values: Option<[u32; 5]>,
+    /// Experience and age, as last sent.
     age: Vec<u8>,
+    /// Kit and upgrades, as last sent.
     kit: Option<(Kit, (u8, u8))>,
     /// Whether the client chose an upgrade that is not offered, so that its upgrades must be sent
     /// again.
