@@ -18,8 +18,8 @@ pub const CLIENT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// section 7.1.1, requires the server to close it first. After it the client closes it.
 pub const CLIENT_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval at which `util/os/portable.rs` polls sockets, because it cannot wait for them: 200
-/// calls per second for each.
+/// calls per second for each socket.
 pub const PORTABLE_POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum time of its reads without a timeout, because a shutdown by another thread may not wake
-/// them.
+/// Maximum time of a read without a timeout in `util/os/portable.rs`, because a shutdown by another
+/// thread may not wake the read.
 pub const PORTABLE_READ_TIMEOUT: Duration = Duration::from_secs(1);

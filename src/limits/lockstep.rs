@@ -34,10 +34,11 @@ pub const LOCKSTEP_SYNC_WAIT: Duration = Duration::from_secs(1);
 /// Average bytes of snapshots per second that a server sends to all addresses together: 134 Mbit/s,
 /// a fair part of its bandwidth. When the burst is used up, snapshots wait.
 pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
-/// Burst of snapshots as a time at that rate: 64 MiB, the snapshots of about a hundred clients that
-/// join together. The second half is reserved for clients without a world.
+/// Burst of snapshots, as time at [`LOCKSTEP_SYNC_BYTES_PER_SECOND`]: 64 MiB, the snapshots of
+/// about a hundred clients that join together. The second half is reserved for clients without a
+/// world.
 pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
-/// State bytes in a `snapshot` packet that is not the last part. It is half a message
+/// State bytes in a `snapshot` packet that is not the last part. It is half of the longest message
 /// ([`super::CLIENT_MESSAGE_BYTES`]), because base64 in JSON adds a third.
 pub const SNAPSHOT_PART_BYTES: usize = super::CLIENT_MESSAGE_BYTES / 2;
 /// Maximum bytes of the frames of a whole snapshot, which its clients share. They may exceed
@@ -71,8 +72,8 @@ pub const LOCKSTEP_FIELDS: usize = 8;
 /// Maximum characters of the name of an entity or a field, or of a value, in a `desync_report`.
 /// Longer text is truncated.
 pub const LOCKSTEP_FIELD_CHARS: usize = 48;
-/// Maximum number of clients of a room that `--self-check` checks at once, because each costs about
-/// as much as its bot. Further clients are only counted.
+/// Maximum number of clients of a room that `--self-check` checks at once, because checking a
+/// client costs about as much as running a bot. Further clients are only counted.
 pub const SELF_CHECK_CLIENTS: usize = 64;
 /// Number of ticks of its own world that `--self-check` stores for comparison: two seconds at 60
 /// Hz, longer than any delay of a worker. Older ticks are not compared.

@@ -6,13 +6,14 @@ use std::time::Duration;
 /// of its own. With more, the server does not start.
 pub const ROOMS: usize = 1_024;
 /// Maximum characters of a room's name, because each record of a capture contains it. With a longer
-/// name, the server does not start, and a path with one is unknown.
+/// name, the server does not start. A path with a longer name is unknown.
 pub const ROOM_NAME_CHARS: usize = 32;
-/// Minimum characters of a private room's name, including `p-`. 24 characters out of 32 are 120
-/// bits, and logs contain 20 of them. A room with a shorter name is public.
+/// Minimum characters of a private room's name, including `p-`. The other 24 characters, from an
+/// alphabet of 32, contain 120 bits. Logs contain 20 of these bits. A room with a shorter name is
+/// public.
 pub const PRIVATE_NAME_CHARS: usize = 26;
 /// Number of characters after `p-` of a private name that logs, metrics and captures contain. The
-/// others are replaced.
+/// other characters are replaced.
 pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
 /// Time for which an empty room on demand is retained, so that players with lost connections find
 /// their world. After it the room ends.
@@ -39,9 +40,9 @@ pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 pub const GAME_RATE_LIMITS: usize = 4;
 
 /// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find
-/// one. One address has at most `--max-clients-per-address` of them, and only while it has fewer
-/// than are free, unless `--address-budgets off` disables both. Above the limit, a player leaves
-/// immediately when its connection ends.
+/// one. One address may have at most `--max-clients-per-address` suspended seats, and gets another
+/// one only while it has fewer than there are free ones. `--address-budgets off` disables both
+/// limits. Above the limit, a player leaves immediately when its connection ends.
 pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
 /// Maximum bytes of the events that a room stores for clients that resume: notices of the operator,
 /// and private events of a player. The oldest events are dropped and never sent.
@@ -49,7 +50,7 @@ pub const RECENT_EVENT_BYTES: usize = 1024 * 1024;
 /// Default time for which a seat stays suspended without a connection: a tunnel, a reload, a switch
 /// to another app. After it the player leaves.
 pub const RESUME_TIME: Duration = Duration::from_secs(30);
-/// Maximum that the operator may set for this time.
+/// Maximum that the operator may set instead of `RESUME_TIME`.
 pub const MAX_RESUME_TIME: Duration = Duration::from_secs(3_600);
 
 /// Maximum bytes of a server's list of rooms that tickwire's clients read: thousands of rooms. With
@@ -84,7 +85,7 @@ pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST). Further commands are handled as for
 /// [`COMMANDS_PER_PLAYER_TICK`].
 pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;
-/// Maximum number of rejected commands, over all clients, with acks that wait for one tick: the
-/// whole burst of 273 clients. A client has few, because each is a message of its own. Further
-/// rejections get no ack.
+/// Maximum number of rejected commands of all clients that wait for their ack in one tick: the
+/// whole burst of 273 clients. A client has few rejected commands, because each command is a
+/// message of its own. Further rejections get no ack.
 pub const COMMAND_REJECTIONS: usize = 64 * 1024;

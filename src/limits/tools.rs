@@ -67,8 +67,8 @@ pub const MAX_INSPECTOR_LISTED_CLIENTS: usize = 512;
 /// Maximum number of ended clients that inspectors can still select. The oldest is removed for a
 /// new one.
 pub const WIRE_ENDED: usize = 20;
-/// Maximum number of ended clients of one address among them. The oldest of this address is removed
-/// for a new one.
+/// Maximum number of ended clients of one address that inspectors can still select. The oldest of
+/// this address is removed for a new one.
 pub const WIRE_ENDED_PER_ADDRESS: usize = 10;
 /// Maximum bytes stored of the most recent traffic of a client for inspectors: some hundred frames.
 /// The oldest bytes are dropped.
@@ -79,7 +79,7 @@ pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
 /// Time within which an inspector must receive sent bytes. After it the connection is dropped.
 pub const INSPECTOR_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum bytes that an inspector may send as its own client: enough for any frame worth editing.
-/// More bytes close the inspector.
+/// More bytes close the inspector's connection.
 pub const MAX_INJECTED_BYTES: usize = 4 * 1024;
 /// Maximum bytes of one message to the browser's inspector: a full tap queue, with 17 bytes around
 /// each frame. A longer message is refused.
@@ -87,8 +87,8 @@ pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of frames that the browser's inspector stores for each side of a connection: over
 /// a minute of one client. The oldest frame of that side is dropped.
 pub const INSPECTOR_FRAMES: usize = 4096;
-/// Maximum bytes of these frames for each side: 10 s of the most crowded screen. The oldest frames
-/// of that side are dropped.
+/// Maximum bytes of the frames that the browser's inspector stores for each side of a connection:
+/// 10 s of the most crowded screen. The oldest frames of that side are dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum number of selected clients with stored frames. The least recently selected one is
 /// removed.
@@ -121,8 +121,8 @@ pub const INSPECTOR_CHANGES: usize = 200;
 /// Maximum bytes of a frame in a link, because browsers accept a URL of 32,000 characters. A longer
 /// frame is refused.
 pub const INSPECTOR_LINK_BYTES: usize = 16_000;
-/// Maximum number of packet names with separate byte counts, and of fields of each. Others are
-/// counted as `other`.
+/// Maximum number of packet names with separate byte counts, and of fields of each packet with such
+/// counts. Others are counted as `other`.
 pub const INSPECTOR_PACKET_KINDS: usize = 64;
 
 // ---- cli: the terminal ----------------------------------------------------------------------
@@ -137,9 +137,9 @@ pub const FOREGROUND_POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// server frame. If they contain none, the bytes before the first possible frame are skipped, or
 /// half of all bytes if the search has reached its decoding limit.
 pub const RESYNC_SEARCH_BYTES: usize = 2 * SEND_QUEUE_BYTES;
-/// Maximum payload bytes that such a search decodes over all dialects, for each byte searched. In
-/// real traffic, few wrong offsets look like a frame. At the limit the search stops, and continues
-/// from there when more bytes arrive.
+/// Maximum payload bytes, over all dialects, that the search for the first valid frame decodes for
+/// each byte searched. In real traffic, few wrong offsets look like a frame. At the limit the
+/// search stops, and continues from there when more bytes arrive.
 pub const RESYNC_DECODE_FACTOR: usize = 16;
 /// Number of messages by which a candidate dialect may fall behind the best one, for a connection
 /// without its upgrade. At this deficit the dialect is no longer decoded, so that a long connection
@@ -177,7 +177,7 @@ pub const CONNECT_MAX_RECEIVED: usize = 4096;
 /// Maximum number of log lines that wait to be written, at about 100 bytes each. Further lines are
 /// dropped and counted, because a logging thread must not wait.
 pub const MAX_QUEUED_LOG_LINES: usize = 4096;
-/// Number of these lines that are reserved for warnings and errors.
+/// Number of queued log lines that are reserved for warnings and errors.
 pub const LOG_LINES_RESERVED: usize = MAX_QUEUED_LOG_LINES / 4;
 /// Average time between two lines of one call site. Five sites that log constantly write 40 lines,
 /// or 5 kB, per second. When the burst is used up, lines are dropped and counted.
@@ -189,5 +189,5 @@ pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);
 /// Time to write the last log lines when the program ends. A paused terminal thus does not delay
 /// the exit.
 pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
-/// Interval at which the exiting program checks whether they are written.
+/// Interval at which the exiting program checks whether the last log lines are written.
 pub const LOG_FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(2);

@@ -92,6 +92,7 @@ pub const DEPOT_REACH: Fixed = Fixed::from_px(75);
 pub const SUPPLY_EVERY: u32 = TICK_HZ / 2;
 /// Number of regular shells, and of health points, that a tank receives at each supply.
 pub const SUPPLY: u8 = 2;
+/// Interval at which a tank at a depot receives an armour-piercing shell, in ticks: two seconds.
 pub const PIERCING_EVERY: u32 = 2 * TICK_HZ;
 
 /// Points for destroying a tank, in addition to one point per point of damage.
