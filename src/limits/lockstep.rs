@@ -17,8 +17,8 @@ pub const LOCKSTEP_JOURNAL_BYTES: usize = 1024 * 1024;
 /// Number of snapshots that a room stores: the newest, and the one before it for a late checksum.
 pub const LOCKSTEP_SNAPSHOTS: usize = 2;
 /// Minimum time between a room's last snapshot and the first one for clients that join after all
-/// others have left. It limits the snapshots for clients that join and leave repeatedly. Until it
-/// has passed, the clients wait.
+/// others have left. It limits the snapshots for clients that join and leave repeatedly. Until this
+/// time has passed, the clients wait.
 pub const LOCKSTEP_MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Snapshots that the clients of one address may receive at once, over all rooms of a server
 /// together: one for each of its clients. `--address-budgets off` disables the limit. When the
@@ -54,11 +54,11 @@ pub const SNAPSHOT_REASSEMBLED_BYTES: usize = super::MAX_RESTORE_BYTES as usize;
 /// alone.
 pub const LOCKSTEP_UPDATE_BYTES: usize = super::SEND_QUEUE_BYTES / 2;
 /// Maximum number of checksum rounds that a room stores, from its oldest snapshot on. A round
-/// contains one checksum of each client. Above it the oldest rounds without a pending report are
-/// removed, and later checksums for them are dropped.
+/// contains one checksum of each client. Above the limit, the oldest rounds without a pending
+/// report are removed, and later checksums for them are dropped.
 pub const LOCKSTEP_MAX_CHECKSUM_ROUNDS: usize = 64;
 /// Minimum time for which a report waits for differing fields. The wait is longer if the checksum
-/// interval is longer. After it, the report contains only the participants.
+/// interval is longer. After this time, the report contains only the participants.
 pub const LOCKSTEP_DETAILS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of groups of participants with the same checksum in a `desync_report`. Further
 /// groups are only counted.

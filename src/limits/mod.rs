@@ -103,8 +103,8 @@ pub const RATE_WARNING_DIVISOR: u64 = 2;
 /// Maximum lead of a command over the current tick, in milliseconds. A later target tick is reduced
 /// to this bound.
 pub const MAX_COMMAND_LEAD_MS: u32 = 1000;
-/// Time within which a native client must send its `hello`. After it the connection is closed with
-/// 1008.
+/// Time within which a native client must send its `hello`. After this time, the connection is
+/// closed with 1008.
 pub const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 // ---- net: connections -----------------------------------------------------------------------
@@ -140,7 +140,7 @@ pub const MAX_PENDING_REQUESTS_PER_ADDRESS: usize = 256;
 /// Maximum time from accept to the end of the request head, however slowly it arrives. Then the
 /// connection is closed: with 408, or without a response if no byte arrived.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum time to write a page. After it the connection is dropped.
+/// Maximum time to write a page. After this time, the connection is dropped.
 pub const PAGE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time without a received message after which a client is pinged, because proxies drop a tunnel
 /// after 60 s. Whole messages and control frames, such as the pong, restart the time; bytes of an
@@ -163,8 +163,8 @@ pub const PAUSE_SLACK_MOST: Duration = Duration::from_secs(60);
 /// Time between the server's close frame and the end of the connection, even if the peer does not
 /// respond.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time that clients have at shutdown to respond to the close frame. After it their connections are
-/// closed.
+/// Time that clients have at shutdown to respond to the close frame. After this time, their
+/// connections are closed.
 pub const SHUTDOWN_CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Time that connection threads have to end after their connections were closed at shutdown. They
 /// end immediately unless the machine is overloaded. After this time, shutdown reports the
@@ -261,7 +261,7 @@ pub const MIN_ECHO_BYTES_PER_SECOND: u64 = 4 * 1024;
 /// Interval at which a thread of `echo` interrupts reading to check for shutdown.
 pub const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time within which a client of `echo` must receive a response: the longest one at half a megabyte
-/// per second. After it the connection is dropped.
+/// per second. After this time, the connection is dropped.
 pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 // ---- net: the operator's console ------------------------------------------------------------
@@ -306,14 +306,14 @@ pub const EMBEDDED_MAX_CATCH_UP_TICKS: u32 = 10;
 /// Maximum unsent bytes of one client. More unsent bytes close the connection with 1008
 /// `slow_client`.
 pub const SEND_QUEUE_BYTES: usize = 64 * 1024;
-/// Time during which the kernel accepts no bytes for a client although bytes are queued. After it
-/// the connection is closed with 1008 `slow_client`.
+/// Time during which the kernel accepts no bytes for a client although bytes are queued. After this
+/// time, the connection is closed with 1008 `slow_client`.
 pub const SEND_STALL_TIME: Duration = Duration::from_secs(10);
 /// Maximum number of buffers of a queue that one system call sends; a queue usually has one or two.
 /// More buffers need another call.
 pub const MAX_IOVECS: usize = 16;
-/// Kernel send buffer of a client, in bytes. With it, a client that reads nothing occupies about
-/// 107 kB instead of 4.3 MB.
+/// Kernel send buffer of a client, in bytes. With this size, a client that reads nothing occupies
+/// about 107 kB instead of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
 // ---- net: the tap ---------------------------------------------------------------------------
@@ -347,8 +347,8 @@ pub const INBOX_COMMANDS: usize = 48 * 1024;
 /// next tick, in order.
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// Maximum bytes of the events of one room that wait for an update worker: half a minute of a
-/// crowded fight with 100 events per tick. Above it, the worker's clients in that room are closed
-/// with 1013 `overloaded`, because they would miss events.
+/// crowded fight with 100 events per tick. Above the limit, the connections of the worker's clients
+/// in that room are closed with 1013 `overloaded`, because they would miss events.
 pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Interval at which the program checks that the default room's thread still runs.
 pub const ROOM_WATCHDOG_INTERVAL: Duration = Duration::from_millis(500);

@@ -19,8 +19,8 @@ pub const WATCH_SNAPSHOT_BYTES: usize = 64 * 1024 * 1024;
 pub const WATCH_SNAPSHOT_TICKS: u32 = 150;
 /// Maximum number of listed joins, leaves and kills of a room. Later ones are omitted.
 pub const PLAYBACK_MAX_MARKERS: usize = 20_000;
-/// Maximum number of ticks that one call executes at a high speed. Above it, playback falls behind
-/// the selected speed.
+/// Maximum number of ticks that one call executes at a high speed. Above the limit, playback is
+/// slower than the selected speed.
 pub const PLAYBACK_MAX_TICKS_PER_CALL: u32 = 256;
 /// Maximum number of connections of `tickwire replay --serve`; a browser opens six. Further
 /// connections are refused with 503.

@@ -8,8 +8,8 @@ pub const PREDICTED_TICKS: u32 = 240;
 /// Maximum number of commands of a client that wait for an ack. The oldest is dropped.
 pub const PREDICTED_COMMANDS: usize = 512;
 /// Time without received packets during which the local player still moves. The page sends a ping
-/// every 2 s, so a longer silence means a lost connection. After it the player stops until a packet
-/// arrives.
+/// every 2 s, so a longer silence means a lost connection. After this time, the player stops until
+/// a packet arrives.
 pub const PREDICTION_IDLE_LIMIT: Duration = Duration::from_secs(3);
 /// Time after which a command without an ack counts as rejected.
 pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);

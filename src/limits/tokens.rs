@@ -12,7 +12,7 @@ pub const MAX_TOKEN_CHARS: usize = 256;
 /// one, the server does not start.
 pub const TOKEN_NAME_CHARS: usize = 32;
 /// Maximum number of player tokens. Each client's token is compared with all of them, in under 0.1
-/// µs each. With more, the server does not start.
+/// µs each. With more player tokens, the server does not start.
 pub const TOKENS: usize = 10_000;
 /// Maximum bytes of a token file: [`TOKENS`] lines of maximum length, with some comments. With a
 /// larger file, the server does not start.
@@ -21,9 +21,9 @@ pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// for every wrong token, compared or not, so that it reveals nothing.
 pub const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of wrong tokens of one address (or IPv6 /64) within [`WRONG_TOKEN_WINDOW`], over
-/// all its connections. `/admin` and players are counted separately. After them, `/admin` refuses a
-/// wrong token with 429, and the connection of a player with a wrong token is closed with 1008
-/// `token_too_often`. Further tokens of the address are compared at most at
+/// all its connections. `/admin` and players are counted separately. After this number, `/admin`
+/// refuses a wrong token with 429, and the connection of a player with a wrong token is closed with
+/// 1008 `token_too_often`. Further tokens of the address are compared at most at
 /// [`TOKENS_TRIED_PER_SECOND`].
 pub const MAX_WRONG_TOKENS: u32 = 10;
 /// Average number of tokens per second that are compared for an address after [`MAX_WRONG_TOKENS`].

@@ -36,8 +36,8 @@ pub const CAPTURE_FILES: u32 = 9_999;
 pub const CAPTURE_WRITE_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time that the recorder waits for data before it checks the age of its file.
 pub const CAPTURE_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Time to write the last bytes of a capture when it ends. After it the server reports the failure
-/// and does not wait.
+/// Time to write the last bytes of a capture when it ends. After this time, the server reports the
+/// failure and does not wait.
 pub const CAPTURE_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Minimum time between two log lines about packets of one name with wrong arguments. Packets in
@@ -76,7 +76,8 @@ pub const WIRE_TAIL_BYTES: usize = 64 * 1024;
 /// Maximum bytes of this stored traffic of all connected clients, while an inspector is connected.
 /// With many clients, each stores an equal share.
 pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
-/// Time within which an inspector must receive sent bytes. After it the connection is dropped.
+/// Time within which an inspector must receive sent bytes. After this time, the connection is
+/// dropped.
 pub const INSPECTOR_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum bytes that an inspector may send as its own client: enough for any frame worth editing.
 /// More bytes close the inspector's connection.
@@ -164,7 +165,7 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 /// hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
 /// rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
-/// Default timeout of `expect`. After it the script fails.
+/// Default timeout of `expect`. After this time, the script fails.
 pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time that `talk` sleeps without an event. It is only a fallback, because every event
 /// wakes it.
@@ -182,7 +183,7 @@ pub const LOG_LINES_RESERVED: usize = MAX_QUEUED_LOG_LINES / 4;
 /// Average time between two lines of one call site. Five sites that log constantly write 40 lines,
 /// or 5 kB, per second. When the burst is used up, lines are dropped and counted.
 pub const LOG_SITE_INTERVAL: Duration = Duration::from_millis(125);
-/// Lines of one call site that may be logged at once: a class of 40 joins.
+/// Lines of one call site that may be logged at once: a school class of 40 that joins.
 pub const LOG_SITE_BURST: u32 = 40;
 /// Interval of summaries of dropped log lines.
 pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);

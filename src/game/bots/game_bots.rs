@@ -11,8 +11,8 @@ use crate::game::info::GameInfo;
 use crate::packet::Dialect;
 
 /// Bots of a game. This trait is optional. Without it, `tickwire bots`, the bots of the browser
-/// edition and the self-check are not available for it. [`GameInfo::with_bots`] adds it to the
-/// game's [`Game::INFO`].
+/// edition and the self-check are not available for the game. [`GameInfo::with_bots`] adds it to
+/// the game's [`Game::INFO`].
 pub trait GameBots: Game {
     /// Creates an agent.
     fn agent(spec: &BotSpec) -> Box<dyn Agent>;

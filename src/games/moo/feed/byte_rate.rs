@@ -1,5 +1,5 @@
-//! Limits the long-run byte rate of messages to one client. It applies to changes that other
-//! clients can cause in any number.
+//! Limits the long-run byte rate of messages to one client. The limit applies to messages about
+//! changes that other clients can cause in any number.
 //!
 //! After a message of n bytes there is a pause: the time that n bytes take at this rate. Changes
 //! during the pause are merged, and the latest state is sent after it. An idle client therefore
