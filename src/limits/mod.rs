@@ -82,7 +82,7 @@ pub const CLAN_NEWS_INTERVAL: Duration = Duration::from_millis(1000);
 /// Average bytes per second of messages about clans to one client. 60 players that found and leave
 /// clans reach it. Above this rate, changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
-/// Credit beyond [`CLAN_NEWS_BYTES_PER_SECOND`], as time at that rate. Within it, a client is
+/// Credit beyond `CLAN_NEWS_BYTES_PER_SECOND`, as time at that rate. Within it, a client is
 /// informed immediately that its player joined or left a clan. The longest member list uses 3 s of
 /// the credit.
 pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
