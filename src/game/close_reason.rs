@@ -1,5 +1,5 @@
-//! The server's own reasons to close a client: name, close code and text. Close frames, log lines
-//! and metrics use them.
+//! The server's own reasons to close a connection: name, close code and text. Close frames, log
+//! lines and metrics use them.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use std::fmt;
 use crate::limits;
 use crate::packet::routes::WRONG_FRAME_TYPE;
 
-/// A rule of the game protocol that a client broke, or another reason of the server to close a
-/// client. Broken rules of RFC 6455 are `ws::Violation`s.
+/// A rule of the game protocol that a client broke, or another reason for which the server closes a
+/// connection. Broken rules of RFC 6455 are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseReason {
     /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
@@ -48,11 +48,13 @@ pub enum CloseReason {
     /// The address has already sent [`limits::MAX_WRONG_TOKENS`] wrong tokens. This token is wrong
     /// too, or was not compared.
     TooManyTokenAttempts,
-    /// The request would create a room. On a server with tokens this requires one in the request.
+    /// The request would create a room. On a server with tokens, such a request must contain a
+    /// token.
     RoomTokenMissing,
-    /// The client requests lockstep, which the server does not offer, or only with a token.
+    /// The client requests lockstep. The server does not offer it, or offers it only to clients
+    /// with a token.
     LockstepOff,
-    /// The snapshot of the room of a lockstep client exceeds [`limits::SNAPSHOT_MOST_BYTES`].
+    /// The snapshot of a lockstep client's room exceeds [`limits::SNAPSHOT_MOST_BYTES`].
     LockstepTooLarge,
     /// A bug of the server.
     InternalError,

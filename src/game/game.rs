@@ -41,7 +41,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Makes the predictor of the own player for the page.
+    /// Creates the predictor of the local player for the page.
     const PREDICTOR: Option<NewPredictor> = None;
     /// The game without its types. A game that has bots or checks adds them here, with
     /// [`GameInfo::with_bots`] and `GameInfo::with_checks`.
@@ -175,7 +175,7 @@ impl<G: Game> DynTick for Published<G> {
 }
 
 impl dyn DynTick {
-    /// Returns the tick with its types. `None` if it is of another game.
+    /// Returns the tick with its types. `None` if it belongs to another game.
     pub fn of<G: Game>(&self) -> Option<&Published<G>> {
         (self as &dyn Any).downcast_ref()
     }
@@ -191,7 +191,7 @@ pub trait Publisher<G: Game>: Debug + Send {
     fn publish(&mut self, sim: &G::Sim, margin: &dyn Fn(PlayerId) -> i16) -> Published<G>;
 }
 
-/// The outcome for the state in an update.
+/// Whether an update includes the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateOutcome {
     /// No update of the client was due in these ticks.

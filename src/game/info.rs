@@ -61,7 +61,7 @@ pub struct GameInfo {
     pub identity: fn(u32) -> WorldParams,
     /// Decodes a command frame of the game.
     pub frame: fn(&[u8]) -> Result<CommandFrame<EncodedAction>, Malformed>,
-    /// Returns the player that joins, leaves or disconnects by an operator's action.
+    /// Returns the join, leave or disconnect that an action of the operator causes, if any.
     pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
     /// Returns whether the server issues this action together with the player's join.
     pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
@@ -160,7 +160,7 @@ impl GameInfo {
     /// Merges the packet tables of these games, each table once, and checks their rows.
     ///
     /// # Errors
-    /// A table is invalid, with its file, line and reason; or the name of a missing row.
+    /// Describes an invalid table with its file and line, or names a missing row.
     pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|about| about.tables) {
@@ -244,17 +244,17 @@ pub trait DynWorld: Debug {
 
 /// A world that is replayed, with the view of one client.
 ///
-/// A lockstep client, and a playback, have the world but draw the packets of a server. This type
+/// A lockstep client or a playback runs the world itself, but it renders server packets. This type
 /// produces these packets with the game's own publisher and view after each tick.
 pub trait SpectatorWorld: Debug + Send {
     /// Returns the world.
     fn world(&self) -> &dyn DynWorld;
 
-    /// Returns the world, for changes other than by commands.
+    /// Returns the world for changes that are not commands.
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
-    /// Executes one tick with these commands, and appends the client's update: for this player, or
-    /// for a spectator of `watched` or of the leader.
+    /// Executes one tick with these commands, and appends the client's update: for `player`;
+    /// without one, for a spectator of `watched` or of the leader.
     fn step(
         &mut self,
         commands: &[RawCommand],
@@ -278,7 +278,7 @@ pub trait SpectatorWorld: Debug + Send {
 
 /// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
-    /// Appends the client's update for the next tick: for this player, or for a spectator of
+    /// Appends the client's update for the next tick: for `player`; without one, for a spectator of
     /// `watched` or of the leader.
     fn append_update(
         &mut self,

@@ -23,7 +23,8 @@ pub const DESYNC_REPORT: &str = "desync_report";
 pub const STATE_SYNC_REQUEST: &str = "state_sync_request";
 /// To the server: the checksum of the client's world at a checksum tick.
 pub const CHECKSUM: &str = "checksum";
-/// To the server: differing fields of the client's world, found at its restart from a snapshot.
+/// To the server: differing fields of the client's world, found when that world restarted from a
+/// snapshot.
 pub const DESYNC_DETAILS: &str = "desync_details";
 
 /// The rows, each with the arguments that the server uses.
@@ -51,7 +52,7 @@ const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
 ];
 
 /// Splits a snapshot into the parts of its packets. Only the last part is shorter than
-/// [`limits::SNAPSHOT_PART_BYTES`]. It is empty if the length is a multiple of that.
+/// [`limits::SNAPSHOT_PART_BYTES`]. That part is empty if the length is a multiple of this size.
 pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
     let size = limits::SNAPSHOT_PART_BYTES;
     (0..=state.len() / size).map(move |part| &state[part * size..state.len().min((part + 1) * size)])
@@ -66,8 +67,8 @@ pub struct SnapshotParts {
 
 impl SnapshotParts {
     /// Adds a part. Returns the whole snapshot after the last part. A first part longer than
-    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier servers, and their captures,
-    /// sent it as one packet.
+    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier versions of the server sent a
+    /// snapshot as one packet, and old captures contain such packets.
     ///
     /// # Errors
     /// The part does not continue the unfinished snapshot, which is dropped. The text names both.
@@ -115,7 +116,7 @@ pub fn has_lockstep(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToClient, COMMAND_FRAME).is_some()
 }
 
-/// Checks that a dialect has all of the rows or none, with the arguments that the server uses.
+/// Checks that a dialect has all of these rows or none, with the arguments that the server uses.
 ///
 /// # Errors
 /// Names the wrong row and the rule.

@@ -126,8 +126,8 @@ impl MessageWriter<'_> {
         self.messages.bytes.len()
     }
 
-    /// Checks that a packet is sent in the lane of its row, because the guarantees of the lane
-    /// depend on it. The server refuses tables with other lanes at its start.
+    /// Checks that a packet is sent in the lane of its row. The guarantees of the lane depend on
+    /// it. At its start, the server refuses tables with other lanes.
     fn check_lane(&self, name: &str, lane: Lane) {
         debug_assert_eq!(lane, self.lane, "{name} is sent in another lane than its row has: change the row");
     }

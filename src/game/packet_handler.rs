@@ -40,7 +40,7 @@ pub struct SharedRateLimit {
 /// The effect of a packet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PacketEffect {
-    /// An action of the client's own player, and its shared rate limit, if any.
+    /// An action of the client's player, and the shared rate limit of the action, if any.
     Command(EncodedAction, Option<&'static SharedRateLimit>),
     /// The packet is dropped. Name of the rule for the metrics, and text of the `error` packet, if
     /// one is sent.
@@ -78,8 +78,8 @@ pub trait PacketHandler: Debug + Send {
     /// Called when the client has got a new player.
     fn joined(&mut self) {}
 
-    /// Appends the effects of any other packet to `asks`. The packet may have been delayed by up to
-    /// `slack` before `now`, because the server paused.
+    /// Appends the effects of any other packet to `asks`. The packet may have arrived up to `slack`
+    /// before `now`, because the server may have paused.
     fn packet(
         &mut self,
         packet: &DecodedPacket<'_>,

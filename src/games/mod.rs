@@ -32,8 +32,8 @@ macro_rules! games {
         pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
         /// Starts the prediction of the game with this name; `None` if the game has no prediction.
-        /// Refers to no other item of a game, so that a build with prediction only contains no
-        /// more.
+        /// Refers to no other item of a game, so that a build for prediction alone contains nothing
+        /// else of the game.
         pub fn predictor(name: &str) -> Option<NewPredictor> {
             match name {
                 <$default as Game>::NAME => <$default as Game>::PREDICTOR,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Maximum time for connecting, and for the server's response to the request. After it the client
-/// fails.
+/// Maximum time for connecting, and for the server's response to the request. After this time, the
+/// client fails.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum bytes of the body of a refusal that `connect` reads and prints: a page of text. A longer
 /// body ends the connection.
@@ -15,11 +15,11 @@ pub const CLIENT_QUEUE_BYTES: usize = 256 * 1024;
 /// Time without received bytes after which `echo --connect` fails: as long as common proxies wait.
 pub const CLIENT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time that a server has to close the TCP connection after both close frames, because RFC 6455,
-/// section 7.1.1, requires the server to close it first. After it the client closes it.
+/// section 7.1.1, requires the server to close it first. After this time, the client closes it.
 pub const CLIENT_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval at which `util/os/portable.rs` polls sockets, because it cannot wait for them: 200
-/// calls per second for each.
+/// calls per second for each socket.
 pub const PORTABLE_POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum time of its reads without a timeout, because a shutdown by another thread may not wake
-/// them.
+/// Maximum time of a read without a timeout in `util/os/portable.rs`, because a shutdown by another
+/// thread may not wake the read.
 pub const PORTABLE_READ_TIMEOUT: Duration = Duration::from_secs(1);

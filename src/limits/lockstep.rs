@@ -17,8 +17,8 @@ pub const LOCKSTEP_JOURNAL_BYTES: usize = 1024 * 1024;
 /// Number of snapshots that a room stores: the newest, and the one before it for a late checksum.
 pub const LOCKSTEP_SNAPSHOTS: usize = 2;
 /// Minimum time between a room's last snapshot and the first one for clients that join after all
-/// others have left. It limits the snapshots for clients that join and leave repeatedly. Until it
-/// has passed, the clients wait.
+/// others have left. It limits the snapshots for clients that join and leave repeatedly. Until this
+/// time has passed, the clients wait.
 pub const LOCKSTEP_MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Snapshots that the clients of one address may receive at once, over all rooms of a server
 /// together: one for each of its clients. `--address-rate-limits off` disables the limit. When the
@@ -34,10 +34,11 @@ pub const LOCKSTEP_SYNC_WAIT: Duration = Duration::from_secs(1);
 /// Average bytes of snapshots per second that a server sends to all addresses together: 134 Mbit/s,
 /// a fair part of its bandwidth. When the burst is used up, snapshots wait.
 pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
-/// Burst of snapshots as a time at that rate: 64 MiB, the snapshots of about a hundred clients that
-/// join together. The second half is reserved for clients without a world.
+/// Burst of snapshots, as time at [`LOCKSTEP_SYNC_BYTES_PER_SECOND`]: 64 MiB, the snapshots of
+/// about a hundred clients that join together. The second half is reserved for clients without a
+/// world.
 pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
-/// State bytes in a `snapshot` packet that is not the last part. It is half a message
+/// State bytes in a `snapshot` packet that is not the last part. It is half of the longest message
 /// ([`super::CLIENT_MESSAGE_BYTES`]), because base64 in JSON adds a third.
 pub const SNAPSHOT_PART_BYTES: usize = super::CLIENT_MESSAGE_BYTES / 2;
 /// Maximum bytes of the frames of a whole snapshot, which its clients share. They may exceed
@@ -53,11 +54,11 @@ pub const SNAPSHOT_REASSEMBLED_BYTES: usize = super::MAX_RESTORE_BYTES as usize;
 /// alone.
 pub const LOCKSTEP_UPDATE_BYTES: usize = super::SEND_QUEUE_BYTES / 2;
 /// Maximum number of checksum rounds that a room stores, from its oldest snapshot on. A round
-/// contains one checksum of each client. Above it the oldest rounds without a pending report are
-/// removed, and later checksums for them are dropped.
+/// contains one checksum of each client. Above the limit, the oldest rounds without a pending
+/// report are removed, and later checksums for them are dropped.
 pub const LOCKSTEP_MAX_CHECKSUM_ROUNDS: usize = 64;
 /// Minimum time for which a report waits for differing fields. The wait is longer if the checksum
-/// interval is longer. After it, the report contains only the participants.
+/// interval is longer. After this time, the report contains only the participants.
 pub const LOCKSTEP_DETAILS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of groups of participants with the same checksum in a `desync_report`. Further
 /// groups are only counted.
@@ -71,8 +72,8 @@ pub const LOCKSTEP_FIELDS: usize = 8;
 /// Maximum characters of the name of an entity or a field, or of a value, in a `desync_report`.
 /// Longer text is truncated.
 pub const LOCKSTEP_FIELD_CHARS: usize = 48;
-/// Maximum number of clients of a room that `--self-check` checks at once, because each costs about
-/// as much as its bot. Further clients are only counted.
+/// Maximum number of clients of a room that `--self-check` checks at once, because checking a
+/// client costs about as much as running a bot. Further clients are only counted.
 pub const SELF_CHECK_CLIENTS: usize = 64;
 /// Number of ticks of its own world that `--self-check` stores for comparison: two seconds at 60
 /// Hz, longer than any delay of a worker. Older ticks are not compared.

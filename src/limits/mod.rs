@@ -43,10 +43,10 @@ pub use websocket::*;
 /// the connection with 1007.
 pub const PACKET_DEPTH: usize = 7;
 /// Maximum number of values in one client packet, including containers. Limits the memory that a
-/// few bytes can claim. A packet with more closes the connection with 1007.
+/// few bytes can claim. A packet with more values closes the connection with 1007.
 pub const PACKET_VALUES: usize = 1024;
 /// Maximum number of values in one server packet, for tickwire's own client. An update of a crowded
-/// screen contains a few thousand. A packet with more makes the client disconnect.
+/// screen contains a few thousand. A packet with more values makes the client disconnect.
 pub const CLIENT_PACKET_VALUES: usize = 64 * 1024;
 /// Maximum characters of client text (an unknown code, a wrong argument) quoted in an error. Longer
 /// text is truncated.
@@ -79,11 +79,12 @@ pub const MAX_VISIBLE_CLAN_REQUESTS: usize = 20;
 /// players in view. A player may change clans 4 times per second, and every client is informed.
 /// Changes in between are sent together.
 pub const CLAN_NEWS_INTERVAL: Duration = Duration::from_millis(1000);
-/// Average bytes per second about clans that are sent to one client. 60 players that found and
-/// leave clans reach it. Above this rate, changes are sent later, together.
+/// Average bytes per second of messages about clans to one client. 60 players that found and leave
+/// clans reach it. Above this rate, changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
-/// Credit beyond that rate, in time, within which a client is informed immediately that it joined
-/// or left a clan. The longest member list uses 3 s of it.
+/// Credit beyond `CLAN_NEWS_BYTES_PER_SECOND`, as time at that rate. Within it, a client is
+/// informed immediately that its player joined or left a clan. The longest member list uses 3 s of
+/// the credit.
 pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
 /// Average messages per second that one client may send. Real MooMoo servers kick at 120. When the
 /// burst is used up, the connection is closed with 1008.
@@ -96,13 +97,14 @@ pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
 /// Bytes that one client may send at once, in addition to the rate.
 pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
 /// Divisor of a client's burst. When less than half the burst is left, the client is warned once
-/// that it may be closed. At twice the allowed rate, the warning precedes the close by 1 s.
+/// that its connection may be closed. At twice the allowed rate, the warning precedes the close by
+/// 1 s.
 pub const RATE_WARNING_DIVISOR: u64 = 2;
 /// Maximum lead of a command over the current tick, in milliseconds. A later target tick is reduced
 /// to this bound.
 pub const MAX_COMMAND_LEAD_MS: u32 = 1000;
-/// Time within which a native client must send its `hello`. After it the connection is closed with
-/// 1008.
+/// Time within which a native client must send its `hello`. After this time, the connection is
+/// closed with 1008.
 pub const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 // ---- net: connections -----------------------------------------------------------------------
@@ -111,7 +113,7 @@ pub const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// simultaneous connection attempts take 52 s instead of 0.8 s.
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// Default of `--max-clients`: the maximum number of clients after the handshake. An address with
-/// clients gets another slot only while it has fewer clients than there are free slots, which
+/// clients gets another slot only while it has fewer clients than there are free slots. This
 /// reserves slots for new addresses. Further clients are refused with 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
 /// Default of `--max-clients-per-address`: the maximum number of clients of one address. If it
@@ -120,24 +122,25 @@ pub const CLIENTS_DEFAULT: usize = 2_000;
 /// with 503.
 pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// Maximum number of connections with an unfinished request or page, over all addresses; at most a
-/// quarter of the machine's capacity. An address with such connections gets another slot only while
-/// it has fewer than there are free slots, minus an eighth reserved for new addresses. When only
-/// that eighth is left, a connection from a new address displaces the oldest one of the address
-/// with the most. Further connections are refused with 503, without a thread.
+/// quarter of the machine's capacity. An eighth of the slots is reserved for new addresses. An
+/// address with such connections gets another slot only while it has fewer of them than there are
+/// free unreserved slots. When only the reserved slots are left, a connection from a new address
+/// displaces the oldest connection of the address with the most connections. Further connections
+/// are refused with 503, without a thread.
 pub const MAX_PENDING_REQUESTS: usize = 1024;
 /// Maximum time that the listener waits for a displaced connection to end, if all other slots are
 /// occupied. The displaced thread has been woken and needs a processor. After this time, the new
 /// connection is refused with 503.
 pub const DISPLACED_WAIT: Duration = Duration::from_millis(500);
-/// Maximum number of connections of one address with an unfinished request or page. A class of 40
-/// at one address loads the page at once, with 6 connections each. Further connections are refused
-/// with 503: without a thread, or with a trusted proxy once the head has named the client's
+/// Maximum number of connections of one address with an unfinished request or page. A school class
+/// of 40 at one address loads the page at once, with 6 connections each. Further connections are
+/// refused with 503: without a thread, or with a trusted proxy once the head has named the client's
 /// address.
 pub const MAX_PENDING_REQUESTS_PER_ADDRESS: usize = 256;
 /// Maximum time from accept to the end of the request head, however slowly it arrives. Then the
 /// connection is closed: with 408, or without a response if no byte arrived.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum time to write a page. After it the connection is dropped.
+/// Maximum time to write a page. After this time, the connection is dropped.
 pub const PAGE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of requests on one connection: the page makes 98, and a browser spreads them over
 /// 6 connections. The last response closes the connection.
@@ -152,22 +155,22 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Time without a received message after which a client counts as lost: three unanswered pings. The
 /// connection is closed with 1011.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(65);
-/// Minimum length of a server pause for which rate limits and deadlines allow. A worker checks each
-/// client at least every [`WORKER_IDLE_WAKEUP`]. The bursts of the rate limits cover shorter
-/// pauses.
+/// Minimum length of a server pause that rate limits and deadlines take into account. A worker
+/// checks each client at least every [`WORKER_IDLE_WAKEUP`]. The bursts of the rate limits cover
+/// shorter pauses.
 pub const PAUSE_LEAST: Duration = Duration::from_secs(1);
-/// Time after a pause during which rate limits and deadlines allow for it. In this time every
-/// thread reads the bytes that waited in its sockets, and clients resend lost bytes. Afterwards the
-/// limits apply as usual.
+/// Time after a pause during which rate limits and deadlines take the pause into account. In this
+/// time every thread reads the bytes that waited in its sockets, and clients resend lost bytes.
+/// Afterwards the limits apply as usual.
 pub const PAUSE_SLACK_TIME: Duration = Duration::from_secs(10);
-/// Maximum pause for which rate limits and deadlines allow, because a page disconnects from a
-/// silent server before. A longer pause counts as this long.
+/// Maximum pause that rate limits and deadlines take into account. A longer pause counts as this
+/// long. A page disconnects from a silent server after a shorter time.
 pub const PAUSE_SLACK_MOST: Duration = Duration::from_secs(60);
 /// Time between the server's close frame and the end of the connection, even if the peer does not
 /// respond.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time that clients have at shutdown to respond to the close frame. After it their connections are
-/// closed.
+/// Time that clients have at shutdown to respond to the close frame. After this time, their
+/// connections are closed.
 pub const SHUTDOWN_CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Time that connection threads have to end after their connections were closed at shutdown. They
 /// end immediately unless the machine is overloaded. After this time, shutdown reports the
@@ -197,8 +200,9 @@ pub const RESERVED_DESCRIPTORS: usize = 64;
 /// Minimum number of connections that the machine must support: two requests and six clients. With
 /// fewer, the server does not start.
 pub const MIN_CONNECTIONS: usize = 8;
-/// Consecutive errors of `accept` after which a listener pauses before it retries. Single
-/// connections cause fewer in a row (ECONNABORTED), and so few immediate retries cost nothing.
+/// Consecutive errors of `accept` after which a listener pauses before it retries. Aborted
+/// connections cause fewer consecutive errors (ECONNABORTED). Fewer immediate retries than this
+/// cost nothing.
 pub const ACCEPT_ERRORS: u32 = 8;
 /// Pause of a listener before each further retry, for example while no file descriptor is free.
 /// Without it, `accept` would fail a million times per second.
@@ -264,7 +268,7 @@ pub const MIN_ECHO_BYTES_PER_SECOND: u64 = 4 * 1024;
 /// Interval at which a thread of `echo` interrupts reading to check for shutdown.
 pub const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time within which a client of `echo` must receive a response: the longest one at half a megabyte
-/// per second. After it the connection is dropped.
+/// per second. After this time, the connection is dropped.
 pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 // ---- net: the operator's console ------------------------------------------------------------
@@ -309,20 +313,20 @@ pub const EMBEDDED_MAX_CATCH_UP_TICKS: u32 = 10;
 /// Maximum unsent bytes of one client. More unsent bytes close the connection with 1008
 /// `slow_client`.
 pub const SEND_QUEUE_BYTES: usize = 64 * 1024;
-/// Time during which the kernel accepts no bytes for a client although bytes are queued. After it
-/// the connection is closed with 1008 `slow_client`.
+/// Time during which the kernel accepts no bytes for a client although bytes are queued. After this
+/// time, the connection is closed with 1008 `slow_client`.
 pub const SEND_STALL_TIME: Duration = Duration::from_secs(10);
 /// Maximum number of buffers of a queue that one system call sends; a queue usually has one or two.
 /// More buffers need another call.
 pub const MAX_IOVECS: usize = 16;
-/// Kernel send buffer of a client, in bytes. With it, a client that reads nothing occupies about
-/// 107 kB instead of 4.3 MB.
+/// Kernel send buffer of a client, in bytes. With this size, a client that reads nothing occupies
+/// about 107 kB instead of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
 
 // ---- net: the tap ---------------------------------------------------------------------------
 
-/// Bytes that each item of a tap's queue counts in addition to its payload: about its actual
-/// memory.
+/// Bytes added to the payload of each item in a tap's queue. The sum is about the memory that the
+/// item occupies.
 pub const TAP_ITEM_BYTES: usize = 160;
 
 // ---- room and update workers ----------------------------------------------------------------
@@ -350,8 +354,8 @@ pub const INBOX_COMMANDS: usize = 48 * 1024;
 /// next tick, in order.
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// Maximum bytes of the events of one room that wait for an update worker: half a minute of a
-/// crowded fight with 100 events per tick. Above it, the worker's clients in that room are closed
-/// with 1013 `overloaded`, because they would miss events.
+/// crowded fight with 100 events per tick. Above the limit, the connections of the worker's clients
+/// in that room are closed with 1013 `overloaded`, because they would miss events.
 pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Interval at which the program checks that the default room's thread still runs.
 pub const ROOM_WATCHDOG_INTERVAL: Duration = Duration::from_millis(500);

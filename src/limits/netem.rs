@@ -12,8 +12,8 @@ pub const NETEM_MSS_BYTES: usize = 1_460;
 pub const NETEM_MIN_RTO: Duration = Duration::from_millis(200);
 /// Maximum time before a repeatedly lost segment is resent, as in Linux (`TCP_RTO_MAX`).
 pub const NETEM_MAX_RTO: Duration = Duration::from_secs(120);
-/// Maximum number of consecutive losses of one segment, as in Linux (`tcp_retries2`). After them
-/// the segment arrives, where TCP would abort.
+/// Maximum number of consecutive losses of one segment, as in Linux (`tcp_retries2`). After this
+/// number of losses, the segment arrives. TCP would abort the connection.
 pub const NETEM_MAX_CONSECUTIVE_LOSSES: u32 = 15;
 /// Maximum delay of one direction; satellites take 0.3 s. A longer delay is rejected.
 pub const NETEM_MAX_DELAY: Duration = Duration::from_secs(10);

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 /// Maximum number of rooms of one server, including the default room. Each has a thread and a world
-/// of its own. With more, the server does not start.
+/// of its own. With more rooms, the server does not start.
 pub const ROOMS: usize = 1_024;
 /// Maximum characters of a room's name, because each record of a capture contains it. With a longer
-/// name, the server does not start, and a path with one is unknown.
+/// name, the server does not start. A path with a longer name is unknown.
 pub const ROOM_NAME_CHARS: usize = 32;
-/// Minimum characters of a private room's name, including `p-`. 24 characters out of 32 are 120
-/// bits, and logs contain 20 of them. A room with a shorter name is public.
+/// Minimum characters of a private room's name, including `p-`. The other 24 characters, from an
+/// alphabet of 32, contain 120 bits. Logs contain 20 of these bits. A room with a shorter name is
+/// public.
 pub const PRIVATE_NAME_CHARS: usize = 26;
 /// Number of characters after `p-` of a private name that logs, metrics and captures contain. The
-/// others are replaced.
+/// other characters are replaced.
 pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
 /// Time for which an empty room on demand is retained, so that players with lost connections find
-/// their world. After it the room ends.
+/// their world. After this time, the room ends.
 pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval at which a room on demand without a seat checks for a client with a token.
 pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -28,10 +29,10 @@ pub const ADDRESS_ROOM_EVERY: Duration = Duration::from_secs(10);
 /// Rooms that one address may create at once.
 pub const ADDRESS_ROOMS_BURST: u32 = 16;
 /// Minimum time between two starts of a room that panics, so that a world that fails in its first
-/// tick does not occupy a processor. Until it has passed, clients are refused with 503.
+/// tick does not occupy a processor. Until this time has passed, clients are refused with 503.
 pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);
 /// Maximum time since the last tick of a room that is not asleep: 60 ticks at 30 Hz, longer than
-/// any tolerable pause of a loaded machine. After it `/healthz` responds with 503.
+/// any tolerable pause of a loaded machine. After this time, `/healthz` responds with 503.
 pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum number of rate limits per address that a game may declare for actions that affect other
@@ -47,9 +48,9 @@ pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
 /// and private events of a player. The oldest events are dropped and never sent.
 pub const RECENT_EVENT_BYTES: usize = 1024 * 1024;
 /// Default time for which a seat stays suspended without a connection: a tunnel, a reload, a switch
-/// to another app. After it the player leaves.
+/// to another app. After this time, the player leaves.
 pub const RESUME_TIME: Duration = Duration::from_secs(30);
-/// Maximum that the operator may set for this time.
+/// Maximum that the operator may set instead of `RESUME_TIME`.
 pub const MAX_RESUME_TIME: Duration = Duration::from_secs(3_600);
 
 /// Maximum bytes of a server's list of rooms that tickwire's clients read: thousands of rooms. With
@@ -60,18 +61,18 @@ pub const ROOM_LIST_BYTES: usize = 1 << 20;
 /// for each field of an entity. With a larger file, the server does not start.
 pub const MAX_STATE_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes that a server with `--state-file` writes to its disk when it starts, so that a full disk
-/// fails the start and not the stop. More if the file of the last run is larger.
+/// fails the start and not the stop. It writes more bytes if the file of the last run is larger.
 pub const KEPT_RESERVE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of names for a file of `--state-file` that is set aside. If all exist, the server
 /// does not start.
 pub const KEPT_ASIDE: u32 = 100;
 /// Time for which a seat stays suspended without a connection if the server saves its rooms
-/// (`--state-file`). After it the player leaves.
+/// (`--state-file`). After this time, the player leaves.
 pub const STATE_FILE_RESUME_TIME: Duration = Duration::from_secs(60);
 /// Interval at which `dev` checks the sources of a program that it rebuilds.
 pub const DEV_POLL_INTERVAL: Duration = Duration::from_millis(150);
-/// Time that the server of `dev` has to stop before it is replaced. After it the process is killed,
-/// and its worlds are lost.
+/// Time that the server of `dev` has to stop before it is replaced. After this time, the process is
+/// killed, and its worlds are lost.
 pub const DEV_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of commands of one player in one tick. Further commands move to the next tick,
@@ -84,7 +85,7 @@ pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST). Further commands are handled as for
 /// [`COMMANDS_PER_PLAYER_TICK`].
 pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;
-/// Maximum number of rejected commands, over all clients, with acks that wait for one tick: the
-/// whole burst of 273 clients. A client has few, because each is a message of its own. Further
-/// rejections get no ack.
+/// Maximum number of rejected commands of all clients that wait for their ack in one tick: the
+/// whole burst of 273 clients. A client has few rejected commands, because each command is a
+/// message of its own. Further rejections get no ack.
 pub const COMMAND_REJECTIONS: usize = 64 * 1024;

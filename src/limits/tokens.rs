@@ -12,13 +12,13 @@ pub const MAX_TOKEN_CHARS: usize = 256;
 /// one, the server does not start.
 pub const TOKEN_NAME_CHARS: usize = 32;
 /// Maximum number of player tokens. Each client's token is compared with all of them, in under 0.1
-/// µs each. With more, the server does not start.
+/// µs each. With more player tokens, the server does not start.
 pub const TOKENS: usize = 10_000;
 /// Maximum bytes of a token file: [`TOKENS`] lines of maximum length, with some comments. With a
 /// larger file, the server does not start.
 pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// Time after which a client with a wrong token is closed. It is the same for every wrong token,
-/// compared or not, so that it reveals nothing.
+/// Time after which the connection of a client with a wrong token is closed. The time is the same
+/// for every wrong token, compared or not, so that it reveals nothing.
 pub const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of wrong tokens of one address (or IPv6 /64) within [`WRONG_TOKEN_WINDOW`], over
 /// all its connections. `/admin` and players are counted separately. After them, `/admin` refuses a
@@ -29,7 +29,7 @@ pub const MAX_WRONG_TOKENS: u32 = 10;
 /// A valid token is thus accepted although other clients at the address guess, and guessing takes
 /// 10^7 years for 16 digits. When the burst is used up, every token is treated as wrong.
 pub const TOKENS_TRIED_PER_SECOND: u32 = 20;
-/// Tokens of such an address that may be compared at once.
+/// Tokens of an address that may be compared at once after [`MAX_WRONG_TOKENS`].
 pub const TOKENS_TRIED_BURST: u32 = 200;
 /// Time after which the wrong tokens of an address are removed, counted from the first of them.
 pub const WRONG_TOKEN_WINDOW: Duration = Duration::from_secs(60);

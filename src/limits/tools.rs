@@ -35,8 +35,8 @@ pub const CAPTURE_FILES: u32 = 9_999;
 pub const CAPTURE_WRITE_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time that the recorder waits for data before it checks the age of its file.
 pub const CAPTURE_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Time to write the last bytes of a capture when it ends. After it the server reports the failure
-/// and does not wait.
+/// Time to write the last bytes of a capture when it ends. After this time, the server reports the
+/// failure and does not wait.
 pub const CAPTURE_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Minimum time between two log lines about packets of one name with wrong arguments. Packets in
@@ -66,8 +66,8 @@ pub const MAX_INSPECTOR_LISTED_CLIENTS: usize = 512;
 /// Maximum number of ended clients that inspectors can still select. The oldest is removed for a
 /// new one.
 pub const WIRE_ENDED: usize = 20;
-/// Maximum number of ended clients of one address among them. The oldest of this address is removed
-/// for a new one.
+/// Maximum number of ended clients of one address that inspectors can still select. The oldest of
+/// this address is removed for a new one.
 pub const WIRE_ENDED_PER_ADDRESS: usize = 10;
 /// Maximum bytes stored of the most recent traffic of a client for inspectors: some hundred frames.
 /// The oldest bytes are dropped.
@@ -75,10 +75,11 @@ pub const WIRE_TAIL_BYTES: usize = 64 * 1024;
 /// Maximum bytes of this stored traffic of all connected clients, while an inspector is connected.
 /// With many clients, each stores an equal share.
 pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
-/// Time within which an inspector must receive sent bytes. After it the connection is dropped.
+/// Time within which an inspector must receive sent bytes. After this time, the connection is
+/// dropped.
 pub const INSPECTOR_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum bytes that an inspector may send as its own client: enough for any frame worth editing.
-/// More bytes close the inspector.
+/// More bytes close the inspector's connection.
 pub const MAX_INJECTED_BYTES: usize = 4 * 1024;
 /// Maximum bytes of one message to the browser's inspector: a full tap queue, with 17 bytes around
 /// each frame. A longer message is refused.
@@ -86,8 +87,8 @@ pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum number of frames that the browser's inspector stores for each side of a connection: over
 /// a minute of one client. The oldest frame of that side is dropped.
 pub const INSPECTOR_FRAMES: usize = 4096;
-/// Maximum bytes of these frames for each side: 10 s of the most crowded screen. The oldest frames
-/// of that side are dropped.
+/// Maximum bytes of the frames that the browser's inspector stores for each side of a connection:
+/// 10 s of the most crowded screen. The oldest frames of that side are dropped.
 pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum number of selected clients with stored frames. The least recently selected one is
 /// removed.
@@ -120,8 +121,8 @@ pub const INSPECTOR_CHANGES: usize = 200;
 /// Maximum bytes of a frame in a link, because browsers accept a URL of 32,000 characters. A longer
 /// frame is refused.
 pub const INSPECTOR_LINK_BYTES: usize = 16_000;
-/// Maximum number of packet names with separate byte counts, and of fields of each. Others are
-/// counted as `other`.
+/// Maximum number of packet names with separate byte counts, and of fields of each packet with such
+/// counts. Others are counted as `other`.
 pub const INSPECTOR_PACKET_KINDS: usize = 64;
 
 // ---- cli: the terminal ----------------------------------------------------------------------
@@ -136,9 +137,9 @@ pub const FOREGROUND_POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// server frame. If they contain none, the bytes before the first possible frame are skipped, or
 /// half of all bytes if the search has reached its decoding limit.
 pub const RESYNC_SEARCH_BYTES: usize = 2 * SEND_QUEUE_BYTES;
-/// Maximum payload bytes that such a search decodes over all dialects, for each byte searched. In
-/// real traffic, few wrong offsets look like a frame. At the limit the search stops, and continues
-/// from there when more bytes arrive.
+/// Maximum payload bytes, over all dialects, that the search for the first valid frame decodes for
+/// each byte searched. In real traffic, few wrong offsets look like a frame. At the limit the
+/// search stops, and continues from there when more bytes arrive.
 pub const RESYNC_DECODE_FACTOR: usize = 16;
 /// Number of messages by which a candidate dialect may fall behind the best one, for a connection
 /// without its upgrade. At this deficit the dialect is no longer decoded, so that a long connection
@@ -163,7 +164,7 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 /// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
 /// rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
-/// Default timeout of `expect`. After it the script fails.
+/// Default timeout of `expect`. After this time, the script fails.
 pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time that `connect` sleeps without an event. It is only a fallback, because every event
 /// wakes it.
@@ -176,17 +177,17 @@ pub const CONNECT_MAX_RECEIVED: usize = 4096;
 /// Maximum number of log lines that wait to be written, at about 100 bytes each. Further lines are
 /// dropped and counted, because a logging thread must not wait.
 pub const MAX_QUEUED_LOG_LINES: usize = 4096;
-/// Number of these lines that are reserved for warnings and errors.
+/// Number of queued log lines that are reserved for warnings and errors.
 pub const LOG_LINES_RESERVED: usize = MAX_QUEUED_LOG_LINES / 4;
 /// Average time between two lines of one call site. Five sites that log constantly write 40 lines,
 /// or 5 kB, per second. When the burst is used up, lines are dropped and counted.
 pub const LOG_SITE_INTERVAL: Duration = Duration::from_millis(125);
-/// Lines of one call site that may be logged at once: a class of 40 joins.
+/// Lines of one call site that may be logged at once: a school class of 40 that joins.
 pub const LOG_SITE_BURST: u32 = 40;
 /// Interval of summaries of dropped log lines.
 pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);
 /// Time to write the last log lines when the program ends. A paused terminal thus does not delay
 /// the exit.
 pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
-/// Interval at which the exiting program checks whether they are written.
+/// Interval at which the exiting program checks whether the last log lines are written.
 pub const LOG_FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(2);

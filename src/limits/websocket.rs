@@ -17,8 +17,8 @@ pub const HEAD_HEADERS: usize = 64;
 /// Maximum bytes of the request target (path and query). A longer target is refused with 431, as a
 /// head that is too large.
 pub const TARGET_BYTES: usize = 2 * 1024;
-/// Maximum number of subprotocols that a client may offer. The server supports one. More are
-/// refused with 400.
+/// Maximum number of subprotocols that a client may offer. The server supports one. A request that
+/// offers more is refused with 400.
 pub const SUBPROTOCOLS: usize = crate::ws::handshake::MAX_SUBPROTOCOLS;
 
 // ---- ws: frames and messages ----------------------------------------------------------------
@@ -30,8 +30,8 @@ pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::MAX_CONTROL_PAYLOAD_B
 /// to 0.6 MB of values, and no packet of any dialect needs more than 200 bytes. A longer message
 /// closes the connection with 1009.
 pub const MESSAGE_BYTES: usize = 4 * 1024;
-/// Maximum number of fragments of one client message, including empty ones. More close the
-/// connection with 1008 and the rule's name.
+/// Maximum number of fragments of one client message, including empty ones. More fragments close
+/// the connection with 1008 and the rule's name.
 pub const MESSAGE_FRAGMENTS: usize = 64;
 /// Maximum bytes of one read of a long frame. A larger value saves reads; a smaller one limits the
 /// memory that a header alone can claim. A longer frame is read in several steps.

@@ -17,7 +17,7 @@ pub const STEPS_PER_TURN: f64 = 65_536.0;
 ///
 /// A MooMoo client rounds angles to two decimals, so its keyboard sends 0.79 for an eighth of a
 /// turn. A rounded multiple of an eighth is converted to exactly that eighth, so that diagonal
-/// movement is parallel between dialects.
+/// movement has the same direction in each dialect.
 pub fn from_radians(radians: f64) -> Option<u16> {
     if !radians.is_finite() {
         return None;

@@ -80,7 +80,7 @@ fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
 struct Halves<'a> {
     text: Cow<'a, str>,
     /// Offset of the first string with such an escape, unless it is an argument from a client. Only
-    /// these may contain typed text.
+    /// arguments from a client may contain typed text.
     broken: Option<usize>,
 }
 

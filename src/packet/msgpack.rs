@@ -208,7 +208,7 @@ pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Decodes one value that is neither an array nor a map, without repair: its text may need
+/// Decodes one value that is neither an array nor a map. Text is not repaired: it may need
 /// [`typed_text`].
 pub fn scalar(bytes: &[u8]) -> Option<Value> {
     rmpv::decode::read_value_with_max_depth(&mut &bytes[..], limits::PACKET_DEPTH).ok()

@@ -11,8 +11,7 @@ use super::grammar::{Argument, Shape};
 use super::row::{Code, Row};
 use super::tables::Table;
 
-/// Returns all tables: `hash`, and for each table its file, its dialects and its rows. Returns the
-/// same as [`tables_json()`] as text with one line for each row: the file `codes.json`.
+/// Returns all tables: `hash`, and for each table its file, its dialects and its rows.
 pub fn tables_json(codes: &PacketTables) -> Json {
     let tables: Vec<Json> = codes.tables.iter().map(json_table).collect();
     json!({ "hash": hash_text(codes), "tables": tables })

@@ -99,7 +99,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     const TICK_RATES: &'static [u32];
 
     /// Creates a new world. Missing options get their default, and values out of bounds are limited
-    /// to them. [`Sim::identity`] returns the effective parameters.
+    /// to the bounds. [`Sim::identity`] returns the effective parameters.
     fn new(identity: &WorldParams) -> Self;
 
     /// The effective parameters of the world.
@@ -149,7 +149,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
 
     /// Restores a world from a state with names, with these parameters. Fields that still exist
     /// keep their value, and new ones have the value of a new world. The sequences of players
-    /// restart, because their connections do too.
+    /// restart, because their connections restart too.
     ///
     /// # Errors
     /// The reason why the rules of this program do not allow such a world.

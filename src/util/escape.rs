@@ -74,7 +74,7 @@ impl<T: AsRef<str>> PartialEq<String> for Untrusted<T> {
     }
 }
 
-/// Order and equality are the same as of the text, so that a map finds it by its text.
+/// Order and equality are the same as for the plain text, so that a map finds a key by its text.
 impl<T: AsRef<str>> Borrow<str> for Untrusted<T> {
     fn borrow(&self) -> &str {
         self.raw()

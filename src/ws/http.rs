@@ -1,5 +1,6 @@
 //! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly. A
-//! request may also be HTTP/1.0, because health checks use it, but then cannot be an upgrade.
+//! request may also be HTTP/1.0, because health checks use this version. Such a request cannot be
+//! an upgrade.
 //!
 //! The input is bytes, split anywhere. The output is a [`RequestHead`], a [`ResponseHead`], or the
 //! first violation. Ambiguous input is refused, not repaired: folded lines, repeated headers, and

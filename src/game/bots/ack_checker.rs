@@ -8,7 +8,7 @@ use crate::packet::{DecodedPacket, Value};
 use super::{BotStats, Tolerance};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 
-/// Reasons of rejection that a correct client receives only from a faulty server.
+/// Rejection reasons that a correct client receives only from a faulty server.
 const UNEXPECTED_REASONS: [&str; 8] = [
     "repeated",
     "unknown_issuer",
@@ -20,12 +20,12 @@ const UNEXPECTED_REASONS: [&str; 8] = [
     "taken_over",
 ];
 
-/// One in this many commands of a bot has a target tick, less than [`TARGET_TICK_LEAD`] ticks after
-/// the newest known tick.
+/// One in this many commands of a bot has a target tick.
 const TARGET_TICK_ONE_IN: u32 = 16;
+/// Target ticks are less than this many ticks after the newest known tick.
 const TARGET_TICK_LEAD: u32 = 4;
 
-/// The target tick of the command with this sequence number; `None` without one.
+/// The target tick of the command with this sequence number; `None` if the command has none.
 pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
     let ahead = sequence / TARGET_TICK_ONE_IN % TARGET_TICK_LEAD;
     newest.filter(|_| sequence.is_multiple_of(TARGET_TICK_ONE_IN)).map(|tick| tick.saturating_add(ahead))
@@ -40,9 +40,9 @@ pub struct AckChecker {
     accepted: Option<(u32, u32)>,
     /// Numbers of commands sent, accepted and rejected since the last [`AckChecker::take_deeds`].
     counts: [u64; 3],
-    /// Whether the network may deliver commands late and all at once, and whether other clients use
-    /// the same address.
+    /// Whether the network may deliver commands late or in a burst.
     is_late: bool,
+    /// Whether other clients use the same address.
     shares_address: bool,
 }
 
@@ -115,7 +115,7 @@ impl AckChecker {
         }
     }
 
-    /// Checks an accepted run of commands; `None` for a fault.
+    /// Checks an accepted run of commands. Returns `None` for a fault.
     fn accept(&mut self, first: u32, count: u32, tick: u32) -> Option<()> {
         for sequence in (0..count.max(1)).map(|number| first.saturating_add(number)) {
             let named = self.answer(sequence)?;
@@ -137,8 +137,8 @@ impl AckChecker {
         self.answer(sequence).filter(|_| !is_wrong).map(drop)
     }
 
-    /// Removes a command from the list, and returns its target tick. The outer `None` if the
-    /// command is not in the list.
+    /// Removes a command from the list, and returns its target tick. The outer `None` means that
+    /// the command is not in the list.
     fn answer(&mut self, sequence: u32) -> Option<Option<u32>> {
         let at = self.waiting.iter().position(|(own, _)| *own == sequence)?;
         self.waiting.remove(at).map(|(_, tick)| tick)
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::packet::{Direction, PacketTables};
 
-    /// Whether the acks of commands 1 to 6 are correct. The fourth has the target tick 20.
+    /// Whether the acks of commands 1 to 6 are correct. The fourth command has the target tick 20.
     fn is_right(packets: &[&str]) -> bool {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut asked = AckChecker::default();

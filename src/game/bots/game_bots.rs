@@ -1,4 +1,4 @@
-//! What a game provides for bots, and for the simulator. A game may leave out either.
+//! The traits by which a game supports bots and the simulator. Both are optional.
 
 use tickwire_sim::PlayerId;
 
@@ -10,9 +10,9 @@ use crate::game::game::Game;
 use crate::game::info::GameInfo;
 use crate::packet::Dialect;
 
-/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition
-/// and the self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's
-/// [`Game::INFO`].
+/// Bots of a game. This trait is optional. Without it, `tickwire bots`, the bots of the browser
+/// edition and the self-check are not available for the game. [`GameInfo::with_bots`] adds it to
+/// the game's [`Game::INFO`].
 pub trait GameBots: Game {
     /// Creates an agent.
     fn agent(spec: &BotSpec) -> Box<dyn Agent>;
@@ -35,12 +35,12 @@ pub trait GameBots: Game {
 /// Checks of a game in a simulation. Each has a default, which checks nothing.
 /// [`GameInfo::with_checks`] adds them to the game's [`Game::INFO`](crate::game::Game::INFO).
 pub trait GameChecks: GameBots {
-    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as
-    /// MessagePack and as JSON.
+    /// The client variants that the simulator assigns to its bots in turn. If empty: the game's
+    /// first path, with MessagePack and with JSON.
     const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
 
-    /// Compares the player before and after its absence, at these two ticks. Returns whether
-    /// anything was compared.
+    /// Compares a player in the last tick before its absence with the first tick after it. Returns
+    /// whether anything was compared.
     ///
     /// # Errors
     /// A description of the first difference.
@@ -61,8 +61,8 @@ pub trait GameChecks: GameBots {
         Vec::new()
     }
 
-    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in
-    /// order.
+    /// Returns the hashes of the reliable packets that a player's client receives for a tick's
+    /// events, in order.
     fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let _ = (tick, player, dialect);
         Vec::new()

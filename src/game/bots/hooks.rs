@@ -49,7 +49,8 @@ pub struct OperatorEvent {
     pub action: EncodedAction,
     /// Whether it grants resources to the player; see [`Tolerance::OperatorGift`].
     pub is_gift: bool,
-    /// Whether it sends a numbered notice to every client. The number is one of the client's marks.
+    /// Whether it sends a numbered notice to every client. The number is then one of the client's
+    /// `reliable_hashes`.
     pub is_notice: bool,
 }
 

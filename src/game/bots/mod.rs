@@ -1,4 +1,4 @@
-//! What plays a game from outside: an agent, without I/O and without a clock.
+//! Agents play a game as clients do. They use no I/O and no clock.
 //!
 //! ```text
 //!   packets of the server ─► Agent::on_packet ─► faults, by rule
@@ -43,7 +43,7 @@ pub struct ServerFault {
     pub detail: String,
 }
 
-/// The results of one call of an agent. The caller empties it.
+/// The results of one call of an agent. The caller clears them.
 #[derive(Debug, Default)]
 pub struct AgentOutput {
     /// Packets to send, in order, as MessagePack.
@@ -142,7 +142,7 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Marks of the reliable packets that it received, in order: see `GameChecks::event_hashes`.
+    /// Hashes of the reliable packets that it received, in order: see `GameChecks::event_hashes`.
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }

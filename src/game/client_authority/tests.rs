@@ -1,4 +1,4 @@
-//! Tests of the [module](super) with beads on a line, without a game.
+//! Tests of [client authority](super). The entities are beads on a line; there is no game.
 
 use tickwire_sim::fields::ByteSink;
 use tickwire_sim::{Rng, fields};
@@ -115,7 +115,7 @@ fn what_is_just_within_the_rules_is_accepted() {
 
 #[test]
 fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
-    // Six ticks of flight at full speed, in three reports, all in one tick.
+    // Three reports arrive in one tick. Together they cover six ticks of motion at full speed.
     let mut beads = one();
     for x in [520, 540, 560] {
         assert_eq!(beads.report(ANN, MINE, at(x), 106), Ok(()), "{x}");
@@ -123,7 +123,7 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
     assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(ReportError::TooSoon));
     assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(ReportError::TooFast));
     assert_eq!(beads.report(ANN, MINE, at(580), 108), Ok(()));
-    // Unused time beyond the slack is lost.
+    // Only the slack is left of the time without reports.
     for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(ReportError::TooSoon))] {
         assert_eq!(beads.report(ANN, MINE, at(x), 500), answer, "{x}");
     }

@@ -9,25 +9,28 @@ use crate::limits;
 const ORIGIN_WINDOW: usize = 16;
 /// Number of updates after which their longest delay becomes an offset sample.
 const DELAY_WINDOW: usize = 48;
-/// A delay counts for the whole window once this many samples are as long.
+/// A long delay determines the lead for the whole window only if at least this many samples reach
+/// it.
 const MIN_REPEATS: usize = 3;
-/// The lead exceeds the measured need by 1/10 of the jitter beyond one tick, because the next loss
-/// may take a little longer.
+/// Divisor for the safety margin of the lead: the part of the jitter above one tick is divided by
+/// it. The margin covers a next packet loss that takes a little longer than the last one.
 const LEAD_MARGIN_DIVISOR: i64 = 10;
 /// Number of updates after which a connection is no longer new: ten seconds at 30 Hz.
 const STARTUP_UPDATES: usize = 300;
 /// Maximum number of pings that wait for their pong.
 const PINGS: usize = 16;
-/// The offset grows by at most 1/5 and shrinks by at most 1/20 of the elapsed time.
+/// The offset grows by at most 1/5 of the elapsed time.
 const SPEED_UP_DIVISOR: i64 = 5;
+/// The offset shrinks by at most 1/20 of the elapsed time.
 const SLOW_DOWN_DIVISOR: i64 = 20;
-/// The offset of remote players changes by at most 1/12 of the elapsed time.
+/// The render offset of remote players changes by at most 1/12 of the elapsed time.
 const RENDER_SLEW_DIVISOR: i64 = 12;
-/// A larger deviation of an offset, in nanoseconds, is corrected at once.
+/// Maximum difference between an offset and its target that is corrected gradually, in ns. A larger
+/// one is corrected at once.
 const SNAP_NS: i64 = 1_000_000_000;
 
-/// The smallest offset from client time to server time with which a message would have been in
-/// time.
+/// A sample of the offset from client time to server time: the smallest offset with which one
+/// message would have arrived in time.
 #[derive(Debug, Clone, Copy)]
 struct OffsetSample {
     sent_ns: i64,
@@ -48,7 +51,7 @@ pub struct ServerClock {
     /// Delays of recent updates compared with the fastest one.
     delays: Vec<i64>,
     target_lead_ns: Option<i64>,
-    /// 95th percentile of these delays.
+    /// 95th percentile of the last `DELAY_WINDOW` delays.
     jitter_ns: i64,
     pings: VecDeque<(u32, i64)>,
     rtt_ns: Option<i64>,
@@ -143,7 +146,8 @@ impl ServerClock {
         }
     }
 
-    /// Adds a sample: a message sent then could have named this tick at the earliest.
+    /// Adds a sample. `tick` is the earliest tick that a message sent at `sent_ns` could have
+    /// named.
     fn add_sample(&mut self, tick: i64, sent_ns: i64) {
         self.remember(OffsetSample { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
     }
@@ -174,8 +178,8 @@ impl ServerClock {
         self.origins.iter().copied().min()
     }
 
-    /// Returns the target offset. It covers the maximum of the recent samples, and older samples
-    /// only if they were repeated. So a single hiccup of the client is soon forgotten.
+    /// Returns the target offset. It covers all recent samples. It covers an older sample only if
+    /// `MIN_REPEATS` samples reach it, so a single pause of the client is soon forgotten.
     fn required_offset(&self) -> Option<i64> {
         let least = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
@@ -189,9 +193,9 @@ impl ServerClock {
         Some(least + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
-    /// Returns the expected delay of a loss on a new connection, which has had none yet. TCP's
-    /// retransmission timeout is the round trip plus four times its variation (RFC 6298, section
-    /// 2).
+    /// Returns the expected delay by a packet loss on a new connection, which may not have measured
+    /// one yet. TCP's retransmission timeout is the round trip plus four times its variation (RFC
+    /// 6298, section 2).
     fn startup_margin_ns(&self) -> i64 {
         let is_new = self.measured < STARTUP_UPDATES;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
@@ -230,7 +234,7 @@ impl ServerClock {
     }
 
     /// Returns the render tick of remote players, in 1/65,536 tick. It lags the newest update by
-    /// two and a half updates, and by more with jitter.
+    /// two and a half update intervals, or by more if the jitter is large.
     pub fn others(&self, now: Duration) -> Option<i64> {
         let at = nanos(now) + self.render_offset_ns?;
         Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
@@ -247,8 +251,8 @@ impl ServerClock {
         self.offset_ns.is_some()
     }
 
-    /// Returns the client's lead over the newest update, if that arrived as fast as the fastest
-    /// one.
+    /// Returns the client's lead over the newest update, on the assumption that this update arrived
+    /// as fast as the fastest one.
     pub fn lead(&self) -> Duration {
         let ahead = self.offset_ns.zip(self.origin_ns()).map_or(0, |(offset, origin)| offset + origin);
         Duration::from_nanos(ahead.max(0).unsigned_abs())

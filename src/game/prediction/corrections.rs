@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::position::Position;
 use crate::limits;
 
-/// Corrections of the own player: statistics, and the offset that is still to be blended.
+/// Corrections of the local player: statistics, and the offset that is still to be blended.
 #[derive(Debug, Clone, Default)]
 pub struct Corrections {
     /// Remaining offset in 1/65,536 px.
     offset: (i64, i64),
     decayed: Duration,
-    /// Number of updates that moved the own player.
+    /// Number of updates that moved the local player.
     pub count: u64,
     /// Number of updates compared.
     pub compared: u64,
@@ -23,7 +23,8 @@ pub struct Corrections {
 }
 
 impl Corrections {
-    /// Counts an update that moved the own player from `before` to `after`, or confirmed it.
+    /// Counts an update that moved the local player from `before` to `after`, or confirmed its
+    /// position.
     pub(super) fn correct(&mut self, before: Position, after: Position) {
         let off = |a: i32, b: i32| i64::from(a) - i64::from(b);
         let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
@@ -54,8 +55,8 @@ impl Corrections {
     }
 
     /// Returns the largest correction since the last call, in 1/65,536 px, or `None` if nothing was
-    /// compared. After a stall many updates arrive in one frame, and the last of them may correct
-    /// nothing.
+    /// compared. `last` is not enough: after a stall, many updates arrive in one frame, and the
+    /// last of them may correct nothing.
     pub fn take_max(&mut self) -> Option<u32> {
         self.max.take()
     }
@@ -70,7 +71,7 @@ impl Corrections {
         self.offset = (near(less(self.offset.0)), near(less(self.offset.1)));
     }
 
-    /// Drops the remaining offset, because there is another player or none.
+    /// Drops the remaining offset, because the local player was replaced or has left.
     pub(super) fn reset(&mut self) {
         self.offset = (0, 0);
     }

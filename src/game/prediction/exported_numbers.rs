@@ -16,8 +16,8 @@ pub trait Predictor: Send {
     /// Processes a message that the client sends. Returns whether it is a packet.
     fn on_sent(&mut self, message: &[u8], now: Duration) -> bool;
 
-    /// Advances to `now`, and appends the numbers of the rendered state, in the order of this
-    /// file's list.
+    /// Advances to `now`, and appends the numbers of the rendered state, in the order of the list
+    /// at `PredictorExport`.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::extrapolate`]. Returns `from` before `welcome`.
@@ -43,9 +43,9 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
 /// [`Predictor::advance`] appends these 32-bit numbers:
 ///
 /// ```text
-///   0  whether there is an own player       6  round trip of the last ping, µs
+///   0  whether there is a local player      6  round trip of the last ping, µs
 ///   1  the current predicted tick           7  updates compared
-///   2  its fraction, 1/65,536               8  updates that moved the own player
+///   2  its fraction, 1/65,536               8  updates that moved the local player
 ///   3  x, 4  y, in 1/65,536 px              9  the largest correction since the previous call with
 ///                                              a compared update, 1/65,536 px
 ///   5  the lead, µs                        10  99th percentile of the corrections, 1/65,536 px

@@ -64,8 +64,8 @@ impl PositionHistory {
     /// As [`interpolate`](Self::interpolate), but extrapolates after the newest sample, for at most
     /// [`limits::MAX_EXTRAPOLATION`].
     ///
-    /// `walk_on` is the function of [`LocalWorld`](super::LocalWorld). `tick_hz` is in ticks per
-    /// second, `update_ticks` in ticks per update.
+    /// `walk_on` is the function `extrapolate` of [`LocalWorld`](super::LocalWorld). `tick_hz` is
+    /// in ticks per second, `update_ticks` in ticks per update.
     pub fn extrapolate(
         &self,
         tick: i64,

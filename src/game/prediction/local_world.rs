@@ -9,7 +9,7 @@ use super::remote_players::RemotePlayers;
 use crate::game::packet_handler::PacketHandler;
 use crate::packet::{DecodedPacket, Dialect};
 
-/// The server's ack for the commands of the own player.
+/// The server's ack for the commands of the local player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acked {
     /// Sequence number of the last command that the server has applied.
@@ -20,9 +20,9 @@ pub struct Acked {
 
 /// The world as one client knows it, simulated by the rules of the game.
 pub trait LocalWorld: Sized + Debug + Send {
-    /// The actions of the own player.
+    /// The actions of the local player.
     type Action: Action;
-    /// All state that a step changes: the own player, and the effects of its commands.
+    /// All state that a step changes: the local player, and the effects of its commands.
     type State: Clone + Debug + Send;
     /// One-time effects to render, such as a swing.
     type Event: Clone + Debug + Send;
@@ -45,19 +45,19 @@ pub trait LocalWorld: Sized + Debug + Send {
     /// Returns the ack that an update contains, if any.
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked>;
 
-    /// Applies a received packet. `state` is the confirmed state, `None` without an own player. For
-    /// an update, it has been simulated up to the update's tick, and the packet corrects it.
-    /// Returns whether anything changed.
+    /// Applies a received packet. `state` is the confirmed state, `None` without a local player.
+    /// For an update, `state` has been simulated up to the update's tick, and the packet corrects
+    /// it. Returns whether anything changed.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
 
     /// Records the positions of remote players that a packet contains.
     fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
 
-    /// Returns the number of the own player.
+    /// Returns the number of the local player.
     fn own_player(&self) -> Option<PlayerId>;
 
-    /// Executes one tick, and clears the list of commands. Returns the event of the own player, if
-    /// any.
+    /// Executes one tick, and clears the list of commands. Returns the event of the local player,
+    /// if any.
     fn step(
         &mut self,
         tick: u32,
@@ -65,10 +65,10 @@ pub trait LocalWorld: Sized + Debug + Send {
         commands: &mut Vec<Command<Self::Action>>,
     ) -> Option<Self::Event>;
 
-    /// Returns the position of the own player.
+    /// Returns the position of the local player.
     fn position(state: &Self::State) -> Position;
 
-    /// Appends further numbers of the own player for the page.
+    /// Appends further numbers of the local player for the page.
     fn export_numbers(state: &Self::State, out: &mut Vec<i32>);
 
     /// Converts an event to numbers for the page.

@@ -1,4 +1,4 @@
-//! Prediction: a client simulates its own player by the game's rules, before the server's answer.
+//! Prediction: a client simulates the local player by the game's rules, before the server's answer.
 //!
 //! ```text
 //!   received packets ─► on_packet ─► confirmed state of tick T ─┐ reconcile: pending commands are

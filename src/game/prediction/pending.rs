@@ -12,14 +12,15 @@ use crate::packet::{DecodedPacket, Value};
 #[derive(Debug, Clone)]
 pub struct PendingCommand<A> {
     pub sequence: u64,
-    /// The tick that the command named, and the tick in which it is simulated.
+    /// The tick that the command named.
     pub target_tick: u32,
+    /// The tick in which the command is simulated.
     pub tick: u32,
     pub sent: Duration,
     pub action: Option<A>,
 }
 
-/// The pending commands of the own player, in order of sequence numbers.
+/// The pending commands of the local player, in order of sequence numbers.
 #[derive(Debug)]
 pub struct PendingCommands<A> {
     list: VecDeque<PendingCommand<A>>,

@@ -17,7 +17,7 @@ use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 /// The maximum predicted tick, so that tick numbers ahead of it do not overflow.
 const LAST_TICK: u32 = u32::MAX - (1 << 16);
 
-/// The predicted state of the own player.
+/// The predicted state of the local player.
 #[derive(Debug)]
 struct PredictedStep<S> {
     /// The current predicted tick: [`PredictedStep::from`] is before it, [`PredictedStep::to`]
@@ -27,7 +27,7 @@ struct PredictedStep<S> {
     to: S,
 }
 
-/// The rendered state of the own player in one frame.
+/// The rendered state of the local player in one frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RenderedState {
     /// The current predicted tick, and its fraction in 1/65,536.
@@ -39,13 +39,13 @@ pub struct RenderedState {
 /// Switches of prediction, for comparisons and teaching. All are on by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictionFeatures {
-    /// Whether the own player's commands are simulated before the server's ack.
+    /// Whether the local player's commands are simulated before the server's ack.
     pub prediction: bool,
     /// Whether received states replace predicted ones.
     pub reconciliation: bool,
 }
 
-/// Predicts the own player of one client, and renders remote ones.
+/// Predicts the local player of one client, and renders the remote players.
 pub struct Prediction<W: LocalWorld> {
     world: Option<W>,
     verbs: Box<dyn PacketHandler>,
@@ -144,7 +144,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.reset();
     }
 
-    /// Drops the own player and everything predicted.
+    /// Drops the local player and everything predicted.
     fn reset(&mut self) {
         self.confirmed = None;
         self.predicted = None;
@@ -295,7 +295,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.predicted = Some(PredictedStep { tick, from, to });
     }
 
-    /// Advances to `now`, and returns the state to render. Returns `None` without an own player.
+    /// Advances to `now`, and returns the state to render. Returns `None` without a local player.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         self.clock.advance(now);
         let (tick, part) = self.clock.predicted_tick(now)?;
@@ -356,7 +356,7 @@ impl<W: LocalWorld> Prediction<W> {
             .flatten()
     }
 
-    /// Takes the events of the own player since the last call.
+    /// Takes the events of the local player since the last call.
     pub fn take_events(&mut self) -> Vec<W::Event> {
         std::mem::take(&mut self.events)
     }
@@ -366,7 +366,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.world.as_ref()
     }
 
-    /// Returns the own player's state after the current tick.
+    /// Returns the local player's state after the current tick.
     pub fn state(&self) -> Option<&W::State> {
         self.predicted.as_ref().map(|ahead| &ahead.to)
     }

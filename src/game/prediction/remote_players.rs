@@ -35,8 +35,8 @@ impl ErrorBlend {
         (add(place.0, self.off.0), add(place.1, self.off.1))
     }
 
-    /// Starts at the position rendered so far. An error beyond [`limits::CORRECTION_SMOOTHED_PX`]
-    /// snaps.
+    /// Starts at the position rendered so far. An offset beyond [`limits::CORRECTION_SMOOTHED_PX`]
+    /// is not blended.
     fn start(shown: Position, place: Position, now: Duration) -> ErrorBlend {
         let off = [(shown.0, place.0), (shown.1, place.1)].map(|(a, b)| i64::from(a) - i64::from(b));
         let is_jump = off.iter().any(|off| off.abs() > limits::CORRECTION_SMOOTHED_PX << 16);
@@ -99,7 +99,7 @@ impl RemotePlayers {
         self.all.clear();
     }
 
-    /// Records that players without news of this tick have not moved.
+    /// Records that players without a position in the update of this tick have not moved.
     pub(super) fn on_update(&mut self, tick: u32) {
         self.all.values_mut().for_each(|other| other.track.hold_until(tick));
     }
@@ -122,7 +122,7 @@ impl RemotePlayers {
         self.extrapolation_enabled && self.interpolation_enabled
     }
 
-    /// Returns the rendered positions of the players that are extrapolated at present. Call it
+    /// Returns the rendered positions of the players that are currently extrapolated. Call it
     /// before a packet is applied, and [`start_blend`](Self::start_blend) afterwards.
     pub(super) fn extrapolate(
         &self,

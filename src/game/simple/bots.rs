@@ -10,7 +10,7 @@ use crate::game::DynTick;
 use crate::game::bots::{Agent, BotSpec, GameBots};
 use crate::packet::Direction;
 
-/// The number of an argument that the server sets by itself.
+/// Name of the argument that the server sets itself; it is not compared.
 const TICK_ARGUMENT: &str = "tick";
 
 impl<S: SimpleGame> GameBots for Simple<S> {

@@ -1,8 +1,8 @@
 //! Games in one file: a state, a few functions, and no hidden information.
 //!
 //! ```text
-//!   packet ─► SimpleGame::action ─► room ─► act, tick ─► show ─► the packet `state`,
-//!                                                                encoded once for all
+//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─► write_state ─► the packet `state`,
+//!                                                                         encoded once for all
 //! ```
 //!
 //! The [crate's page](crate) has an example, and [`game`](crate::game) a test of it. [`Simple`]
@@ -51,7 +51,7 @@ use super::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
-/// The packet with the exact state of a client's own player.
+/// The packet with the exact state of the client's player.
 const OWN_STATE_PACKET: &str = "own";
 
 /// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
@@ -89,8 +89,8 @@ impl<S: SimpleGame> Game for Simple<S> {
         code_hash::<S>()
     }
 
-    /// Checks that every packet of a player has a sequence number, that every packet to clients has
-    /// its lane, and that the state of a new world fits its row.
+    /// Checks that every packet of a player has a sequence number, that every packet to clients is
+    /// in the required lane, and that the state of a new world fits its row.
     fn check(codes: &PacketTables) -> Result<(), String> {
         let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
         let mut packets = dialect.rows(Direction::ToServer);
@@ -263,8 +263,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         let SimpleState { rates, players, own, row, version, encoded } = &*newest.state;
         let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
         let body = self.player.filter(is_there);
-        // Event handlers of a client may read the player and the state, so a client without them
-        // gets them at once.
+        // Event handlers of a client may read its player and the state. A client that lacks one of
+        // them therefore gets it without waiting for its update rate.
         let is_new = self.version == 0 || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
@@ -433,8 +433,8 @@ mod tests {
             });
             (turn, names.collect::<Vec<_>>().join(" "))
         };
-        // With updates at 30 Hz, no update is due in odd ticks. A client without the state gets one
-        // anyway.
+        // With updates at 30 Hz, no update is due in odd ticks. A client that has no state yet gets
+        // an update anyway.
         for (player, tick, version, is_behind, turn, names) in [
             (None, 61, 1, false, StateOutcome::Written, "state hit"),
             (Some(2), 63, 1, false, StateOutcome::Written, "spawned hit"),

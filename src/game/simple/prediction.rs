@@ -11,20 +11,20 @@ use crate::game::packet_handler::PacketHandler;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
-/// A simple game with prediction of the own player. Its table must have the packet `own`, and
+/// A simple game with prediction of the local player. Its table must have the packet `own`, and
 /// [`SimpleGame::own`] sets its values.
 ///
 /// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::start::<SimpleLocalWorld<Self>>)` for pages,
 /// and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
 pub trait PredictedGame: SimpleGame {
-    /// Applies a received packet to the state of this player's client: `own`, after the tick that
-    /// it names, or any other packet. Returns whether anything changed.
+    /// Applies a received packet to the state of this player's client. For the packet `own`, the
+    /// state has been simulated up to the tick that it names. Returns whether anything changed.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
     /// Returns the position of a player in 1/65,536 px.
     fn place(&self, player: PlayerId) -> Option<Position>;
 
-    /// Appends further numbers of the own player for the page.
+    /// Appends further numbers of the local player for the page.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::collect_remote_players`].
@@ -147,7 +147,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
 }
 
 impl<S: PredictedGame> SimpleLocalWorld<S> {
-    /// Creates a world with only the own player, just after its join.
+    /// Creates a world with only the local player, just after its join.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
         let mut told = Vec::new();

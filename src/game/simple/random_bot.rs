@@ -28,7 +28,7 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(
 const ABSURD_ONE_IN: u32 = 16;
 /// Prefix of the names of bots.
 const NAME: &str = "bot ";
-/// Rules of `error` packets that no bot should cause. Other rules are the game's, or concern
+/// Rules of `error` packets that no bot should cause. Other rules belong to the game, or concern
 /// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
@@ -67,7 +67,7 @@ pub struct RandomBot<S> {
     nonce: u32,
     pinged: Option<Duration>,
     sequence: u32,
-    /// Its commands, if the dialect has acks.
+    /// Checks the acks of its commands; `None` if the dialect has no acks.
     asked: Option<AckChecker>,
     /// Number of sent packets that may still cause an `error` packet.
     errors: u32,
@@ -248,7 +248,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             if let Some((name, NamedValues(values))) = tactics.act(own, &mut self.dice) {
                 self.send(name, values, false, out);
             }
-            // In addition, sends extreme values from time to time, as no player would.
+            // Also sends extreme values from time to time, which no real player would send.
             if self.manner != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
                 return;
             }
@@ -295,13 +295,13 @@ pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
     packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
-/// Returns the mark of a packet: FNV-1a of its message.
+/// Returns the hash of a packet: FNV-1a of its message.
 fn packet_hash(dialect: &Dialect, packet: &DecodedPacket<'_>) -> Option<u32> {
     let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
     Some(message_hash(&message))
 }
 
-/// Returns the mark of a message.
+/// Returns the hash of a message.
 pub(super) fn message_hash(message: &[u8]) -> u32 {
     message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

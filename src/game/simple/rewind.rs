@@ -8,7 +8,7 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 /// and up to `MOST` earlier ones.
 ///
 /// A client shows remote players as they were some ticks before the tick that executes its
-/// commands. To judge a command by what its player saw, a game adds the argument
+/// commands. To judge a command by the state that its player saw, a game adds the argument
 /// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`]
 /// converts it to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the
 /// target's value at that time. The buffer is part of the state and so of snapshots and checksums.
@@ -33,9 +33,9 @@ impl<P, const MOST: u32> Default for RewindBuffer<P, MOST> {
 }
 
 impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
-    /// Returns how many ticks before the executing tick `tick` the client showed other entities.
-    /// `seen` is the number of completed ticks of the shown state. The result is limited to `MOST`;
-    /// it is 0 without `seen`.
+    /// Returns the age in ticks of the state that the client showed, relative to the executing tick
+    /// `tick`. `seen` is the number of completed ticks in that state. The result is limited to
+    /// `MOST`; it is 0 without `seen`.
     pub fn rewind_ticks(tick: u32, seen: Option<u32>) -> u32 {
         seen.map_or(0, |seen| tick.saturating_sub(seen).min(MOST))
     }

@@ -41,7 +41,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Makes the predictor of the own player for the page; see
+    /// Creates the predictor of the local player for the page; see
     /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own`, with the
     /// arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
     /// [`SimpleGame::own`] sets.
@@ -122,7 +122,7 @@ impl TickContext<'_> {
         self.push_error(player, rule);
     }
 
-    /// As [`TickContext::send_error`], for a rejected command. Not sent to dialects with
+    /// As [`TickContext::send_error`], for a rejected command. Not sent in dialects with
     /// `command_rejected`.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);

@@ -22,7 +22,7 @@ pub struct CheckingObserver {
     shares_address: bool,
     /// Whether network faults may delay packets without a tick.
     had_network_fault: bool,
-    /// Whether the operator may have granted it resources.
+    /// Whether the operator may have granted resources to the player.
     got_operator_gift: bool,
 }
 
@@ -39,14 +39,14 @@ impl CheckingObserver {
         }
     }
 
-    /// Whether a fault is tolerated, because the circumstances caused it and not the server.
+    /// Whether a fault is tolerated, because the circumstances caused it, not the server.
     fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.picture().is_native;
         match rule {
             // A packet without a tick is dated by its arrival time, which network faults distort.
             CheckRule::TooFast => self.had_network_fault && is_moomoo,
             CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
-            // A stalled connection delivers at once what was sent over a longer time.
+            // A stalled connection delivers packets of a longer period at once.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
                     || self.had_network_fault && detail.contains("_too_soon")

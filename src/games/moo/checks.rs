@@ -13,8 +13,8 @@ use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
-/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it:
-/// less than it would walk in 4 s.
+/// Maximum distance by which walking bodies push an absent, unhurt player, in px. It is less than a
+/// player walks in 4 s.
 const MAX_ABSENT_PUSH_PX: i32 = 1_200;
 
 impl GameChecks for Moo {
@@ -31,8 +31,8 @@ impl GameChecks for Moo {
         ("letters", "/moomoo", true),
     ];
 
-    /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its
-    /// windmills pay, and its arrows and traps may still kill.
+    /// An absent player keeps its name. While it lives, it keeps its possessions. Bodies can push
+    /// it, its windmills pay, and its arrows and traps may still kill.
     fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
         let states =
             (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
@@ -52,7 +52,7 @@ impl GameChecks for Moo {
             return Err(format!("player {} had {was:?} and has {is:?}", player.0));
         }
         let is_untouched = (was.health, was.score) == (is.health, is.score);
-        // The river carries along x.
+        // The river moves bodies along x, so only y is compared.
         let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
         if is_untouched && way_px > MAX_ABSENT_PUSH_PX {
             return Err(format!("player {} was moved by {way_px} px", player.0));

@@ -90,7 +90,7 @@ impl<'a> ClientPacket<'a> {
                 Self::EnterGame { name: from.text("name"), skin: from.integer("skin"), moofoll }
             }
             "move" => Self::Move { sequence, tick, direction: from.angle("direction") },
-            // Sent when the window regains focus and no key is known to be held.
+            // Clients send it when the window regains focus and they know of no held key.
             "reset_move" => Self::Move { sequence, tick, direction: None },
             "aim" => Self::Aim { sequence, tick, heading: from.angle("heading")? },
             "attack" => {
@@ -104,7 +104,8 @@ impl<'a> ClientPacket<'a> {
             "upgrade" => Self::Upgrade { sequence, tick, choice: from.integer("choice")? },
             "chat" => Self::Chat { sequence, tick, text: from.text("text")? },
             "map_ping" => Self::MapPing { sequence, tick },
-            // The other switch locks the direction of view, which the client handles itself.
+            // The other value of `what` locks the direction of view, which the client handles
+            // itself.
             "toggle" if from.bool_value("what") == Some(true) => Self::ToggleAttack,
             "ping" => Self::Ping { nonce: from.integer("nonce") },
             "follow" => Self::Follow { player: from.integer("player") },

@@ -1,5 +1,5 @@
 //! Converts client packets such as moves, attacks, chat and clan commands to actions of the
-//! client's own player.
+//! client's player.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::packet::DecodedPacket;
 /// Why a packet is rejected: the reason in metrics, and the text for the client, if any.
 type IgnoredPacket = (&'static str, Option<&'static str>);
 
-/// Minimum interval of rate-limited actions, with the reason of the rejection and the remedy.
+/// Rate-limited actions: minimum interval, rejection reason, and remedy.
 const ACTION_INTERVALS: [(Duration, &str, &str); 3] = [
     (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
     (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
@@ -51,8 +51,8 @@ const _: () = {
 /// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. Earlier than the
-    /// actual time for an action that waited during a pause of the server.
+    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. For an action that
+    /// waited during a pause of the server, an earlier time is stored.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// Slack already credited for each kind, so that each pause counts once. Not saved.
     credited: [Duration; ACTION_INTERVALS.len()],

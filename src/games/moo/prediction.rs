@@ -1,4 +1,4 @@
-//! Prediction of this game: the own player in the client's world, simulated with the rules of the
+//! Prediction of this game: the local player in the client's world, simulated with the rules of the
 //! world.
 
 use crate::game;
@@ -20,7 +20,7 @@ pub struct MooLocalWorld {
     own_state: OwnPlayerState,
 }
 
-/// Values of the own player that the server sends only when they change. They are retained across
+/// Values of the local player that the server sends only when they change. They are retained across
 /// its death.
 #[derive(Debug, Clone, Default)]
 struct OwnPlayerState {
@@ -34,7 +34,7 @@ struct OwnPlayerState {
 }
 
 impl OwnPlayerState {
-    /// Applies the known values to the own player.
+    /// Applies the known values to the local player.
     fn apply(&self, state: &mut OwnState) {
         let Some(player) = state.player_mut() else { return };
         player.resources = self.resources.unwrap_or(player.resources);
@@ -49,7 +49,7 @@ impl OwnPlayerState {
         }
     }
 
-    /// Applies a server packet. Returns whether it contained values of the own player.
+    /// Applies a server packet. Returns whether it contained values of the local player.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: Option<PlayerId>) -> bool {
         let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
         let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();

@@ -52,7 +52,7 @@ fn item(item: &Item) -> Json {
     let Item { id, name: called, does, group, cost, scale_px, health, damage, .. } = item;
     let figures = [("{health}", health.to_string()), ("{damage}", damage.to_string())];
     let does = figures.iter().fold((*does).to_owned(), |text, (word, figure)| text.replace(word, figure));
-    // In thirds of a millisecond.
+    // Converts thirds of a millisecond to milliseconds.
     let lasts = Controller::built(item).ends_in().map(|time| time / 3);
     json!({
         "id": id, "name": called, "does": does, "group": name(*group), "cost": cost, "scale": scale_px,

@@ -16,9 +16,9 @@ use crate::game::bots::{AgentOutput, BotStats};
 use crate::game::simple::{BotPolicy, NamedValues};
 use crate::packet::{DecodedPacket, Value};
 
-/// Maximum distance that a tank drives per tick, in half px, rounded up; and the distance by which
-/// other tanks may push it in addition.
+/// Maximum distance that a tank drives per tick, in half px, rounded up.
 const MAX_STEP_HPX: i64 = 4;
+/// Maximum additional distance by which other tanks push a tank, in half px.
 const MAX_PUSH_HPX: i64 = 40;
 /// Valid coordinates of a tank's centre, in half px: at least a tile and a radius from the edges of
 /// the map.
@@ -59,9 +59,11 @@ pub struct TanksBotPolicy {
     /// Earliest possible tick of each player's last shot.
     fired: BTreeMap<i64, i64>,
     steers: i64,
-    /// Numbers of visible shots, hits and destroyed tanks, of all players.
+    /// Number of visible shots of all players.
     shots: u64,
+    /// Number of visible hits by all players.
     hits: u64,
+    /// Number of visible tanks that were destroyed.
     kills: u64,
 }
 
@@ -140,8 +142,8 @@ impl TanksBotPolicy {
         (self.tick, self.round, self.tanks) = (tick, round, tanks);
     }
 
-    /// Checks the changes of health in the last state against the reported hits. Damage beyond a
-    /// change was sent without a state, and is retained for the next state.
+    /// Checks the changes of health in the last state against the reported hits. Reported damage
+    /// that exceeds a change is not part of that state yet, so it is retained for the next state.
     fn settle(&mut self, out: &mut AgentOutput) {
         let reported = std::mem::take(&mut self.damage);
         for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
@@ -191,8 +193,7 @@ impl TanksBotPolicy {
         self.changes.insert(player, HealthChange { from: old_health, to: health, repaired, due });
         if regular + piercing < old_regular + old_piercing {
             self.shots += 1;
-            // The shot was fired after the previous state; the recorded tick is also the earliest
-            // possible one.
+            // The shot was fired after the previous state. The earliest possible tick is recorded.
             let last = self.fired.insert(player, tick - passed + 1);
             if last.is_some_and(|last| tick - last < i64::from(rules::RELOAD_TICKS)) {
                 return Err(("reload", format!("fires {} ticks after a shot", tick - last.unwrap_or(tick))));

@@ -10,7 +10,8 @@ use tickwire_sim::fixed::Fixed;
 
 use super::rules::{DEPOT_REACH, TILE_PX, TILES, WALL_LENGTH, WALL_TRIES};
 
-/// Purpose of the map's random generator, so that the game uses unrelated random numbers.
+/// Stream of the map's random generator. The game has another stream, so their random numbers are
+/// unrelated.
 const MAP_RNG_STREAM: u32 = 1;
 /// Depots, in tiles: one in the middle, and one in each quarter.
 const DEPOTS: [(i32, i32); 5] = [(30, 30), (14, 14), (45, 14), (14, 45), (45, 45)];
@@ -84,7 +85,7 @@ impl Map {
         !DEPOTS.iter().any(is_near) && !around.any(|(x, y)| self.is_wall(x, y))
     }
 
-    /// Whether a tile is a wall. All tiles off the map are.
+    /// Whether a tile is a wall. All tiles off the map are walls.
     pub fn is_wall(&self, x: i32, y: i32) -> bool {
         let row = usize::try_from(y).ok().and_then(|y| self.walls.get(y));
         !(0..TILES).contains(&x) || row.is_none_or(|row| row >> x & 1 == 1)

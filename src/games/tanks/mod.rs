@@ -42,8 +42,9 @@ pub struct Tanks {
     /// Shells in flight, in the order in which they were fired.
     shells: Vec<Shell>,
     next_shell: u16,
-    /// Ticks since the list of players was last sent, and whether it has changed since then.
+    /// Ticks since the list of players was last sent.
     ticks_since_roster: u32,
+    /// Whether the list of players has changed since then.
     roster_changed: bool,
 }
 

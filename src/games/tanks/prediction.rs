@@ -1,4 +1,5 @@
-//! Prediction of the own tank: a client's copy of the game, simulated with the server's rules.
+//! Prediction of the local player's tank: a client's copy of the game, simulated with the server's
+//! rules.
 
 use tickwire_sim::PlayerId;
 use tickwire_sim::fixed::{Angle, Fixed};
@@ -10,8 +11,8 @@ use crate::game::prediction::{Position, RemotePlayers};
 use crate::game::simple::PredictedGame;
 use crate::packet::{DecodedPacket, Value};
 
-/// Maximum distance per axis of other tanks that are part of the client's game. The own tank can
-/// run into them before the next update.
+/// Maximum distance per axis of other tanks that are part of the client's game. The local player's
+/// tank can run into these before the next update.
 const NEAR: Fixed = Fixed::from_px(300);
 /// Respawn timer of tanks in the client's game, because only the server respawns tanks.
 const NEVER: u16 = u16::MAX;
@@ -85,7 +86,8 @@ impl Tanks {
         Some(())
     }
 
-    /// Replaces the tanks around the own one. The client does not predict their movement.
+    /// Replaces the tanks around the local player's tank. The client does not predict their
+    /// movement.
     fn apply_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {
         let Some(mine) = self.tank(own).cloned() else { return };
         let (x, y) = (mine.x, mine.y);

@@ -73,8 +73,8 @@ impl Round {
     }
 }
 
-/// The player with the most points; of several, the one with the fewest lost tanks. `None` for a
-/// tie, or if no player has a point.
+/// The player with the most points. At equal points, the player with the fewest lost tanks wins.
+/// `None` for a tie, or if no player has a point.
 fn winner(tanks: &[Tank]) -> Option<PlayerId> {
     let rank = |tank: &Tank| (tank.score, u16::MAX - tank.deaths);
     let best = tanks.iter().max_by_key(|tank| rank(tank)).filter(|tank| tank.score > 0)?;

@@ -8,21 +8,25 @@ use tickwire_sim::scalar;
 /// Ticks per second.
 pub const TICK_HZ: u32 = 60;
 
-/// Number of tiles along each side of the map, and the side length of a tile in px.
+/// Number of tiles along each side of the map.
 pub const TILES: i32 = 60;
+/// Side length of a tile, in px.
 pub const TILE_PX: i32 = 50;
 
-/// Radius of a tank and of a shell. Both are circles.
+/// Radius of a tank, which is a circle.
 pub const TANK_RADIUS: Fixed = Fixed::from_px(20);
+/// Radius of a shell, which is a circle.
 pub const SHELL_RADIUS: Fixed = Fixed::from_px(3);
 /// Distance from the centre of a tank at which its shells start.
 pub const MUZZLE: Fixed = Fixed::from_px(24);
 
-/// Speed forwards (100 px per second) and backwards (60 px per second).
+/// Speed forwards: 100 px per second.
 pub const FORWARDS: Fixed = Fixed(100 * 65_536 / TICK_HZ as i32);
+/// Speed backwards: 60 px per second.
 pub const BACKWARDS: Fixed = Fixed(60 * 65_536 / TICK_HZ as i32);
-/// Turning speed of the hull and of the turret: one radian per second, in 1/65,536 turn per tick.
+/// Turning speed of the hull: one radian per second, in 1/65,536 turn per tick.
 pub const HULL_TURN_PER_TICK: u16 = (10_430 / TICK_HZ) as u16 + 1;
+/// Turning speed of the turret: one radian per second, in 1/65,536 turn per tick.
 pub const TURRET_TURN_PER_TICK: u16 = (10_430 / TICK_HZ) as u16 + 1;
 
 /// A kind of shell.
@@ -84,10 +88,11 @@ pub const SPAWN_TRIES: u32 = 8;
 
 /// Distance from the centre of a depot within which a tank is supplied.
 pub const DEPOT_REACH: Fixed = Fixed::from_px(75);
-/// Supply at a depot: every half second `SUPPLY` regular shells and `SUPPLY` health; every two
-/// seconds an armour-piercing shell.
+/// Interval of supply at a depot, in ticks: half a second.
 pub const SUPPLY_EVERY: u32 = TICK_HZ / 2;
+/// Number of regular shells, and of health points, that a tank receives at each supply.
 pub const SUPPLY: u8 = 2;
+/// Interval at which a tank at a depot receives an armour-piercing shell, in ticks: two seconds.
 pub const PIERCING_EVERY: u32 = 2 * TICK_HZ;
 
 /// Points for destroying a tank, in addition to one point per point of damage.
@@ -103,11 +108,12 @@ pub const MAX_REWIND_TICKS: u32 = TICK_HZ;
 pub const ROUND_S: u32 = 120;
 /// Ticks between two rounds.
 pub const ROUND_PAUSE_TICKS: u32 = 8 * TICK_HZ;
-/// Interval at which the list of players is sent, and the minimum interval after a change, in
-/// ticks.
+/// Maximum interval between two lists of players, in ticks.
 pub const ROSTER_INTERVAL_TICKS: u32 = TICK_HZ;
+/// Minimum interval between two lists of players, in ticks. A changed list is sent after it.
 pub const MIN_ROSTER_INTERVAL_TICKS: u32 = TICK_HZ / 4;
 
-/// Number of walls that the generator tries to place, and maximum length of a wall in tiles.
+/// Number of walls that the generator tries to place.
 pub const WALL_TRIES: u32 = 700;
+/// Maximum length of a wall, in tiles.
 pub const WALL_LENGTH: i32 = 8;

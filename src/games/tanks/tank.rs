@@ -53,8 +53,9 @@ pub struct Tank {
     pub control: Control,
     /// Rewind of lag compensation for shots, in ticks, as of the last `control` packet.
     pub delay: u32,
-    /// Coordinates of the centre.
+    /// x coordinate of the centre.
     pub x: Fixed,
+    /// y coordinate of the centre.
     pub y: Fixed,
     pub history: TankHistory,
     pub hull: Angle,
@@ -146,8 +147,8 @@ impl Tank {
         self.reload = self.reload.saturating_sub(1);
     }
 
-    /// Records the position for lag compensation. In a client's copy, tanks have no history
-    /// and cannot be hit, because only the server decides about hits.
+    /// Records the position for lag compensation. In a client's copy of the game, tanks have no
+    /// history and cannot be hit, because only the server decides about hits.
     pub fn record_position(&mut self) {
         if self.is_alive() && self.respawn == 0 {
             self.history.push(TankPosition { x: self.x, y: self.y });

@@ -46,8 +46,8 @@ impl Conditions {
         }
     }
 
-    /// Time before a lost segment is resent: `max(200 ms, round trip + 4 × variation)`. As in RFC
-    /// 6298, section 2, with the mean of the round trip and its mean deviation.
+    /// Time before a lost segment is resent: `max(200 ms, round trip + 4 × variation)`. The formula
+    /// follows RFC 6298, section 2, with the mean of the round trip and its mean deviation.
     pub fn retransmission_timeout(&self) -> Duration {
         // The sum of two delays, each uniform between -jitter and +jitter, has a mean deviation of
         // 2/3 jitter.

@@ -47,8 +47,8 @@ pub const PRESETS: [Preset; 5] = [
             down: Some(625_000),
         },
     },
-    // WebPageTest "LTE": 70 ms, 12 Mbit/s. A phone requests each transmission, every 10 ms, and LTE
-    // resends a lost block after 8 ms. TCP sees the remaining losses.
+    // WebPageTest "LTE": 70 ms, 12 Mbit/s. A phone must request each transmission and can do so
+    // every 10 ms. LTE resends a lost block after 8 ms. TCP sees the remaining losses.
     Preset {
         name: "4g",
         description: "a phone on LTE, standing still",

@@ -4,8 +4,7 @@
 //!   a kernel buffer can be set. A client that does not read occupies as much memory as the system
 //!   gives a socket.
 //! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`].
-//!   The server
-//!   does not need it; bots and `talk` do.
+//!   The server does not wait for readiness; bots and `talk` do.
 //! - **Machine limits** cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
 //! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts
@@ -87,7 +86,8 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
             left.map_or(limits::PORTABLE_READ_TIMEOUT, |left| left.min(limits::PORTABLE_READ_TIMEOUT)),
         ))?;
         match stream.peek(&mut [0]).and_then(|_| stream.read(buffer)) {
-            // Also when a send has just made the socket non-blocking: then the send can finish.
+            // The error also occurs if a send has just made the socket non-blocking. Yielding lets
+            // the send finish.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 thread::yield_now();
             }

@@ -1,7 +1,7 @@
 //! The agent of this game: a dialect, an observer and a policy.
 //!
 //! The observer receives every packet and maintains the [`WorldModel`] on which the policy decides.
-//! A `WorldModel` alone is an observer.
+//! A `WorldModel` by itself is also an observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,8 @@ const PING_EVERY: Duration = Duration::from_millis(2_500);
 /// Minimum time between the death of a bot and its respawn. It must not be zero, because a respawn
 /// within one update cannot be distinguished from survival.
 const RESPAWN_DELAY: Duration = Duration::from_millis(1_000);
-/// Additional waiting time of each next bot, up to [`RESPAWN_DELAYS`] steps.
+/// Difference between the respawn delays of two consecutive bots. After [`RESPAWN_DELAYS`] bots,
+/// the delays repeat.
 const RESPAWN_DELAY_STEP: Duration = Duration::from_millis(250);
 /// Number of different waiting times.
 const RESPAWN_DELAYS: usize = 8;

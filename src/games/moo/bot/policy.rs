@@ -19,7 +19,7 @@ pub enum Intent {
     Aim(u16),
     /// Starts or stops attacking repeatedly in a direction, a binary angle.
     Attack {
-        /// Whether to start or stop.
+        /// Whether to start (`true`) or stop.
         on: bool,
         /// The direction of the attack.
         heading: u16,
@@ -63,8 +63,8 @@ const STRIDE_TIME: [Duration; 2] = [Duration::from_millis(300), Duration::from_s
 const CHAT_INTERVAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
 /// One in this many strides is a rest.
 const REST_ONE_IN: u32 = 8;
-/// Maximum distance of a bot from its home, in px: well within a window of 1,248 × 702 px to each
-/// side.
+/// Maximum distance of a bot from its home, in px: well within the view window, which extends 1,248
+/// × 702 px to each side.
 const STRAY_PX: f64 = 350.0;
 /// Number of other players in view below which a bot walks to its gathering point.
 const MIN_COMPANY: usize = 12;
@@ -73,9 +73,9 @@ const EIGHTH: u16 = 1 << 13;
 /// The chat messages of bots.
 const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
 
-/// Wanders in changing directions, near a home position: the position at which it spawned or, if
-/// too few players are there, the nearest of the gathering points that all wanderers of a crowd
-/// share.
+/// Wanders in changing directions near a home position: its spawn position. If too few players are
+/// there, the home is the nearest gathering point. All wanderers of a crowd have the same gathering
+/// points.
 #[derive(Debug)]
 pub struct WanderPolicy {
     dice: BotRng,
@@ -140,8 +140,8 @@ impl WanderPolicy {
         self.home = Some(home);
         let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
         if dx.hypot(dy) > STRAY_PX {
-            // Up to an eighth of a turn to either side of the straight line, which also leads
-            // around obstacles.
+            // The direction deviates from the straight line by up to an eighth of a turn. This also
+            // leads the bot around obstacles.
             let homeward = (dy.atan2(dx) / TAU * 65_536.0) as i32 as u16;
             let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
             return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));

@@ -44,9 +44,9 @@ pub struct ClanState {
     pub own: Option<String>,
     /// Whether the client's player owns it.
     pub is_owner: bool,
-    /// Members of the own clan.
+    /// Members of the client's clan.
     pub members: Vec<u32>,
-    /// Applicants to the own clan. Known only to its owner.
+    /// Applicants to the client's clan. Known only to the clan's owner.
     pub join_requests: Vec<u32>,
 }
 
@@ -73,7 +73,7 @@ pub struct WorldModel {
     pub own_player_id: Option<u32>,
     /// Whether the client's player is dead. Reset by its respawn.
     pub is_dead: bool,
-    /// All known players, including the own one.
+    /// All known players, including the client's own.
     pub players: BTreeMap<u32, ModelPlayer>,
     /// All known objects, including objects out of view.
     pub objects: BTreeMap<u32, Object>,

@@ -12,15 +12,15 @@ use super::rule::CheckRule;
 use crate::games::moo::bot::received::{Animal, ServerPacket, Shot, ShotEnd, ShotPlace};
 use crate::games::moo::world::rules::{self, AnimalKind};
 
-/// Maximum distance between the player and its own projectile when it is received, in px. The known
-/// position is slightly old, and the projectile has flown for a tick.
+/// Maximum distance between the player and its own projectile when the projectile is received, in
+/// px. The known position is slightly old, and the projectile has flown for a tick.
 const OWN_PX: f64 = 250.0;
 /// Maximum difference between the projectile's direction and the player's: 2 degrees.
 const MAX_AIM_ERROR: u16 = 364;
 /// Tolerance for rounded start and end positions, in px.
 const ROUNDED_PX: f64 = 3.0;
-/// Minimum time assumed between two updates, because a delayed update may arrive directly before
-/// the next one.
+/// Time added to the interval between two reports of an animal, because a delayed update may arrive
+/// directly before the next one.
 const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// State of these checks in addition to the world model.
@@ -40,7 +40,7 @@ pub(super) struct AnimalAndShotChecks {
 impl AnimalAndShotChecks {
     /// Checks a packet. `now` is its arrival time, and the time of its tick in dialects with ticks.
     /// `is_all` states that an animal list is complete. Returns the food of each animal that was
-    /// removed, dead or out of view.
+    /// removed because it died or left the view.
     pub(super) fn check_packet(
         &mut self,
         heard: &ServerPacket,

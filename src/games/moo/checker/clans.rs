@@ -1,10 +1,10 @@
 //! Checks clan packets.
 //!
-//! In the native dialect clans have IDs; all are listed once, and then the changes. MooMoo servers
-//! send each change by name. Only the native dialect states the cause of a player's death, so the
-//! rule that clan mates do not harm each other is checked only there. Other events are sent
-//! immediately, but a server may collect and delay clan changes. A contradiction to the known clans
-//! is therefore a fault only if it persists for a while.
+//! In the native dialect clans have IDs. The server lists all clans once, and then sends changes.
+//! MooMoo servers send each change by name. Only the native dialect states the cause of a player's
+//! death, so the rule that clan mates do not harm each other is checked only there. Other events
+//! are sent immediately, but a server may collect and delay clan changes. A contradiction to the
+//! known clans is therefore a fault only if it persists for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,7 +32,7 @@ const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A contradiction that a later clan change may resolve.
 #[derive(Debug, Clone, Copy)]
 enum PendingFault {
-    /// A player outside the own clan sent a ping to it.
+    /// A player outside the client's clan sent a ping to that clan.
     Ping(u32),
     /// A clan member killed another one.
     Kill(u32, u32),

@@ -16,13 +16,13 @@ pub(super) const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
 const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
 /// Maximum additional distance by which a collision pushes a body, in px.
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
-/// Maximum additional speed by hits, in px per second, and the time until friction has consumed it,
-/// in seconds.
+/// Maximum additional speed by hits, in px per second.
 const KNOCKBACK_PX_PER_S: f64 = 1_000.0;
+/// Time until friction has consumed that speed, in seconds.
 const KNOCKBACK_S: f64 = 0.143;
 
-/// Maximum distance at which a body counts as near a structure that may push it, in px. The body
-/// moves in the same tick.
+/// Maximum gap between a body and a structure that may have pushed it, in px. It is not 0 because
+/// the body also moves in that tick.
 const TOUCH_PX: f64 = 25.0;
 
 /// Maximum distance that a player can cover in a time, in px.
@@ -54,7 +54,7 @@ pub(super) struct CheckState {
     /// Whether the client's player is alive.
     pub(super) is_alive: bool,
     /// Whether the client has requested a body since the last spawn or death. A slow client may
-    /// receive the death of a body that it never received.
+    /// receive the death of a body without having received its spawn.
     pub(super) has_requested_join: bool,
     /// Nonces of pings without a pong.
     pub(super) pings: VecDeque<Option<u32>>,
@@ -165,8 +165,8 @@ impl CheckState {
             return;
         };
         let way_px = (x_px - before_x_px).hypot(y_px - before_y_px);
-        // Other bodies and objects can push a body into a structure, which then moves it to its
-        // other side.
+        // Other bodies and objects can push a body into a structure. The structure then pushes the
+        // body out on the other side.
         let across_px = |object: &Object| {
             let touch_px = object.scale_px + f64::from(rules::PLAYER_RADIUS_PX);
             let is_near = (before_x_px - object.x_px).hypot(before_y_px - object.y_px) <= touch_px + TOUCH_PX;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::games::moo::world::rules;
 
-/// Delayed updates arrive at once, with the income of this time.
+/// Maximum period of income that may arrive at once, because updates were delayed.
 const MAX_INCOME_WINDOW: Duration = Duration::from_secs(15);
 
 /// The maximum unclaimed income from windmills.
@@ -38,8 +38,8 @@ impl GoldIncome {
         paid
     }
 
-    /// Returns up to `most` of the last update's rise to the windmills, because it was earned
-    /// otherwise. Returns the amount.
+    /// Cancels the attribution of up to `most` of the last update's rise to windmills, because
+    /// another source explains it. Returns the cancelled amount.
     pub(super) fn take_back(&mut self, most: u32) -> u32 {
         let back = self.paid.min(most);
         self.paid -= back;
@@ -47,8 +47,8 @@ impl GoldIncome {
         back
     }
 
-    /// Attributes the last update's rise to a hunt that was reported later, as far as possible, and
-    /// returns it to the windmills.
+    /// Attributes the last update's rise to a hunt that was reported later, as far as possible. The
+    /// windmills' unclaimed income grows by this amount again.
     pub(super) fn refund(&mut self, bounty: &mut u64) {
         self.gold += f64::from(take_bounty(bounty, std::mem::take(&mut self.paid)));
     }

@@ -5,7 +5,7 @@
 //! ([`PacketChecker::check_packet`]), with their arrival times. A received packet is compared with
 //! the [`WorldModel`] of the preceding packets, and then applied to the model. The results are
 //! [`Fault`]s, each a broken [`CheckRule`]. After a fault the check continues, so a single cause
-//! may lead to several faults. It uses no socket and no clock.
+//! may lead to several faults. The checker uses no socket and no clock.
 //!
 //! Each layout has its own file, `native` and `moomoo`. The shared checks are `common`,
 //! `resource_ledger` (resources and fighting) with `gold_income`, `upgrades` (building and

@@ -2,8 +2,8 @@
 //! `add_player`, and all players in view with each update.
 //!
 //! These dialects have no tick, so the arrival times limit how far a player may have moved. A
-//! player out of view stays known until `remove_player`. When the client's own player dies, the
-//! client forgets it and is set up again.
+//! player out of view stays known until `remove_player`. When the client's player dies, the client
+//! removes it and receives `setup` again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,8 +12,9 @@ use super::common::{CheckState, EDGE_PX};
 use super::rule::CheckRule;
 use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, Pose, ServerPacket};
 
-/// Minimum time assumed for one update. Servers update these dialects about ten times per second. A
-/// shorter gap means nothing, because a delayed update may arrive directly before the next one.
+/// Minimum time assumed between two updates. Servers update these dialects about ten times per
+/// second. The measured time may be shorter, because a delayed update may arrive directly before
+/// the next one.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// State of a MooMoo connection in addition to the world model.

@@ -15,8 +15,9 @@ use crate::games::moo::bot::received::{EnteredPlayer, Own, Pose, ServerPacket, U
 #[derive(Debug, Default)]
 pub(super) struct NativeChecks {
     welcomed: bool,
-    /// Ticks per second, and maximum number of ticks between two updates.
+    /// Ticks per second.
     tick_hz: u32,
+    /// Maximum number of ticks between two updates.
     ticks_per_update: u32,
     /// The tick of the last update.
     tick: Option<u32>,
@@ -150,7 +151,8 @@ impl UpdateCheck<'_> {
         }
         let (pose, before) = (own.pose(me), self.place(me, common));
         if let Some(entered) = self.entered.get(&me) {
-            // Rounded to the nearest half pixel, so the error is at most a quarter.
+            // The entered position is rounded to the nearest half pixel, so its error is at most
+            // 0.25 px.
             if (entered.0 - pose.x_px).abs() > 0.25 || (entered.1 - pose.y_px).abs() > 0.25 {
                 common.fault(CheckRule::OwnPositionDiffers, format!("enters at {entered:?}, is at {pose:?}"));
             }

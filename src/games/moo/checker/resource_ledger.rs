@@ -1,14 +1,14 @@
 //! Checks that a player's resources rise only as a result of its own actions.
 //!
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
-//! before the swings of the same tick. A rise must therefore be earned by the player's own swings
-//! between the update before the rise and the update after it. In the native dialect a `shakes`
-//! packet does not name the attacker, so each object that shakes together with a hit of the player
-//! may be its target. Other sources of gold are theft (a hit on a player), windmills (each pays at
-//! most at the rate of the best kind), kills and hunts. Other sources of food are removed animals,
-//! and animals that the player's spikes and turrets kill out of its view. While the player is dead,
-//! and in the first update of a life, no rise is a fault, because a swing in the tick of the
-//! player's death is not sent to it.
+//! before the swings of the same tick. The player's swings must therefore earn a rise between the
+//! update before it and the update after it. In the native dialect a `shakes` packet does not name
+//! the attacker, so each object that shakes together with a hit of the player may be its target.
+//! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
+//! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the
+//! player's spikes and turrets kill outside its view. While the player is dead, and in the first
+//! update of a life, no rise is a fault, because the server does not send a player the swings in
+//! the tick of its death.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ struct Account {
 }
 
 /// Number of updates in which a resumed client receives its possessions: one complete update, which
-/// may be interrupted, and in the MooMoo dialects the rest of the update after its first
-/// `update_players`.
+/// may be interrupted. In the MooMoo dialects, the part of the update after the first
+/// `update_players` counts as a further update.
 const RESUME_GRACE_UPDATES: u8 = 3;
-/// The same after a spawn, in the MooMoo dialects.
+/// Number of updates after a spawn in which a client of a MooMoo dialect receives its possessions.
 const FIRST_TURNS: u8 = 2;
 
 /// Attributes rises of resources to their sources; see the module documentation.
@@ -46,14 +46,14 @@ pub(super) struct ResourceLedger {
     income: GoldIncome,
     /// Food of the animals that were removed in the last update, and in the current one.
     carcasses: [Vec<u32>; 2],
-    /// Number of updates for which the player's spikes and turrets may have killed an animal out of
-    /// its view.
+    /// Number of updates for which the player's spikes and turrets may have killed an animal
+    /// outside its view.
     guard_kill_turns: u8,
     /// Maximum gold from kills and hunts: in the last update, and in the current one.
     bounty: [u64; 2],
     kills: u32,
-    /// Whether a hit of the player was the last packet, so that the next shaking object is its
-    /// target.
+    /// Whether the last packet was a hit by the player. The next shaking object is then the target
+    /// of this hit.
     is_own_swing: bool,
     /// Number of updates after a spawn in which the client still receives its possessions.
     first: u8,
@@ -74,7 +74,7 @@ impl ResourceLedger {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Processes the kit and upgrades of a packet, before it is applied to the world model.
+    /// Processes a packet's kit and upgrades before the packet is applied to the world model.
     pub(super) fn record_income(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
@@ -145,8 +145,8 @@ impl ResourceLedger {
         let Some(known) = common.picture.objects.get(&object) else {
             return common.fault(CheckRule::HitUnknown, format!("object {object}"));
         };
-        // An unexplained rise may be the food of a hunt; then the gain of this swing is still to
-        // come.
+        // An unexplained rise may be the food of a hunt. If so, the gain of this swing has not been
+        // reported yet.
         let hunts = self.carcasses.iter().any(|food| !food.is_empty());
         let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
         if let Some(account) = account.filter(|_| self.is_own_swing) {
@@ -177,7 +177,7 @@ impl ResourceLedger {
         self.kills = kills;
     }
 
-    /// Ends an update, after it has reported the resources.
+    /// Ends an update after its resources have been reported.
     fn end_update(&mut self, common: &mut CheckState) {
         self.settle(common);
         let is_first = self.first > 0;
@@ -203,7 +203,8 @@ impl ResourceLedger {
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
                 risen -=
                     claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
-                // Swings at bushes may seem to have earned the food of a hunt, but not its gold.
+                // Swings at bushes may explain the food of a hunt, but they do not explain its
+                // gold.
                 let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
@@ -245,8 +246,8 @@ impl ResourceLedger {
 
 /// Structures that kill animals for their owner, wherever the owner is.
 const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
-/// A structure may be destroyed in the tick in which it kills, and the destruction may be reported
-/// before the food.
+/// Number of updates for which a destroyed spike or turret still explains food. A structure may be
+/// destroyed in the tick in which it kills, and the destruction may be reported before the food.
 const GUARD_GRACE_UPDATES: u8 = 3;
 
 /// Whether a rise of food may be the food of one animal or of two.
@@ -261,8 +262,8 @@ const MAX_KILL_GOLD: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
 const MAX_ANIMAL_GOLD: u64 = 1_000;
 
 /// Attributes a rise of food to removed animals, in descending order of food. An animal counts as
-/// the player's kill if the rise covers its food. Some animals left the view alive, so the
-/// remainder may be a part of another animal's food. Returns the attributed amount.
+/// the player's kill if the rise covers its food. Some removed animals left the view alive. The
+/// rest of the rise may be a part of another animal's food. Returns the attributed amount.
 fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
@@ -347,7 +348,7 @@ mod tests {
         heard_each(Duration::ZERO, more)
     }
 
-    /// The same with `time` before each packet.
+    /// As `heard`, with `time` before each packet.
     fn heard_each(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]

@@ -1,8 +1,8 @@
-//! Limits the long-run byte rate of messages to one client about changes that other clients can
-//! cause without limit.
+//! Limits the long-run byte rate of messages to one client. The limit applies to messages about
+//! changes that other clients can cause in any number.
 //!
 //! After a message of n bytes there is a pause: the time that n bytes take at this rate. Changes
-//! during the pause are sent together after it, in their latest state. An idle client therefore
+//! during the pause are merged, and the latest state is sent after it. An idle client therefore
 //! never receives more than this rate, regardless of the other clients. Time is the current tick,
 //! so the same ticks give the same messages.
 

@@ -98,7 +98,7 @@ impl Events {
         })
     }
 
-    /// Memory that the events occupy, in bytes.
+    /// Memory occupied by the events, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |event: &FeedEvent| match event {
             FeedEvent::Chat { text, .. } | FeedEvent::Said { text } => text.len(),
@@ -140,8 +140,8 @@ pub fn shot_number(id: EntityId) -> u32 {
     id.0.wrapping_sub(EntityId::FIRST_SHOT.0)
 }
 
-/// Converts an event of the world. `None` if no client is sent the event, or its object no longer
-/// exists.
+/// Converts an event of the world. `None` if no client receives the event, or if its object no
+/// longer exists.
 fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
     let place = |player| state.players.find(&player).map(Located::place);
     let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));

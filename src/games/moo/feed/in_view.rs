@@ -7,9 +7,9 @@ use super::published_state::PublicState;
 #[derive(Debug, Default)]
 pub struct InView {
     pub window: ViewWindow,
-    /// The other players in the window, as sorted indices.
+    /// The other players in the window, as sorted indices in the state.
     pub players: Vec<u32>,
-    /// The animals in the window, as sorted indices.
+    /// The animals in the window, as sorted indices in the state.
     pub animals: Vec<u32>,
 }
 

@@ -81,7 +81,8 @@ pub enum UpdateLayout {
 }
 
 /// Entities in ascending order of ID, with a spatial grid and with their records in each layout.
-/// Rebuilt every tick for entities that move, and only after a change for the others.
+/// For entities that move, the index is rebuilt in every tick; for other entities, only after a
+/// change.
 #[derive(Debug)]
 pub struct SpatialIndex<T> {
     list: Vec<T>,

@@ -1,10 +1,10 @@
 //! The clans known to one client, and limits on the messages about clans.
 //!
 //! Each player can found, join and leave clans up to four times per second, and each change is sent
-//! to every client. A client therefore receives all clans in its first update, and later changes at
-//! a [`ByteRateLimit`]: together, at most once per second, and within a long-run byte rate. Changes
-//! by the client's own player are sent immediately, together with the clans involved. A message
-//! never refers to a clan or member that the client does not know yet.
+//! to every client. A client therefore receives all clans in its first update, and later changes
+//! within a [`ByteRateLimit`]: in one list at most once per second, within a long-run byte rate.
+//! Changes by the client's own player are sent immediately, together with the clans involved. A
+//! message never refers to a clan or member that the client does not know yet.
 
 use super::byte_rate::ByteRateLimit;
 use super::merge_diff::{Change, diff_sorted};
@@ -19,15 +19,15 @@ pub struct ClanChanges {
     pub founded: Vec<Clan>,
 }
 
-/// The clans known to one client. The limits depend only on earlier updates, so bytes are charged
-/// after an update is complete.
+/// The clans known to one client. Bytes are charged after an update is complete, so the limits
+/// depend only on earlier updates.
 #[derive(Debug, Default)]
 pub struct KnownClans {
     /// Version of the last complete list of clans that was sent; `None` before the first list.
     version: Option<u32>,
     /// The known clans, in ascending order of ID.
     list: Vec<Clan>,
-    /// The clan that was sent as the client's own, and whether its player owns it.
+    /// The clan that was sent as the client's own, and whether the client's player owns the clan.
     own: Option<(ClanId, bool)>,
     pace: ByteRateLimit,
 }
@@ -82,7 +82,7 @@ impl KnownClans {
     }
 
     /// If the client's own player has joined or left a clan and this update may send it, returns
-    /// the ended and founded clans that the client must receive before.
+    /// the ended and founded clans that the client must receive first.
     pub fn take_own(&mut self, state: &PublicState, tag: Option<&ClanTag>) -> Option<ClanChanges> {
         let (now, before) = (tag.map(|tag| (tag.id, tag.is_owner)), self.own);
         if now == before || !self.pace.has_credit(state.tick, state.tick_hz) {

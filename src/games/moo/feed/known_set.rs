@@ -55,9 +55,9 @@ impl<T> KnownPlayer<T> {
 }
 
 impl<P, A> KnownSet<P, A> {
-    /// Loads the known set into the CPU cache. Reads of independent addresses wait for memory
-    /// together, but the reads of a comparison wait one after the other. With a thousand clients
-    /// this saves a twentieth of an update.
+    /// Loads the known set into the CPU cache. Reads of independent addresses wait for memory at
+    /// the same time, but the reads of a comparison wait one after another. With a thousand clients
+    /// this saves 5% of the time of an update.
     pub fn prefetch(&self) {
         let players = self.others.iter().fold(0, |sum, known| sum ^ known.identity.joined_tick);
         let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
@@ -79,8 +79,8 @@ impl<P, A> KnownSet<P, A> {
         self.window.is_some_and(|window| window.intersects(place))
     }
 
-    /// Whether an event must be sent to the client: whether it knows or sees the entity of the
-    /// event. Records deaths and started projectiles.
+    /// Whether an event must be sent to the client, because the client knows or sees the entity of
+    /// the event. Records deaths and started projectiles.
     pub fn check_relevance(&mut self, event: &FeedEvent) -> bool {
         match event {
             FeedEvent::Chat { player, .. } | FeedEvent::Swing { player, .. } => self.knows(*player),

@@ -31,7 +31,7 @@ pub struct PublicStructure {
     pub place: Circle,
     /// The direction in which it points.
     pub heading: Angle,
-    /// Last tick of the structure, if it expires by itself; it never changes.
+    /// Last tick of the structure, if it expires by itself. The value never changes.
     pub ends_tick: Option<u32>,
 }
 
@@ -125,8 +125,9 @@ pub struct KnownObjects {
     nature_from: Option<ViewWindow>,
     /// IDs of the known structures, in ascending order.
     structures: Vec<EntityId>,
-    /// Version of [`Structures`] in the last search for structures, and its window.
+    /// Version of [`Structures`] in the last search for structures.
     version: u32,
+    /// Window of the last search for structures.
     structures_from: Option<ViewWindow>,
 }
 

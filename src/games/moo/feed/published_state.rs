@@ -34,8 +34,9 @@ pub struct PublicPlayer {
     /// Health points; 0 when dead.
     pub health: u16,
     pub max_health: u16,
-    /// Values sent to the player alone: wood, food, stone and gold; kills; experience since the
-    /// last age; experience for the next age (0 at the last age); age from 1; score.
+    /// Wood, food, stone and gold. This and the next fields are sent to the player alone: kills;
+    /// experience since the last age; experience for the next age (0 at the last age); age from 1;
+    /// score.
     pub resources: [u32; 4],
     pub kills: u32,
     pub xp: u32,
@@ -144,7 +145,7 @@ pub struct Clans {
 }
 
 impl Clans {
-    /// The current clans of the world; `None` if nothing has changed.
+    /// The current clans of the world; `None` if they have not changed.
     pub fn changed(&self, world: &World) -> Option<Clans> {
         (self.list != world.clans())
             .then(|| Clans { version: self.version.wrapping_add(1), list: world.clans().to_vec() })

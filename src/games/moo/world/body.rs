@@ -1,5 +1,5 @@
-//! The physical part of an entity. Only the entity's controller changes a body (see
-//! [`crate::controller`]).
+//! The physical part of an entity. The entity's controller moves it (see [`crate::controller`]);
+//! interactions between entities also change it (see `tick`).
 
 use crate::fields::fields;
 use crate::fixed::{is_within, Angle, Fixed};

@@ -1,9 +1,10 @@
-//! The world of one client: the map, the structures in view, and the own player, simulated with the
-//! server's rules.
+//! The world of one client: the map, the structures in view, and the local player, simulated with
+//! the server's rules.
 //!
 //! Other players, animals and foreign projectiles are missing. A step therefore computes the result
-//! of the own commands as if no other entity interfered: movement, collisions, traps and boost
-//! pads, swings, gathering, building. Updates from the server replace what differs.
+//! of the local player's commands as if no other entity interfered: movement, collisions, traps and
+//! boost pads, swings, gathering, building. Updates from the server replace the predicted values
+//! that differ.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +22,17 @@ use crate::world::World;
 /// does not reach IDs this high.
 const FIRST_UNCONFIRMED: EntityId = EntityId(EntityId::FIRST_ANIMAL.0 - 0x0100_0000);
 
-/// Speed up to which a remote player counts as stopping, in pixels per second: it released the key,
-/// or has just pressed it.
+/// A remote player with at most this speed, in pixels per second, counts as stopping. Its key was
+/// released, or has just been pressed.
 const MIN_WALK_PX_PER_S: i32 = 100;
 
-/// Simulates the own player between two updates of the server.
+/// Simulates the local player between two updates of the server.
 #[derive(Debug)]
 pub struct ClientWorld {
     world: World,
     /// The structures in view, by ID, with their real owners.
     known: BTreeMap<u32, PlacedStructure>,
-    /// Members of the own player's clan. Their traps and spikes do not affect the own player.
+    /// Members of the local player's clan. Their traps and spikes do not affect the local player.
     mates: Vec<PlayerId>,
 }
 
@@ -44,7 +45,7 @@ pub struct OwnState {
     pub built: Vec<PlacedStructure>,
 }
 
-/// The exact record of the own player in a server update.
+/// The exact record of the local player in a server update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnRecord {
     /// Sequence number of the last command that the server applied.
@@ -66,7 +67,7 @@ impl ClientWorld {
         ClientWorld { world, known: BTreeMap::new(), mates: Vec::new() }
     }
 
-    /// Spawns the own player at rest, with the initial kit.
+    /// Spawns the local player at rest, with the initial kit.
     pub fn appear(&mut self, id: PlayerId, tick: u32, exact: &OwnRecord) -> OwnState {
         let entity = crate::tick::apply::newcomer(id, "", 0, tick, exact.at);
         self.world.state.players.clear();
@@ -102,7 +103,7 @@ impl ClientWorld {
         near.any(|standing| is_trap(standing) && standing.is_touched(body))
     }
 
-    /// Sets the members of the own player's clan.
+    /// Sets the members of the local player's clan.
     pub fn set_mates(&mut self, mates: &[PlayerId]) {
         self.mates = mates.to_vec();
         self.rebuild_structures();
@@ -117,7 +118,7 @@ impl ClientWorld {
         self.known = known;
     }
 
-    /// The structure with its effective owner: a structure of a clan mate counts as the own
+    /// The structure with its effective owner: a structure of a clan mate counts as the local
     /// player's.
     fn seen(&self, standing: PlacedStructure) -> PlacedStructure {
         let own = self.world.state.players.first().and_then(|entity| entity.id.player());
@@ -158,7 +159,7 @@ impl ClientWorld {
         self.known.keys().copied().collect()
     }
 
-    /// Executes one tick with commands of the own player. If the player swung, returns its weapon
+    /// Executes one tick with commands of the local player. If the player swung, returns its weapon
     /// and whether the swing hit something.
     pub fn step(
         &mut self,

@@ -8,7 +8,7 @@ use crate::rules::{Biome, Rates};
 use crate::terrain::structure_index::PlacedStructure;
 use crate::terrain::Terrain;
 
-/// A body and the only controller that may change it.
+/// A body and the controller that moves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// The entity's unique ID.

@@ -48,7 +48,7 @@ pub enum WorldEvent {
         player: PlayerId,
         /// The player responsible, if any.
         by: Option<PlayerId>,
-        /// Health actually lost, at most the player's health before.
+        /// Health actually lost: at most the health that the player had.
         amount: u16,
     },
     /// A player gained health.

@@ -54,7 +54,7 @@ pub(crate) struct PlayerIndex {
     is_current: bool,
 }
 
-/// Slot of a dead player, and cell of a player that is in no cell.
+/// Stands for the slot of a dead player, and for the cell of a player that is in no cell.
 const NOT_INDEXED: u32 = u32::MAX;
 /// Slot of a player in `added`.
 const ADDED: u32 = u32::MAX - 1;

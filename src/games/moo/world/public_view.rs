@@ -100,7 +100,7 @@ pub struct StructureView {
     pub heading: Angle,
     /// Remaining health points.
     pub health: u16,
-    /// Last tick of the structure, if it expires by itself; it never changes.
+    /// Last tick of the structure, if it expires by itself. The value never changes.
     pub ends_tick: Option<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Use of resources: a bot chooses upgrades, eats when hurt, and builds on free ground.
 //!
 //! Each sequence of [`Intent`]s starts and ends with the weapon selected, whether or not the server
-//! accepts them. A bot attempts nothing that it cannot pay for.
+//! accepts the intents. A bot attempts nothing that it cannot pay for.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -67,7 +67,8 @@ impl BuildBehavior {
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
             let any = choices[dice.below(choices.len() as u32) as usize];
-            // Half of the choices prefer the best gathering weapon, so these bots age faster.
+            // Half of the choices prefer the best gathering weapon, because bots with it age
+            // faster.
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
             let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);

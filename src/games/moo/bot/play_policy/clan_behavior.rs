@@ -15,7 +15,7 @@ use crate::games::moo::client_packet::ClanAction;
 const FOUNDER_ONE_IN: u32 = 8;
 /// Minimum and maximum time between two decisions of a bot about its clan.
 const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
-/// Number of members from which on an owner declines requests, because a screen full of clan mates
+/// Number of members at which an owner starts to decline requests. A screen full of clan mates
 /// would not fight.
 const MEMBERS: usize = 8;
 /// One in this many decisions of a clan member is a ping.

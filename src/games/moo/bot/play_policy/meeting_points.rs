@@ -8,8 +8,8 @@ use crate::games::moo::world::rules;
 
 /// Bots per point: enough for a lively screen, too few to bring all bots to one screen.
 const BOTS_PER_POINT: usize = 25;
-/// Minimum number of points. Players spawn near each other, so a small crowd meets at one point
-/// anyway, and this way no point is far.
+/// Minimum number of points, so that every bot has a point nearby. A small crowd still meets at one
+/// point, because players spawn near each other.
 const MIN_POINTS: usize = 12;
 /// Distance of a point from the river, the snow and the desert, in px on a map of the default size.
 const MIN_BIOME_DISTANCE_PX: f64 = 450.0;

@@ -38,7 +38,7 @@ const HUNTER_ONE_IN: u32 = 8;
 const OBJECT_ONE_IN: u32 = 3;
 /// One in this many choices of a settler is a nearby player.
 const ATTACK_ONE_IN: u32 = 40;
-/// A settler retaliates once per this many times that it is hurt.
+/// One in this many times that a settler is hurt, it retaliates.
 const STRIKE_BACK_ONE_IN: u32 = 4;
 /// Distance within which a bot pursues players, in px.
 const HUNT_PX: f64 = 700.0;
@@ -50,8 +50,8 @@ const SHOOT_NEAR_PX: f64 = 300.0;
 const SHOOT_FAR_PX: f64 = 600.0;
 /// Distance within which a hurt bot retaliates against players, in px.
 const STRIKE_BACK_PX: f64 = 250.0;
-/// The same for visitors, if the bot spares them. A visitor at a greater distance cannot have hit
-/// the bot.
+/// Distance within which a hurt bot that spares visitors retaliates against one, in px. A visitor
+/// farther away cannot have hit the bot.
 const VISITOR_PX: f64 = 130.0;
 /// Maximum distance from the meeting point per axis before a bot returns, in px.
 const MAX_DISTANCE_PX: (f64, f64) = (1_200.0, 800.0);
@@ -60,17 +60,17 @@ const ARRIVAL_PX: f64 = 300.0;
 /// Maximum distance per axis between the meeting point and an object to gather from, in px, so that
 /// players at the point stay in view.
 const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
-/// A bot chooses one of this many best objects.
+/// Number of best objects among which a bot chooses.
 const CANDIDATE_OBJECTS: usize = 3;
 /// Detour that a bot accepts for each other bot at an object, in px.
 const DETOUR_PER_BOT_PX: f64 = 300.0;
 /// Distance from the rim of an object within which another bot counts as using it, in px.
 const SHARE_PX: f64 = 130.0;
-/// A settler leaves its object once per this many swings that would hit a player.
+/// One in this many swings that would hit a player, a settler leaves its object instead.
 const LEAVE_OBJECT_ONE_IN: u32 = 5;
 /// Amount of each resource that a bot considers enough.
 const RESOURCE_TARGETS: [u32; 4] = [100, 30, 60, 20];
-/// Distance out of range at which a bot starts to swing, in px.
+/// A bot starts to swing when its target is at most this far out of range, in px.
 const EARLY_STRIKE_PX: f64 = 50.0;
 /// Maximum distance that a blocked bot moves between two decisions, in px.
 const BLOCKED_PX: f64 = 4.0;
@@ -78,7 +78,7 @@ const BLOCKED_PX: f64 = 4.0;
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
 const QUARTER_TURN: u16 = 1 << 14;
-/// Difference from which on the direction of view is updated: 2 degrees.
+/// Minimum difference for which the direction of view is updated: 2 degrees.
 const MIN_TURN: u16 = 364;
 
 /// Position and distances of a goal.

@@ -27,8 +27,9 @@ impl MoomooView {
                 continue;
             }
             // MooMoo clients compute the upgrades of an age from a built-in list that is longer
-            // than this game's. After the choice of a missing one, the client receives a chat
-            // message, at most one per tick, and the upgrades again with the next update.
+            // than this game's. If a client chooses an upgrade that is missing here, it receives a
+            // chat message, at most one per tick. It receives the upgrades again with the next
+            // update.
             if matches!(event, FeedEvent::NotOffered { .. }) {
                 if !has_refused {
                     self.say(NOT_OFFERED, out);
@@ -75,7 +76,7 @@ impl MoomooView {
 
     /// Sends a text as a chat message of the client's own player, because the MooMoo dialects have
     /// no packet for operator messages. Sends nothing if the player has died, because the client
-    /// has removed it.
+    /// has removed the player.
     fn say(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
             out.packet(&OutgoingPacket::Chat { player: own.identity.player.0, text });

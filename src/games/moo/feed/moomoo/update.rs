@@ -33,14 +33,17 @@ pub struct MoomooView {
     members: Vec<u8>,
     /// The applicants that were sent to the client, and the tick of each request.
     asking: Vec<(PlayerId, u32)>,
-    /// Whether positions of the clan were sent last.
+    /// Whether the last minimap contained positions.
     has_minimap: bool,
-    /// The periods in which the minimap and the leaderboard were last sent.
+    /// The period in which the minimap was last sent.
     minimap_period: Option<u32>,
+    /// The second in which the leaderboard was last sent.
     board_second: Option<u32>,
-    /// Resources and kills, experience and age, kit and upgrades, as last sent.
+    /// Resources and kills, as last sent.
     values: Option<[u32; 5]>,
+    /// Experience and age, as last sent.
     age: Vec<u8>,
+    /// Kit and upgrades, as last sent.
     kit: Option<(Kit, (u8, u8))>,
     /// Whether the client chose an upgrade that is not offered, so that its upgrades must be sent
     /// again.
@@ -62,8 +65,8 @@ impl MoomooView {
     /// and the leaderboard.
     ///
     /// In the update that sets the client up, the possessions follow `update_players`, as in the
-    /// original game, because some clients create their own player only at that packet. In every
-    /// later update they come first, so that a client can act on them in the same update.
+    /// original game. Some clients create their own player only at that packet. In every later
+    /// update they come first, so that a client can act on them in the same update.
     pub fn state(&mut self, state: &PublicState, scratch: &mut MoomooScratch, out: &mut MessageWriter<'_>) {
         let body = state.living(self.known.player);
         self.departures(state, out);
@@ -238,7 +241,7 @@ impl MoomooView {
         out.send_if_changed("age", &mut self.age, (own.xp, own.xp_next, own.age));
     }
 
-    /// Writes the own player's kit, upgrades and structure counts.
+    /// Writes the client's kit, upgrades and structure counts.
     fn kit(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let (kit, choices) = (&own.kit, own.choices);
         let shown = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
@@ -334,7 +337,7 @@ fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
     }
 }
 
-/// A player as known from its `add_player`, which contains its health.
+/// The known state of a player after its `add_player`, which contains the health.
 fn added(seen: &PublicPlayer) -> KnownPlayer<()> {
     KnownPlayer { health: seen.health, ..KnownPlayer::new(seen, ()) }
 }

@@ -42,10 +42,11 @@ pub struct NativeView {
     mates: Vec<PlayerId>,
     /// Whether the last list of members' positions was not empty.
     has_mates: bool,
-    /// The seconds in which members' positions and leaderboard were last sent.
+    /// The second in which members' positions were last sent.
     mates_second: Option<u32>,
+    /// The second in which the leaderboard was last sent.
     board_second: Option<u32>,
-    /// The own player with the last life or death that was sent to the client.
+    /// The client's player when its life or death was last sent to the client.
     pub first_seen_player: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
@@ -97,8 +98,9 @@ pub struct PendingLists {
 struct UpdateInput<'a> {
     state: &'a PublicState,
     look: &'a InView,
-    /// The client's own player, alive or dead, and the index of its body if it is alive.
+    /// The client's player, alive or dead.
     own: Option<&'a PublicPlayer>,
+    /// Index of the client's player if it is alive.
     body: Option<usize>,
 }
 
@@ -286,7 +288,7 @@ impl NativeView {
     }
 
     /// Writes the positions of the living members once per second, and an empty list once after the
-    /// last member is gone.
+    /// last living member is gone.
     fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
         if !is_period_due(&mut self.mates_second, now.state.second()) {
@@ -305,7 +307,7 @@ impl NativeView {
         self.has_mates = has_mates;
     }
 
-    /// Whether the client knows this clan as its own, and the player as a member of it.
+    /// Whether the client knows that this clan is its own and that the player is a member.
     pub fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
         self.known.clans.is_in(clan) && self.mates.binary_search(&player).is_ok()
     }
@@ -337,7 +339,7 @@ impl NativeView {
         out.send_list("animals", here);
     }
 
-    /// Writes the own player's stats, kit and upgrades.
+    /// Writes the client's stats, kit and upgrades.
     fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
         let (kit, (points, age)) = (&own.kit, own.choices);

@@ -1,8 +1,8 @@
 //! Validates names, clan names, chat messages and operator messages, and converts any text to a
 //! valid one.
 //!
-//! The compiler's Unicode tables are not used. They change with its version, so one machine could
-//! reject a text that another accepts.
+//! The compiler's Unicode tables are not used. They change with the compiler's version, so one
+//! machine could reject a text that another accepts.
 
 use crate::command::Rejection;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, NAME_CHARS};
@@ -121,7 +121,8 @@ fn is_invisible(char: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Blank characters with a width. Listed here for the same reason.
+/// Blank characters with a width. Listed here because the compiler's tables change with its
+/// version.
 pub(crate) fn is_space(char: char) -> bool {
     matches!(
         char,
@@ -129,11 +130,11 @@ pub(crate) fn is_space(char: char) -> bool {
     )
 }
 
-/// Name of players that give none. Any number of players may have it.
+/// Name of a player that chose no name. Any number of players may have it.
 pub const NO_NAME: &str = "unknown";
 
-/// Appends a player ID to a name, truncated to fit. `marks` is the number of `#` before the ID: one
-/// more for each player that already uses the result as its name.
+/// Appends a player ID to a name, truncated to fit. `marks` is the number of `#` before the ID. The
+/// caller increments it while another player already has the result as its name.
 pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
     let end = format!("{}{number}", "#".repeat(marks));
     let kept: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();

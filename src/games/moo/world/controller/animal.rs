@@ -1,7 +1,7 @@
 //! The animal controller: walks in the direction that the animal has chosen.
 //!
-//! It does not depend on other entities. The decisions of an animal, which do, are made in
-//! `tick::animal_ai`.
+//! It does not depend on other entities. The decisions of an animal depend on them; they are made
+//! in `tick::animal_ai`.
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};

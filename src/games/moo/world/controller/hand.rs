@@ -15,8 +15,8 @@ pub struct Hand {
     /// Whether it attacks continuously: the button is down.
     pub attacking: bool,
     /// Whether a press of the button has not led to a swing yet. A press counts in its tick even if
-    /// the button was released before the swing, and in the next tick too while the weapon still
-    /// reloads.
+    /// the button was released before the swing. If the weapon still reloads, the press also counts
+    /// in the next tick.
     pub pressed: bool,
     /// Time until the next swing, in thirds of a millisecond; 0 if it can swing now.
     pub wait: u16,
@@ -68,8 +68,8 @@ impl Hand {
     }
 
     /// Ends a tick without a swing. A press is retained only if the weapon will be ready within the
-    /// next tick. This way no click is lost to the alignment of clicks and ticks if a player clicks
-    /// exactly as often as the weapon reloads.
+    /// next tick. So a player that clicks once per reload time loses no click, even if a click
+    /// comes just before the weapon is ready.
     pub(crate) fn rest(&mut self, tick_thirds: u16) {
         self.pressed &= self.wait > 0 && self.wait <= tick_thirds;
     }

@@ -14,7 +14,7 @@ pub struct Kit {
     pub built: [u8; GROUPS],
     /// Income from structures, in half points per second.
     pub income_halves: u16,
-    /// Progress towards the next point of income, in half points times thirds of a millisecond.
+    /// Progress towards the next point of income, in 1/6,000 point.
     pub earned: u16,
 }
 
@@ -26,7 +26,8 @@ fields!(Kit:
     earned: u16,
 );
 
-/// Value of `earned` that makes one point: two half points times the 3,000 thirds of a second.
+/// Value of `earned` that equals one point. An income of half a point per second adds 3,000 per
+/// second: 1 for each third of a millisecond.
 pub(crate) const MAX_EARNED: u16 = 6_000;
 
 /// An upgrade that a player can choose.
@@ -127,7 +128,7 @@ impl Kit {
         self.income_halves += item.pays_halves;
     }
 
-    /// Uncounts a removed structure.
+    /// Subtracts a removed structure from its count.
     pub(crate) fn uncount(&mut self, item: &Item) {
         let built = &mut self.built[item.group as usize];
         *built = built.saturating_sub(1);

@@ -89,8 +89,8 @@ impl Controller {
         !matches!(self, Controller::Structure(_)) || item.group == Group::Turret
     }
 
-    /// Lifetime that remains to a structure, in thirds of a millisecond; `None` if it stands until
-    /// it is destroyed.
+    /// Remaining lifetime of a structure, in thirds of a millisecond; `None` if it stands until it
+    /// is destroyed.
     pub fn ends_in(&self) -> Option<u16> {
         None
     }

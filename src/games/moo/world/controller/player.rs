@@ -1,7 +1,7 @@
 //! The player controller: walks as the player commands.
 //!
 //! It does not depend on other entities, so a client can run it for a player without knowing any
-//! other.
+//! other player.
 
 use std::sync::Arc;
 

@@ -62,7 +62,7 @@ fn length(dx: Fixed, dy: Fixed) -> u32 {
     square_root(square(dx) + square(dy)) as u32
 }
 
-/// Clamps a velocity to the limit that the sub-steps of one tick can follow. At this limit,
+/// Clamps a velocity to the maximum that the sub-steps of one tick can cover. At this limit,
 /// friction exceeds the acceleration of walking.
 pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);

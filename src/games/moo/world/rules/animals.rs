@@ -23,8 +23,8 @@ pub struct AnimalSpecies {
     pub kind: AnimalKind,
     /// The name, in lower case.
     pub name: &'static str,
-    /// Number of animals on a map of [`super::MAP_SIZE_PX`]. For other sizes in proportion to the
-    /// area, so the smallest maps have none.
+    /// Number of animals on a map of [`super::MAP_SIZE_PX`]. For other sizes, the number is
+    /// proportional to the area, so the smallest maps have none.
     pub count: u32,
     /// Initial health points.
     pub health: u16,

@@ -44,8 +44,8 @@ pub const CLAN_CHARS: usize = 7;
 pub const MAX_CLANS: usize = 200;
 /// Maximum number of members of a clan. Each member receives all of them in one message.
 pub const MAX_CLAN_MEMBERS: usize = 50;
-/// Maximum length of an operator message, in characters. It fits in a command frame whatever the
-/// characters.
+/// Maximum length of an operator message, in characters. A message of this length fits in a command
+/// frame, regardless of its characters.
 pub const MAX_ANNOUNCEMENT_CHARS: usize = 60;
 
 // ---- map ----
@@ -70,10 +70,11 @@ pub const AREAS_PER_SIDE: u32 = 7;
 pub const TREES_PER_AREA: u32 = 9;
 /// Bushes in each area.
 pub const BUSHES_PER_AREA: u32 = 3;
-/// Rocks on a map of [`MAP_SIZE_PX`]. For other sizes in proportion to the area, at least one.
+/// Rocks on a map of [`MAP_SIZE_PX`]. For other sizes, the number is proportional to the area, and
+/// at least one.
 pub const ROCKS: u32 = 32;
-/// Gold deposits on a map of [`MAP_SIZE_PX`]. For other sizes in proportion to the area, at least
-/// one.
+/// Gold deposits on a map of [`MAP_SIZE_PX`]. For other sizes, the number is proportional to the
+/// area, and at least one.
 pub const GOLD: u32 = 7;
 /// Radii of the drawn images of trees, in pixels.
 pub const TREE_SCALES_PX: [i32; 4] = [150, 160, 165, 175];
@@ -121,8 +122,8 @@ pub const SNOW_SPEED_PERCENT: i32 = 75;
 /// Walking speed in the river, in percent of the normal speed.
 pub const RIVER_SPEED_PERCENT: i32 = 33;
 /// Acceleration of the current, which carries bodies in the river to the right, in sixteenths of
-/// the walking acceleration. In MooMoo.io the values are 0.0011 and 0.0016. A drifting body reaches
-/// 225 pixels per second.
+/// the walking acceleration. In MooMoo.io the two accelerations are 0.0011 and 0.0016. A drifting
+/// body reaches 225 pixels per second.
 pub const CURRENT_SIXTEENTHS: i32 = 11;
 
 // ---- gathering ----
@@ -277,11 +278,11 @@ pub const POISON_DOSES: u8 = 5;
 pub const SPAWN_NEAR_X_PX: i32 = 600;
 /// Maximum vertical distance at which a player spawns near another, in pixels.
 pub const SPAWN_NEAR_Y_PX: i32 = 400;
-/// Number of players around a position at which the position counts as crowded.
+/// A position with this many players around it counts as crowded.
 pub const SPAWN_CROWD: usize = 20;
-/// Half the width of the rectangle in which these players are counted, in pixels.
+/// Half the width of the rectangle around a position in which players are counted, in pixels.
 pub const SPAWN_VIEW_X_PX: i32 = 1_248;
-/// Half the height of the rectangle in which these players are counted, in pixels.
+/// Half the height of the rectangle around a position in which players are counted, in pixels.
 pub const SPAWN_VIEW_Y_PX: i32 = 702;
 /// Minimum distance between a new player's centre and the rim of any other entity, in pixels.
 pub const SPAWN_CLEARANCE_PX: i32 = 60;

@@ -1,7 +1,7 @@
 //! The unit of timers.
 
-/// Converts milliseconds to thirds of a millisecond: the unit of all timers, because a tick is a
-/// whole number of them at each tick rate.
+/// Converts milliseconds to thirds of a millisecond. All timers use this unit, because a tick is a
+/// whole number of thirds at each tick rate.
 pub const fn thirds(ms: u16) -> u16 {
     ms * 3
 }

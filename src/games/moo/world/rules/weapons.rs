@@ -131,7 +131,7 @@ const HAMMER: Weapon = Weapon {
     shield_percent: 100,
 };
 
-/// A primary weapon offered at age 2. The last argument is damage, range, gather and period.
+/// A primary weapon offered at age 2. The last argument contains damage, range, gather and period.
 const fn first(
     id: u8,
     name: &'static str,
@@ -141,8 +141,8 @@ const fn first(
     Weapon { id, name, does, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
 }
 
-/// A weapon that shoots. The last arguments are the projectile and the cost of a shot, and the
-/// period and the walking speed of the holder.
+/// A weapon that shoots. The last two arguments are pairs: the projectile and the cost of a shot;
+/// the period and the holder's walking speed.
 const fn shooter(
     id: u8,
     name: &'static str,

@@ -7,8 +7,8 @@ use crate::spawn::map;
 use crate::state::{Identity, State};
 use crate::world::World;
 
-/// Purpose of the random generator of the running world, so that the map uses unrelated random
-/// numbers.
+/// Stream of the random generator of the running world. The map has another stream, so their random
+/// numbers are unrelated.
 const EVENTS_RNG_STREAM: u32 = 2;
 
 impl World {

@@ -14,7 +14,8 @@ use crate::rules;
 pub use crate::rules::Biome;
 pub use crate::terrain::biomes::BiomeBands;
 
-/// Purpose of the random generator of the map, so that later events use unrelated random numbers.
+/// Stream of the random generator of the map. Later events have another stream, so their random
+/// numbers are unrelated.
 const PURPOSE_MAP: u32 = 1;
 
 /// Positions tried for an object before it is omitted. The map is so sparse that this does not

@@ -14,8 +14,8 @@ use crate::terrain::Terrain;
 use crate::world::World;
 use crate::Action;
 
-/// Purpose of the random generator of the initial animals, so that the map uses unrelated random
-/// numbers.
+/// Stream of the random generator of the initial animals. The map has another stream, so their
+/// random numbers are unrelated.
 const ANIMALS_RNG_STREAM: u32 = 3;
 
 impl World {
@@ -119,8 +119,8 @@ impl World {
     }
 }
 
-/// Maximum time until the animals of a new world start to walk, in milliseconds. The random value
-/// differs, so that they do not all start at once.
+/// Maximum time until the animals of a new world start to walk, in milliseconds. The time of each
+/// animal is random, so that they do not all start at once.
 const RANDOM_WAIT_MS: u32 = 5_000;
 
 /// Time for which an animal stands after it spawns, in milliseconds.

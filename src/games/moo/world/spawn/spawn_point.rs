@@ -19,9 +19,9 @@ use crate::terrain::Terrain;
 /// Random positions tried before the map is searched row by row.
 const TRIES_ANYWHERE: u32 = 64;
 
-/// Distance between the positions of this search, in pixels, and their maximum number, which bounds
-/// the search on any map.
+/// Distance between two positions of the search row by row, in pixels.
 const SEARCH_PX: u32 = 64;
+/// Maximum number of positions in that search, on any map.
 const SEARCH_POSITIONS: u32 = 16_384;
 
 /// Chooses the position for a new player. `crowd` is the index of the living players.

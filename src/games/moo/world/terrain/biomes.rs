@@ -52,8 +52,8 @@ impl BiomeBands {
         }
     }
 
-    /// The vertical direction from a y coordinate to a biome; `None` if it is already there. The
-    /// plains are on both sides of the river.
+    /// The vertical direction from a y coordinate to a biome; `None` if the coordinate is in the
+    /// biome. The plains are on both sides of the river.
     pub(crate) fn direction_to_biome(&self, home: Biome, y: Fixed) -> Option<Angle> {
         let (up, down) = (Angle(0xc000), Angle(0x4000));
         let here = self.biome_at(y);

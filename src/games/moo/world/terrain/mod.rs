@@ -39,8 +39,8 @@ pub struct Terrain {
 }
 
 /// Maximum radius of a body, in pixels. A query looks into one cell only, so each obstacle is
-/// listed in each cell from which a body of this radius can touch it. The free space around a spawn
-/// point is smaller.
+/// listed in each cell from which a body of this radius can touch it. Queries for the free space
+/// around a spawn point use a smaller radius.
 const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 
 /// Number of directions around a new structure in which a free position is searched for a stuck
@@ -237,7 +237,7 @@ impl Terrain {
         })
     }
 
-    /// The points on the edges of the map that are closer to an obstacle than a width.
+    /// The points on the edges of the map that are closer to an obstacle than `width_px`.
     fn edges_near(&self, a: &Obstacle, width_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> {
         let far = Fixed::from_px(self.map_size_px as i32);
         let room = Fixed::from_px(a.radius_px + width_px).0.unsigned_abs();
@@ -248,8 +248,8 @@ impl Terrain {
         IntoIterator::into_iter(edges).filter(is_near)
     }
 
-    /// Puts a body that overlaps an obstacle on the obstacle's rim, and a body off the map on the
-    /// edge. Returns whether it touched an obstacle.
+    /// Moves a body that overlaps an obstacle to the obstacle's rim, and a body off the map to the
+    /// edge of the map. Returns whether it touched an obstacle.
     pub(crate) fn settle(&self, body: &mut Body) -> bool {
         let mut touched = false;
         for obstacle in self.near(body.x, body.y) {
@@ -270,7 +270,7 @@ impl Terrain {
         touched
     }
 
-    /// Puts a body that is off the map on the edge. It loses its velocity towards the edge.
+    /// Moves a body that is off the map to the edge. The body loses its velocity towards the edge.
     fn hold_on_map(&self, body: &mut Body) {
         let edge = Fixed::from_px(body.radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).saturating_sub(edge).max(edge);
@@ -340,8 +340,8 @@ fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }
 
-/// Computes `value * factor / divisor`, rounded away from zero, so that a rounding error never
-/// leaves a body on the rim overlapping.
+/// Computes `value * factor / divisor`, rounded away from zero, so that rounding never leaves an
+/// overlap with the obstacle.
 fn scale_up(value: i64, factor: i64, divisor: i64) -> i64 {
     let magnitude = (value.abs() * factor + divisor - 1) / divisor;
     magnitude * value.signum()

@@ -1,4 +1,4 @@
-//! Finds nearby objects among a few with a list sorted from west to east.
+//! An index of a few objects: a list sorted from west to east that finds nearby objects.
 //!
 //! Returns the objects in a range of x coordinates. The index is not part of the state. For few
 //! objects on a large map it costs less than a grid, because there are no cells to clear.

@@ -71,7 +71,7 @@ impl StructureIndex {
         }
     }
 
-    /// Removes a structure from these cells.
+    /// Removes a structure from the cells to which `add` added it.
     pub(crate) fn remove(&mut self, standing: &PlacedStructure, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(standing, reach_px)) {
             let list = &mut self.cells[cell];

@@ -47,7 +47,7 @@ impl World {
         });
     }
 
-    /// Changes the animal's goal, because the time of the current one is over.
+    /// Changes the animal's goal after the time of the current goal is over.
     fn end_expired_mood(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
@@ -230,8 +230,8 @@ impl Animal {
         self.wait = time_between(rules::STAND_MS, rng);
     }
 
-    /// Starts to walk in a random direction; outside its biome, towards the biome within an eighth
-    /// of a turn.
+    /// Starts to walk in a random direction. Outside its biome, the animal walks towards it: the
+    /// direction deviates from `homeward` by at most an eighth of a turn.
     fn walk(&mut self, homeward: Option<Angle>, rng: &mut Rng) {
         let any = rng.below(1 << 16) as u16;
         self.direction = Some(match homeward {
@@ -241,7 +241,8 @@ impl Animal {
         self.wait = time_between(rules::WALK_MS, rng);
     }
 
-    /// Turns around at the end of its biome or of the map, within a sixteenth of a turn.
+    /// Turns around at the end of its biome or of the map. The new direction deviates from the
+    /// opposite one by at most a sixteenth of a turn.
     fn turn_at_biome_edge(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::BIOME_LOOKAHEAD_PX);
@@ -269,8 +270,8 @@ impl Animal {
         self.direction = way.or(self.direction);
     }
 
-    /// Flees from the attacker; straight ahead if the attacker's position is the animal's own or
-    /// unknown.
+    /// Flees from the attacker. If the attacker's position is unknown or equals the animal's, flees
+    /// in the direction of view.
     fn flee(&mut self, body: &Body, way: Option<Angle>) {
         self.mood = Mood::Flees;
         self.prey = None;

@@ -17,8 +17,8 @@ use crate::rules::{self, Resource};
 use crate::spawn::spawn_point;
 use crate::world::World;
 
-/// Maximum number of `#` marks before the player ID that is appended to a taken name. Enough for
-/// three players that chose their names to block the result.
+/// Maximum number of `#` marks before the player ID that is appended to a taken name. This is
+/// enough even if three players have chosen names that block the result.
 const MAX_NUMBER_MARKS: usize = 4;
 
 impl Player {

@@ -257,7 +257,8 @@ impl World {
         }
     }
 
-    /// Transfers gold to the attacker: as much as the weapon takes, at most what the victim has.
+    /// Transfers gold to the attacker: the amount that the weapon steals, limited to the victim's
+    /// gold.
     fn steal(&mut self, from: usize, stroke: &Stroke) {
         let mut taken = 0;
         if let Controller::Player(victim) = &mut self.state.players[from].controller {

@@ -217,7 +217,7 @@ impl World {
     }
 
     /// Fires a projectile if the player at this index is alive and its weapon shoots. Returns
-    /// whether both hold.
+    /// whether both conditions are met.
     pub(crate) fn shoot(&mut self, at: usize) -> bool {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let player = match controller {
@@ -252,7 +252,7 @@ impl World {
         self.outcome.events.push(WorldEvent::Shot { projectile: id });
     }
 
-    /// Removes the owner of the projectiles and the poison of a leaving player.
+    /// When a player leaves, clears the owner of its projectiles and of its poison.
     pub(crate) fn clear_owner(&mut self, id: PlayerId) {
         for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
             shot.body.owner = PlayerId::OPERATOR;

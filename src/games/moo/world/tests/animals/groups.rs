@@ -211,7 +211,8 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
             assert_eq!(beast(&world, at).x, x, "held");
         } else {
             assert!(beast(&world, at).vx < Fixed::ZERO, "thrown back");
-            // Slightly inside: the animal is put on the rim, wherever it flees.
+            // The animal starts slightly inside the structure, so it is moved to the rim, wherever
+            // it flees.
             world.state.animals[at].body.x = Fixed::from_px(x_px - reach_px + 5);
             animal_mut(&mut world, at).touch_wait = 0;
             world.state.animals[at].body.vx = Fixed::ZERO;
@@ -238,7 +239,7 @@ fn an_animal_spawned_by_the_operator_never_respawns() {
 
 #[test]
 fn a_dead_animal_is_neither_held_nor_hurt_nor_knocked_back() {
-    // At distances at which traps and spikes without an owner are touched.
+    // The animals are at distances at which they touch traps and spikes without an owner.
     for (item, apart_px) in [(15, 40), (6, 49 + 72)] {
         let mut world = bare_world(TickHz::Hz30);
         let at = appear(&mut world, AnimalKind::Cow, 6_000, 5_000);

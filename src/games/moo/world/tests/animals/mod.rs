@@ -404,8 +404,8 @@ fn a_stroke_of_an_animal_throws_straight_away_from_it() {
             (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
             animal_mut(&mut world, 0).is_trapped = true;
             look(&mut world, 0);
-            // 120 px/s at 30 ticks per second; the components are three fifths and four fifths of
-            // it.
+            // 120 px/s are 4 px per tick at 30 ticks per second. The components are three fifths
+            // and four fifths of that.
             let part = |way_px: i32| Fixed(way_px * (4 << 16) / 120);
             let prey = body(&world, 1);
             assert_eq!((prey.vx, prey.vy), (part(dx_px), part(dy_px)), "{kind:?} {dx_px} {dy_px}");

@@ -169,7 +169,7 @@ fn swings_cannot_be_saved_up() {
     wait(&mut world, 1_000);
     assert_eq!(player(&world, 1).hand.wait, 0);
     act(&mut world, 1, Action::Attack { on: true });
-    // 300 ms after this swing and not earlier: 5 ticks of 66.7 ms.
+    // The next swing happens 300 ms after this one and not earlier: within 5 ticks of 66.7 ms.
     for tick in 1..=5 {
         wait(&mut world, 1);
         assert_eq!(events(&world).len(), usize::from(tick == 5), "after {tick} ticks");
@@ -255,7 +255,8 @@ fn a_player_that_keeps_swinging_walks_at_the_same_speed_at_each_tick_rate() {
         wait(&mut world, rate.get() * 3);
         speeds.push(distance_px(&before, body(&world, 1)) / 3.0);
     }
-    // Between the minimum of 0.3 and the speed after a recovery of 300 ms.
+    // The lower bound is the minimum share of 0.3. The upper bound is the share after a recovery of
+    // 300 ms.
     assert!(speeds.iter().all(|speed| (0.3 * 328.0..0.54 * 328.0).contains(speed)), "{speeds:?}");
     let (least, most) =
         (speeds.iter().copied().fold(f64::MAX, f64::min), speeds.iter().copied().fold(0.0, f64::max));

@@ -32,11 +32,12 @@ const FLYING: [(u8, u16, i32, i32); 5] = [
     (5, 50, 3_600, 1_400),
 ];
 
-/// The shooter and its target.
+/// The shooter.
 const ONE: PlayerId = PlayerId(1);
+/// The target of the shooter.
 const TWO: PlayerId = PlayerId(2);
 
-/// Puts a weapon into a player's hand, and gives it 10,000 of each resource.
+/// Puts a weapon into a player's hand, and gives the player 10,000 of each resource.
 pub(crate) fn arm(world: &mut World, id: u16, number: u8) {
     let slot = usize::from(weapon(number).expect("it is in the table").slot);
     let player = player_mut(world, id);

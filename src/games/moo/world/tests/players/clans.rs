@@ -42,7 +42,7 @@ fn several(players: u16) -> World {
     world
 }
 
-/// Adds a player to the clan of another.
+/// Adds a player to the clan of another player.
 fn let_in(world: &mut World, owner: u16, newcomer: u16) {
     let of = world.player(PlayerId(owner)).and_then(|player| player.clan).expect("it has a clan");
     let name = world.clans().iter().find(|clan| clan.id == of).expect("it is there").name.to_string();

@@ -238,7 +238,8 @@ fn a_sequence_may_skip_but_never_repeat() {
     let mut world = two();
     let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
     world.step(&mut vec![aim(5, 50), aim(3, 30), aim(5, 60)]);
-    // In order of sequence numbers: 3, then 5 with the smaller heading. The second 5 is a repeat.
+    // Commands are applied in order of sequence numbers: 3, then the 5 with the smaller heading.
+    // The other 5 is rejected as repeated.
     assert_eq!(world.outcome().rejected, [(aim(5, 60), Rejection::Repeated)]);
     assert_eq!((body(&world, 1).heading, player(&world, 1).sequence), (Angle(50), 5));
     world.step(&mut vec![aim(5, 70), aim(4, 40)]);

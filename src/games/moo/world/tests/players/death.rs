@@ -1,4 +1,4 @@
-//! Regeneration, death, the state that it resets, and respawn.
+//! Regeneration, death, the state that death resets, and respawn.
 
 use crate::command::Action;
 use crate::entity::PlayerId;
@@ -162,8 +162,8 @@ fn world_with(world: &mut World) -> World {
 
 #[test]
 fn dead_players_do_not_attract_spawns() {
-    // The only other player is dead, far away in a corner. A new player spawns anywhere, not near
-    // it.
+    // The only other player is dead and lies near the western edge. A new player spawns at a random
+    // position, because only living players attract spawns.
     let mut near = 0;
     for seed in 0..20 {
         let mut world = World::new(crate::Identity { seed, map_size_px: 14_400, tick_hz: TickHz::Hz30 });

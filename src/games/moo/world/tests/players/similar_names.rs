@@ -1,4 +1,5 @@
-//! Names that look alike: players get their ID appended; of clans only one may have such a name.
+//! Names that look alike. A player with such a name gets its ID appended; a clan with such a name
+//! is rejected.
 
 use crate::command::similar_names::are_confusable;
 use crate::command::text::{

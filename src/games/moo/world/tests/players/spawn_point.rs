@@ -92,7 +92,8 @@ fn everyone_finds_a_place_on_the_smallest_map() {
         let body = view.body;
         assert!(world.terrain().is_free(body.x, body.y, 34), "player {:?} was pushed into a thing", view.id);
     }
-    // The current presses players at the eastern edge against each other, so they are excluded.
+    // The river's current presses players at the eastern edge against each other, so these players
+    // are excluded.
     let bodies: Vec<_> = world.players().map(|view| view.body.clone()).collect();
     let bodies: Vec<_> = bodies.into_iter().filter(|body| body.x < Fixed::from_px(1_200)).collect();
     assert!(bodies.len() > 150);

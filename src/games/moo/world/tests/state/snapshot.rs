@@ -48,7 +48,7 @@ pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let walker = body_mut(&mut world, 100);
     (walker.vx, walker.vy) = (Fixed::ZERO, Fixed::ZERO);
     build(&mut world);
-    // Player 100 has survived, wherever it stood.
+    // Player 100 may have been hurt at its position, so its health is restored.
     body_mut(&mut world, 100).health = 100;
     let walker = player_mut(&mut world, 100);
     (walker.alive, walker.direction) = (true, way);
@@ -246,7 +246,7 @@ fn later_chance_differs_between_seeds() {
     assert_ne!(rng(1), rng(2));
 }
 
-/// The position of each scalar of the state in its bytes, and its name.
+/// The name of each scalar of the state, and its position in the bytes.
 #[derive(Default)]
 struct Places {
     path: Vec<&'static str>,

@@ -18,7 +18,8 @@ fn wall(world: &mut World, x_px: u16, y_px: u16) {
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Two walls with a gap between them, and a player above it, off the middle by `aside_px`.
+/// Two walls with a gap between them, and a player above the gap, `aside_px` to the side of its
+/// middle.
 fn before_a_gap(rate: TickHz, gap_px: u16, aside_px: i32) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 3_000, 3_000);

@@ -162,7 +162,7 @@ fn on_a_full_map_one_appears_in_the_middle_of_the_northern_plains() {
     }
 }
 
-/// A world with a number of players at each of some positions.
+/// A world with players at some positions. Each position has its number of players.
 fn standing(places: &[((i32, i32), u16)]) -> World {
     let mut world = bare_world(TickHz::Hz30);
     let mut id = 0;
@@ -239,11 +239,11 @@ fn heap(places_px: &[i32], awake: &[u16]) -> Vec<f64> {
 
 #[test]
 fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_awake_players() {
-    // 1 and 2 are first: -20 and 50. Then 1 and 3: -25 and 45. Then 2 and 3, by 32.5 each. Player 1
-    // is not visited again.
+    // Players 1 and 2 are pushed first, to -20 and 50 px; then 1 and 3, to -25 and 45 px; then 2
+    // and 3, by 32.5 px each. Player 1 is not visited again.
     assert_eq!(heap(&[0, 30, 40], &[1, 2, 3]), [-25.0, 82.5, 12.5]);
-    // 1 sleeps. 2 pushes it to -20 and moves to 50, then 3 to 10 and moves to 80. Then 3 pushes 1
-    // to -40 and moves to 30.
+    // Player 1 sleeps. Player 2 pushes it to -20 px and moves to 50 px. Then player 2 pushes player
+    // 3 to 10 px and moves to 80 px. Then player 3 pushes player 1 to -40 px and moves to 30 px.
     assert_eq!(heap(&[0, 30, 40], &[2, 3]), [-40.0, 80.0, 30.0]);
     assert_eq!(heap(&[0, 30, 40], &[]), [0.0, 30.0, 40.0], "who sleeps pushes nobody");
 }

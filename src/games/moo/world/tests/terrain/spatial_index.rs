@@ -143,7 +143,7 @@ fn a_row_is_sorted_however_far_its_entries_moved() {
             (0..places.len()).filter(|at| places[*at].distance(x) <= reach.0 as u32).collect();
         expected.sort_by_key(|at| (places[*at], *at));
         assert_eq!(row.around(x, reach).collect::<Vec<_>>(), expected, "turn {turn}");
-        // An update without a preceding `remove` does not query the positions.
+        // An update without a preceding `invalidate` does not query the positions.
         row.update(places.len(), |_| panic!("it knows"));
     }
     assert!(places.len() > 20);

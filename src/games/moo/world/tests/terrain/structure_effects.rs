@@ -50,7 +50,8 @@ fn spikes_hurt_and_knock_back_a_player_that_runs_into_them() {
             walk(&mut world, 2, None);
             wait(&mut world, rate.get() * 2);
             let way = distance_px(&touched, body(&world, 2));
-            // 1,500 px/s carry a body 213 px, less the remaining speed of the run.
+            // A knockback of 1,500 px/s carries a body 213 px. The remaining walking speed shortens
+            // this distance.
             assert!((130.0..230.0).contains(&way), "thrown {way} px at {rate:?}");
             assert_eq!(body(&world, 2).health, 100 - damage);
         }
@@ -132,8 +133,8 @@ fn a_boost_pad_throws_in_its_direction_at_each_tick_rate() {
             wait(&mut world, rate.get() * 2);
             let (x, y) = (px(body(&world, 1).x) - px(start.x), px(body(&world, 1).y) - px(start.y));
             let way = x * dx + y * dy;
-            // 213 px from the point at which it leaves the pad, which is at most 66 px away; with
-            // long ticks it leaves at once.
+            // The player moves 213 px from the point at which it leaves the pad. That point is at
+            // most 66 px away; with long ticks, the player leaves the pad at once.
             assert!((210.0..290.0).contains(&way), "thrown {way} px at {rate:?}");
             assert!((x * dy - y * dx).abs() < 2.0, "straight");
         }
