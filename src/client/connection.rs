@@ -81,7 +81,8 @@ impl fmt::Display for ClientConnectionError {
 
 impl std::error::Error for ClientConnectionError {}
 
-/// Writes what a server broke: the limit on a response head, or the rule and its section.
+/// Writes the rule that a server broke: the limit of a response head, or the violation with its
+/// section.
 pub(super) fn write_violation(violation: Violation, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     let HeadLimits { bytes, headers, .. } = limits::HEAD_LIMITS;
     match violation {

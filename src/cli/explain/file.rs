@@ -100,7 +100,7 @@ fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> Strin
     format!("{heading}{notes}\n  packet     seconds  client\n")
 }
 
-/// One item in the requested format; empty if it was not requested.
+/// One item in the requested format; empty if the options exclude it.
 fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &ShowOptions<'_>) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
     let is_wanted =
