@@ -17,7 +17,7 @@ pub struct Secret {
     padded: Padded,
 }
 
-/// A text prepared for comparison: padded, as 64-bit words, and its length in bytes.
+/// A text prepared for comparison: the padded text as 64-bit words, and its length in bytes.
 #[derive(Clone)]
 pub struct Padded([u64; WORDS], u64);
 

@@ -15,8 +15,8 @@ pub struct Backlog {
     pub missed_events: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,
-    /// Whether the events and acks exceeded the limit. Then `missed_events` and `answers` are
-    /// empty.
+    /// Whether the events and acks exceeded the limit in bytes. If so, `missed_events` and
+    /// `answers` are empty.
     pub has_overflowed: bool,
     /// The acks of all these ticks, in order.
     pub answers: Vec<Arc<CommandAcks>>,

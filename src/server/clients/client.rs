@@ -67,23 +67,23 @@ pub struct Client<L> {
     pub receiver: Mutex<Receiver>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
-    /// Key by which a page proves at `/wire` that the client is its own.
+    /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
     pub token: Option<OfferedToken>,
-    /// Whether it connects from the server's own machine.
+    /// Whether the client connects from the server's machine.
     pub is_local: bool,
     /// Its permission. `None` until the authentication.
     permission: Mutex<Option<Permission>>,
-    /// Lower half: its player number, 0 without one. Upper half: the number of ticks from which the
-    /// player's published state reflects this connection.
+    /// Lower half: the number of the client's player, or 0. Upper half: a number of ticks. From
+    /// that tick on, the player's published state reflects this connection.
     player: AtomicU64,
-    /// After a resume: the last tick that the client received, plus 1. 0 once the gap has been
-    /// sent.
+    /// After a resume: the last tick that the client received, plus 1. 0 after the missed events
+    /// have been sent.
     resume_tick: AtomicU32,
     /// The name of its last join.
     name: Mutex<String>,
-    /// The player that it spectates, 0 for the leader.
+    /// The player that the client spectates; 0 for the leader.
     spectated: AtomicU32,
     /// 0 until updates start; then the number of ticks completed at that time, plus 1.
     updates_from: AtomicU32,
@@ -178,8 +178,8 @@ impl<L: Transport> Client<L> {
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }
 
-    /// Returns the last tick that the client received before it resumed. Returns it once, and only
-    /// if the client has requested the gap.
+    /// Returns the last tick that the client received before it resumed. Only the first call
+    /// returns it, and only if the client has requested the missed events.
     pub fn take_resume_tick(&self) -> Option<u32> {
         self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
@@ -199,8 +199,9 @@ impl<L: Transport> Client<L> {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Starts the updates, in lockstep or as a stream. Earlier replies must be queued before.
-    /// Events of earlier ticks are not sent, because a resumed client may already have them.
+    /// Starts the updates, in lockstep or as a stream. Replies to earlier packets must already be
+    /// queued. Events of earlier ticks are not sent, because a resumed client may already have
+    /// them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.add_follower(self.id, self.household());
@@ -257,8 +258,8 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Polls the deadlines: pings an idle client, closes a lost or slow one, and cuts a connection
-    /// that does not end.
+    /// Polls the deadlines: pings an idle client, closes a lost or slow client, and aborts a
+    /// connection that does not end.
     pub fn check_deadlines(&self, now: Duration) {
         self.sender.life.pauses.note_suspended(self.line.suspended());
         self.sender.life.pauses.note(now);

@@ -34,7 +34,7 @@ pub struct EmbeddedConnection {
     began: Duration,
     permit: Permit,
     stage: ConnectionStage,
-    /// Bytes for the other end, except a client's.
+    /// Bytes for the other end. A client's bytes are in its transport until they are collected.
     out: Vec<u8>,
 }
 

@@ -63,8 +63,8 @@ fn is_own_origin(head: &RequestHead) -> bool {
     host.zip(head.header("Host")).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
 }
 
-/// Whether `--allow-origin` lists the page's origin, for example behind a proxy that rewrites
-/// `Host`. Such a request also needs the token.
+/// Whether `--allow-origin` lists the page's origin. A proxy that rewrites `Host` makes this
+/// necessary. Such a request also needs the token.
 fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
     let origin = head.header("Origin").unwrap_or_default();
     listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
@@ -90,7 +90,8 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// Checks the operator's token.
 ///
 /// # Errors
-/// 401 for a wrong token. 429 for a wrong or unchecked token, once the address has sent too many.
+/// 401 for a wrong token. 429 after too many wrong tokens from the address, if this token is wrong
+/// or was not checked.
 pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
     let is_right = || host.config.admin_token.matches(said);
     match host.admin_auth.attempt(address.ip(), host.now(), is_right) {

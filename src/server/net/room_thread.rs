@@ -7,7 +7,7 @@
 //!     └─ empty for long, or ended by the operator ─► clients closed with 1001, thread ends
 //! ```
 //!
-//! A room without clients and without queued work does not tick: its world stops, and suspended
+//! A room without clients and without queued work does not tick: its world and its suspended
 //! players with it. It ticks again when a suspended seat expires, so that the player leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -160,8 +160,8 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
     }
 }
 
-/// Whether a room on demand has no taken seat and no client with a valid token, on a server with
-/// tokens.
+/// On a server with tokens: whether a room on demand has neither a taken seat nor a client with a
+/// valid token.
 fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),

@@ -31,7 +31,7 @@ struct State {
     listener: Option<Subscription>,
     /// Tails of the connected clients.
     tails: BTreeMap<u64, Tail>,
-    /// Disconnected clients that have not been processed: their end is still queued.
+    /// Disconnected clients with an end event that is still queued.
     ending: BTreeMap<u64, About>,
     /// Disconnected clients, oldest first.
     ended: VecDeque<Ended>,
