@@ -66,7 +66,7 @@ type ClientPermits = (Permit, RoomPermit);
 
 /// Reads the head and responds. Returns `Some` if the connection has become a client. `peer` is the
 /// other end of the socket, possibly a proxy.
-#[inline(never)] // Keeps the buffers off the stack of client threads: saves a page of memory per client.
+#[inline(never)] // Keeps these buffers off the stack of client threads: a page of memory each.
 fn begin(
     host: &Arc<ServerState>,
     stream: Arc<TcpStream>,

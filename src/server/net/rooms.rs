@@ -130,7 +130,8 @@ impl RunningRoom {
         self.wake();
     }
 
-    /// Whether the room is ending or has ended, because it was unused or by an operator command.
+    /// Whether the room is ending or has ended. The cause is an operator command, or that the room
+    /// was unused.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
@@ -332,7 +333,8 @@ pub struct RoomLimits {
 pub enum CreateRoomError {
     /// The maximum number of rooms exists.
     Full,
-    /// The address prefix has its maximum, or at least as many rooms as are still free in total.
+    /// The address prefix has its maximum number of rooms, or at least as many rooms as the server
+    /// can still create.
     AddressLimit,
 }
 

@@ -117,7 +117,7 @@ pub struct JoinOutcome {
     pub player: PlayerId,
     /// Whether the client has resumed the player.
     pub is_resumed: bool,
-    /// Number of ticks from which the published player reflects this connection. Before, queued
+    /// After this many ticks, the published player reflects this connection. Before that, queued
     /// commands of an earlier connection may still be executed.
     pub from_tick: u32,
     /// Ticks completed when the seat was taken.
@@ -308,9 +308,9 @@ impl RoomHandle {
         Some(player)
     }
 
-    /// Registers the keys of a restored world, so that their clients can resume. The players stop,
-    /// and their sequence numbers restart at 1. Players beyond the limit of an address prefix leave
-    /// at once.
+    /// Registers the seat keys that were saved with a restored world, so that clients can resume
+    /// their players. Until then the players stop, and their sequence numbers restart at 1. If an
+    /// address prefix exceeds its limit of suspended seats, its surplus players leave at once.
     pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
@@ -377,7 +377,7 @@ impl RoomHandle {
         self.intake.lock().seats.get(player)
     }
 
-    /// Returns [`Seats::counts`], and the number of queued players' commands.
+    /// Returns [`Seats::counts`], and the number of queued commands of players.
     pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::game::DynTick;
 use crate::limits;
 
-/// Recent ticks with such events, oldest first. Bounded in age and bytes.
+/// Recent ticks with events that are sent on a resume, oldest first. Bounded in age and bytes.
 #[derive(Debug, Default)]
 pub struct MissedEvents {
     ticks: VecDeque<TickEvents>,

@@ -106,7 +106,7 @@ impl Seats {
     }
 
     /// Returns the deadline of the first suspended seat, or [`Duration::MAX`] without players. No
-    /// seat needs a tick before. Returns `None` if a player is connected or leaving.
+    /// seat needs a tick before that time. Returns `None` if a player is connected or leaving.
     pub fn idle_until(&self) -> Option<Duration> {
         self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
             Seat::Suspended { until } => Some(least.min(*until)),

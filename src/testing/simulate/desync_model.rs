@@ -53,7 +53,7 @@ impl DesyncModel {
     }
 
     /// Compares a client's world after a tick with the room's. Returns `false` if there is nothing
-    /// to compare, because clients execute the last tick of a room that then restarts.
+    /// to compare: clients also execute the last tick of a room that then restarts.
     ///
     /// # Errors
     /// The room's world has another checksum.

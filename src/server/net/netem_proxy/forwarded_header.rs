@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The proxy connects from this machine. Without the line, the server would take every client for a
-//! local one ([`access`](crate::server::net::access)). The line is the last of the head, because a
-//! server that trusts the proxy reads the addresses from the right, so lines from the client itself
-//! are further left.
+//! local one ([`access`](crate::server::net::access)). The line is the last of the head. A server
+//! that trusts the proxy reads the addresses from the right, so lines from the client itself are
+//! further left and ignored.
 //!
 //! A connection to a tickwire server carries one request: the server closes it after the response,
 //! or the upgrade turns it into frames. So only the first head is changed, and all later bytes are

@@ -17,8 +17,9 @@ pub const PATH_PREFIX: &str = "/tab/";
 /// Generated list of files for the service worker.
 const FILE_LIST: &str = "tab-files.js";
 
-/// The module that names the edition, and its replacement in the browser edition.
+/// The module that names the edition.
 const EDITION: &str = "wasm/edition.js";
+/// The replacement of `EDITION` in the browser edition.
 const BROWSER_EDITION: &str = "wasm/edition-browser.js";
 
 /// Returns a file of the edition by its name below [`PATH_PREFIX`].

@@ -52,9 +52,9 @@ pub struct CaptureEncoder {
     /// Whether a file has been started. Nothing is written before.
     pub has_begun: bool,
     clients: BTreeMap<u64, CapturedClient>,
-    /// Player names by room and player number. `named_addresses` has the addresses with a name
-    /// record.
+    /// Player names by room and player number.
     names: HashMap<(Arc<str>, u16), String>,
+    /// Addresses with a name record in the current file.
     named_addresses: BTreeSet<IpAddr>,
     /// Rooms with a game record in the current file.
     rooms: BTreeSet<Arc<str>>,

@@ -1,8 +1,8 @@
 //! Checksums of a room's lockstep clients by tick, and the reports of desyncs.
 //!
-//! A round stores at most one checksum of each present participant for one tick. Of departed
-//! participants it stores only unreported desyncs. They had a world, so the rate limit of snapshots
-//! bounds their number.
+//! A round stores at most one checksum of each present participant for one tick. For a departed
+//! participant, it stores only a desync that is not reported yet. Each of them had received a
+//! snapshot, so the rate limit of snapshots bounds their number.
 
 use std::collections::BTreeMap;
 

@@ -18,8 +18,8 @@ const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 /// Longer than a server waits for a client that does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
-/// Number of commands per block of an attacker that sends far too many, at a hundred blocks per
-/// second.
+/// Number of commands per block of an attacker that floods the server. It sends a hundred blocks
+/// per second.
 const COMMANDS: usize = 64;
 /// Number of commands with repeated and decreasing sequence numbers, before the largest possible
 /// number is used.

@@ -28,7 +28,7 @@ pub enum Attack {
     Slowloris,
     /// Joins, sends a hundred pings per second, and never reads.
     StalledReaders,
-    /// Joins, and reads 64 bytes ten times per second, which is less than it is sent.
+    /// Joins, and reads 64 bytes ten times per second, which is slower than the server sends.
     DripReaders,
     /// Joins, and sends 64 pings of 125 bytes a hundred times per second.
     PingFlood,

@@ -34,8 +34,9 @@ const CHURN_SECONDS: usize = 4;
 /// Recorded end for an attacker that reads nothing and observes only that the server ended the
 /// connection.
 const ENDED: &str = "ended by the server";
-/// Bytes per read of a slow reader, and the interval of its reads.
+/// Bytes per read of a slow reader.
 const DRIP_BYTES: usize = 64;
+/// Interval between two reads of a slow reader.
 const DRIP_EVERY: Duration = Duration::from_millis(100);
 
 /// The plan of an attack.
