@@ -8,10 +8,10 @@
 //!                                               └─► checksum, sent to the room
 //! ```
 //!
-//! A client's world model is compared at each update with a tick, by the game's
-//! [`BotHooks::compare_view`]. It contains everything that the client was sent since its connection
-//! began, about the world and its own player. The room's own world is not read here, because it may
-//! be the faulty one.
+//! At each update that has a tick, the game's [`BotHooks::compare_view`] compares a client's world
+//! model. The model contains everything that the server has sent to the client since its connection
+//! began, about the world and the client's player. The room's own world is not read here, because
+//! it may be the faulty one.
 //!
 //! [`BotHooks::compare_view`]: crate::game::GameInfo::compare_view
 

@@ -7,8 +7,8 @@
 //!     └─ empty for long, or ended by the operator ─► clients closed with 1001, thread ends
 //! ```
 //!
-//! A room without clients and without queued work does not tick, so its world and its
-//! suspended players do not change. It ticks again when a suspended seat expires, so that the player leaves.
+//! A room without clients and without queued work does not tick, so its world and its suspended
+//! players do not change. It ticks again when a suspended seat expires, so that the player leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -48,7 +48,7 @@ struct ClientVisit {
     has_key: bool,
     /// Its behaviour in lockstep, if its dialect has lockstep.
     lockstep: Option<lockstep_bot::LockstepBehavior>,
-    /// Hashes of the reliable events that the client has received.
+    /// Hashes of the reliable packets that the client has received.
     told: BTreeSet<u32>,
 }
 

@@ -18,7 +18,7 @@ use crate::game::bots::{Agent as _, ClientVariant, Tolerance};
 /// The data that a client retains when it loses its connection.
 #[derive(Debug, Default)]
 pub struct LostConnection {
-    /// Hashes of the reliable events that the client received; empty if it still reads.
+    /// Hashes of the reliable packets that the client received; empty if it still reads.
     pub marks: BTreeSet<u32>,
 }
 
@@ -29,7 +29,7 @@ pub struct ConnectionPair {
     spoken: ClientVariant,
     lost: Option<LostConnection>,
     has_parted: bool,
-    /// Hashes of the reliable events that the client received over earlier connections.
+    /// Hashes of the reliable packets that the client received over earlier connections.
     received_hashes: BTreeSet<u32>,
     /// Maximum lag of a lockstep client's world relative to the room since its last corruption, in
     /// ticks.

@@ -33,7 +33,7 @@ pub enum SimMisbehavior {
     /// Plays under a name that other players have, and sends commands that are visible to others,
     /// such as founding clans, as fast as its limits allow.
     Spam,
-    /// Spectates without a body.
+    /// Spectates and has no player.
     Watcher,
     /// Repeatedly takes a seat with a new key and disconnects, so that many seats are suspended.
     SeatHolder,

@@ -35,7 +35,7 @@ struct StreamedConnection {
 /// The received data of one end.
 #[derive(Debug, Default)]
 struct DirectionProgress {
-    /// The offsets of the first byte and after the last byte.
+    /// The offset of the first byte, and the offset after the last byte.
     data: Option<(i64, i64)>,
     /// Whether the data starts like a request, and like a response.
     is_request: bool,

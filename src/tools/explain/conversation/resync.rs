@@ -84,9 +84,9 @@ impl Resync {
     }
 
     /// Discards some of `length` waiting bytes, because there are too many, and returns their
-    /// number: the bytes at which no frame can begin. Discards half of them if there are none, or
-    /// if the last pass ended at its decoding limit, because the same offsets would be tried
-    /// repeatedly.
+    /// number. Discards the bytes at which no frame can begin. If there are none, or if the last
+    /// pass ended at its decoding limit, discards half of the bytes, because the same offsets would
+    /// be tried repeatedly.
     pub fn discard(&mut self, length: usize) -> usize {
         let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
