@@ -32,9 +32,11 @@ const MAX_REPORTED_FIELDS: usize = 4;
 const TAIL_EVERY: u32 = 100;
 /// Length of a window in which acting players are counted, in ticks.
 pub const WINDOW: u32 = 300;
-/// Ticks between two operator actions, between two suspensions, and between two lost connections.
+/// Ticks between two operator actions.
 const OPERATOR_EVERY: u32 = 25;
+/// Ticks between two suspensions of a player.
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
+/// Ticks between two lost connections.
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
 /// Range of the random numbers of the operator
 /// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers

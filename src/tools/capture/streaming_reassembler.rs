@@ -37,8 +37,9 @@ struct StreamedConnection {
 struct DirectionProgress {
     /// The offset of the first byte, and the offset after the last byte.
     data: Option<(i64, i64)>,
-    /// Whether the data starts like a request, and like a response.
+    /// Whether the data starts like a request.
     is_request: bool,
+    /// Whether the data starts like a response.
     is_response: bool,
 }
 

@@ -152,7 +152,8 @@ impl CaptureFile {
         cost
     }
 
-    /// Tests the entries of the piece of entry `n` against the filter. Returns the cost in bytes.
+    /// Tests the entries of one piece against the filter: of the piece that completed entry `n`.
+    /// Returns the cost in bytes.
     fn filter_piece(&mut self, n: u64) -> i64 {
         let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
             return 1;
@@ -345,7 +346,8 @@ impl FileConnection {
         }
     }
 
-    /// Surveys one more piece, or starts reading after the last one. Returns the cost in bytes.
+    /// Surveys one more piece. After the last piece, starts reading instead. Returns the cost in
+    /// bytes.
     fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
         let about = &self.about;

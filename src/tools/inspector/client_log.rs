@@ -28,7 +28,7 @@ pub struct ClientLog {
     pairs: PingPairs,
     /// The time of the last bytes.
     last: Duration,
-    /// Whether the client has not been inspected since.
+    /// Whether the inspection of the client has stopped since its newest stored frame.
     is_not_inspected: bool,
 }
 
@@ -91,7 +91,7 @@ impl ClientLog {
     }
 
     /// Adds an entry for the gap before `at`, if the client was not inspected in the meantime.
-    /// Returns whether it did.
+    /// Returns whether it added one.
     pub fn resume_inspecting(&mut self, n: u64, from: Side, at: Duration) -> bool {
         let is_resumed = std::mem::take(&mut self.is_not_inspected);
         if is_resumed {

@@ -56,8 +56,8 @@ impl PingPairs {
     }
 }
 
-/// Returns whether it is a ping, whether it is a packet, and the key that the pong repeats; `None`
-/// for other frames.
+/// Returns whether the frame is a ping, whether it is a packet, and the key that the pong repeats;
+/// `None` for other frames.
 fn read(explained: &Explanation<'_>) -> Option<(bool, bool, Vec<u8>)> {
     let frame = explained.frames.first().filter(|frame| frame.problem.is_none())?;
     let opcode = frame.header?.opcode;
