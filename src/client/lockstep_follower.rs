@@ -42,8 +42,8 @@ pub enum FollowEvent {
     Handled,
 }
 
-/// A desync report of the server: after a tick, the worlds of some participants differed from its
-/// own.
+/// A desync report of the server: after a tick, the worlds of some participants differed from the
+/// server's world.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DesyncReport {
     /// Number of completed ticks.
@@ -276,7 +276,8 @@ impl LockstepFollower {
         Ok(FollowEvent::Synced(tick))
     }
 
-    /// Runs one command frame. A frame that is not the next one requests a snapshot, once.
+    /// Runs one command frame. A frame that is not for the next tick causes a single request for a
+    /// snapshot.
     fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> FollowEvent {
         self.counts.bytes += bytes.len() as u64;
         let frame = (self.about.frame)(bytes).ok();
@@ -319,8 +320,8 @@ impl LockstepFollower {
             return;
         }
         if tick < self.server_tick {
-            // Many checksums at once would exceed the message rate limit, and the next one also
-            // finds a difference.
+            // Skipped, because many checksums at once would exceed the message rate limit. The next
+            // checksum also reveals a difference.
             return;
         }
         if let Some(seed) = self.corruption_seed.take() {

@@ -119,7 +119,7 @@ fn tables_of_capture(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
 /// The dialect of this name.
 ///
 /// # Errors
-/// No dialect has this name; the message lists the existing ones.
+/// No dialect has this name; the message lists the known dialects.
 pub fn dialect_by_name<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, CliError> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();

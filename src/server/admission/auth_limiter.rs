@@ -50,7 +50,7 @@ fn tried() -> RateLimit {
 pub enum AuthError {
     /// The token is wrong.
     WrongToken,
-    /// The address has sent too many wrong tokens, and this one is wrong or was not compared. The
+    /// The address has sent too many wrong tokens, and this token is wrong or was not compared. The
     /// address may retry after this time.
     TooManyAttempts(Duration),
 }

@@ -139,7 +139,7 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Whether there are no tokens. Then all clients spectate.
+    /// Whether there are no tokens, so that all clients spectate.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

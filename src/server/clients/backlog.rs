@@ -11,7 +11,7 @@ pub use crate::server::room::CommandAcks;
 /// The ticks that a room has published since the worker's last pass.
 #[derive(Debug)]
 pub struct Backlog {
-    /// The events of the ticks before the newest one, as [`DynTick::events`] returns them.
+    /// The events of the ticks before `newest`, as [`DynTick::events`] returns them.
     pub missed_events: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,

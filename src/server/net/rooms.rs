@@ -278,7 +278,7 @@ impl RunningRoom {
     }
 
     /// Returns why the room does not serve its clients, as text to append to its title. `None` if
-    /// it does.
+    /// the room serves them.
     pub fn health_problem(&self, now: Duration) -> Option<String> {
         if self.handle.is_over() {
             return Some("has ended by a panic and begins anew soon".to_owned());
@@ -404,7 +404,7 @@ impl Rooms {
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
-    /// Replaces a room's run in the list by a new one, and returns it.
+    /// Replaces a room's current run in the list by a new run, and returns the new run.
     pub fn replace(
         &self,
         room: &RunningRoom,

@@ -63,7 +63,7 @@ pub struct RoomHandle {
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
-    /// Whether any client so far can request missed events.
+    /// Whether a client that can request missed events has joined since the start of the room.
     keeps_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,

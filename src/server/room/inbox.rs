@@ -70,7 +70,7 @@ pub struct CommandTicket {
     pub sequence: u64,
 }
 
-/// Queues commands by target tick, and collects acks of rejected ones.
+/// Queues commands by target tick, and collects the acks of rejected commands.
 #[derive(Debug)]
 pub struct Inbox {
     max_lead_ticks: u32,
@@ -79,7 +79,7 @@ pub struct Inbox {
     slots: BTreeMap<u32, TickQueue>,
     /// Number of queued commands of all players.
     queued: usize,
-    /// Number of queued commands by address prefix. Prefixes with none have no entry.
+    /// Number of queued commands by address prefix. A prefix without queued commands has no entry.
     by_address: HashMap<AddressPrefix, usize>,
     operator_sequence: u64,
     /// Target tick of the operator's last command. Later commands get the same tick or a later one.

@@ -27,7 +27,7 @@ struct TickEvents {
 
 impl MissedEvents {
     /// Stores the events of a tick. Drops events older than `seat_ticks`, because no seat is
-    /// suspended for longer, and the oldest ones beyond [`limits::RECENT_EVENT_BYTES`].
+    /// suspended for longer. Also drops the oldest events beyond [`limits::RECENT_EVENT_BYTES`].
     pub fn push(&mut self, tick: &dyn DynTick, seat_ticks: u32) {
         let (now, bytes) = (tick.tick(), tick.event_bytes());
         self.ticks.push_back(TickEvents { tick: now, events: tick.events(), bytes });

@@ -104,7 +104,7 @@ impl<G: Game> Room<G> {
         }
     }
 
-    /// Returns the half that other threads use.
+    /// Returns the part of the room that other threads use.
     pub fn handle(&self) -> &Arc<RoomHandle> {
         &self.handle
     }

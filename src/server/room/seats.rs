@@ -31,8 +31,8 @@ pub enum Seat {
 #[derive(Debug, Default)]
 pub struct Seats {
     taken: BTreeMap<u16, Seat>,
-    /// Suspended seats by their deadline. Entries of seats that were resumed meanwhile stay until
-    /// they expire.
+    /// Suspended seats by their deadline. The entry of a seat that was resumed stays until the
+    /// deadline.
     waiting: BTreeSet<(Duration, u16)>,
     free: BTreeSet<u16>,
     cooling_down: VecDeque<(Duration, u16)>,

@@ -71,13 +71,13 @@ pub struct SynctestReport {
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
     pub deeds: BotStats,
-    /// Minimum number of players with a command in a complete [`WINDOW`], excluding the first one,
-    /// in which they join. `None` without such a window.
+    /// Minimum number of players with a command in a complete [`WINDOW`], without the first window,
+    /// in which the players join. `None` if there is no such window.
     pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
-    /// Adds another run. The checksum is replaced by the other run's.
+    /// Adds another run. The checksum of the other run replaces the earlier one.
     pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.copies += other.copies;
@@ -345,7 +345,7 @@ struct DisturbanceInjector {
 }
 
 impl DisturbanceInjector {
-    /// Injects disturbances after a tick, for the next one.
+    /// Injects disturbances after a tick. They take effect in the next tick.
     fn inject(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();

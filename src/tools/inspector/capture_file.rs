@@ -49,7 +49,7 @@ pub struct CaptureFile {
 /// A connection of the file, with data.
 #[derive(Debug)]
 pub(super) struct FileConnection {
-    /// The number among all connections, from 1.
+    /// The connection's number among all connections of the file, from 1.
     number: usize,
     about: TcpConnection<'static>,
     name: Option<String>,

@@ -69,7 +69,7 @@ impl ClientLog {
         self.forget_unfinished();
     }
 
-    /// Drops the unfinished message, because bytes before the next ones are missing.
+    /// Drops the unfinished message, because bytes are missing before the next bytes.
     pub fn forget_unfinished(&mut self) {
         self.unfinished.clear();
         self.pairs.clear();
@@ -198,8 +198,8 @@ fn is_unfinished(frames: &[u8]) -> bool {
     headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
 }
 
-/// Splits a piece into frames. Returns the start and end of each; bytes that are not a complete
-/// frame are the last one.
+/// Splits a piece into frames. Returns the start and end of each. If the last bytes are not a
+/// complete frame, they count as the last one.
 pub fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while at < bytes.len() {

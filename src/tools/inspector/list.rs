@@ -146,7 +146,7 @@ impl FrameList {
             && self.matcher.may_pass(entry, &self.names)
     }
 
-    /// Tests entries until one needs its explanation, and returns that one.
+    /// Tests entries until one needs its explanation. Returns the number of that entry.
     pub fn next_to_explain(&mut self) -> Option<u64> {
         while self.judged < self.entries.len() {
             if self.needs_explanation() {
@@ -223,8 +223,8 @@ impl FrameList {
         Json::from(rows.collect::<Vec<_>>())
     }
 
-    /// The index of an entry among the visible ones; if it is not visible, -1 minus the index of
-    /// the next one.
+    /// The index of an entry among the visible entries. For a hidden entry, -1 minus the index of
+    /// the next visible entry.
     pub fn place(&self, n: u64) -> i64 {
         match self.seen.binary_search(&n) {
             Ok(at) => at as i64,

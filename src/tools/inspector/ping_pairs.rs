@@ -11,8 +11,9 @@ use crate::tools::explain::{Content, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// The names of the ping and pong packets.
+/// The name of the ping packet.
 const PING: &str = "ping";
+/// The name of the pong packet.
 const PONG: &str = "pong";
 
 /// The pings of a connection that wait for their pongs.

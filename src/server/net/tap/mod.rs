@@ -133,7 +133,7 @@ impl Tap {
     }
 
     /// Whether a subscription may include this client. One relaxed load. A subscription to a single
-    /// client costs the other clients nothing more.
+    /// client causes no further cost for the other clients.
     pub fn has_subscriber(&self, client: u64) -> bool {
         [client, MANY_CLIENTS].contains(&self.inner.subscribed_client.load(Ordering::Relaxed))
     }

@@ -204,7 +204,7 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// Removes a lockstep client and its checksums, except those with a pending report.
+    /// Removes a lockstep client and its checksums, except checksums with a pending report.
     pub fn remove_follower(&self, connection: u64) {
         let mut inner = self.inner.lock();
         inner.followers.remove(&connection);
@@ -417,8 +417,8 @@ impl JournalState {
         self.first = oldest;
     }
 
-    /// Returns the newest snapshot not after the tick `not_after`, or else the newest one.
-    /// Considers only snapshots of the first `until` ticks.
+    /// Returns the newest snapshot that is not after the tick `not_after`. If there is none,
+    /// returns the newest snapshot. Considers only snapshots of the first `until` ticks.
     fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<JournalEntry>)> {
         let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
         let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());

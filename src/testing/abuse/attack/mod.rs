@@ -34,8 +34,8 @@ pub enum Attack {
     PingFlood,
     /// Sends one message in one-byte fragments, 4,096 of them a hundred times per second.
     TinyFragments,
-    /// Joins and sends commands: every second attacker far too many, the others as many as the rate
-    /// limit allows.
+    /// Joins and sends commands. Every second attacker sends far too many; the others send as many
+    /// as the rate limit allows.
     CommandFlood,
     /// Joins and sends as many commands as the rate limit allows. A third have target ticks in the
     /// far future; a third alternate between the past and the far future; a third have sequence
@@ -56,11 +56,11 @@ pub enum Attack {
     Reconnect,
     /// Sends MessagePack with headers of huge or deeply nested values.
     Bombs,
-    /// Requests a page and does not read it until the server must have given up. Then it
+    /// Requests a page and does not read it until the server must have given up. After that, it
     /// reconnects.
     HalfOpenPages,
-    /// Requests an upgrade, and every second attacker joins. Then it sends nothing, and does not
-    /// close.
+    /// Requests an upgrade, and every second attacker also joins. After that, an attacker sends
+    /// nothing and does not close.
     HalfOpen,
 }
 

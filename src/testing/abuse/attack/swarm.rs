@@ -27,7 +27,7 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 /// Time after which a refused attacker reconnects. Constant reconnecting would be a different
 /// attack.
 const RETRY_AFTER_REFUSAL: Duration = Duration::from_secs(1);
-/// Maximum number of connections made in one pass, so that existing ones are served.
+/// Maximum number of connections made in one pass, so that existing connections are also served.
 const CONNECTS_PER_POLL: usize = 64;
 /// Maximum number of concurrent connections of a rate-based attack, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
@@ -136,8 +136,8 @@ impl<'a> Swarm<'a> {
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
     }
 
-    /// Connects the attackers that are due: all unconnected ones, or as many as the rate requires
-    /// by now.
+    /// Connects the attackers that are due: all unconnected attackers, or as many as the rate
+    /// requires by now.
     fn dial(&mut self, now: Instant) {
         if self.plan.attack.is_per_second() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;

@@ -38,7 +38,7 @@ pub struct Resync {
 }
 
 impl Resync {
-    /// Whether `length` bytes include enough new ones for another pass.
+    /// Whether `length` bytes include enough new bytes for another pass.
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
             Some(whole) => length >= whole,

@@ -52,7 +52,7 @@ enum ValueNames<'a> {
     Envelope(&'a Row),
     /// Names by position.
     Members(&'a [Argument]),
-    /// Names by the type of the container.
+    /// Names by the shape of the container, such as the members of a map.
     Shape(&'a Shape),
 }
 
