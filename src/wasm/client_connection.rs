@@ -39,7 +39,7 @@ fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8])
 }
 
 /// Opens a connection. The input is `{"host":"…","target":"/play","protocols":["…"]}`. Of
-/// `protocols`, the connection offers the first one that this client knows, and all that carry a
+/// `protocols`, the connection offers the first known subprotocol, and all that carry a
 /// token or a key. Returns the number of the connection; 0 if the input is invalid, or at
 /// [`limits::EMBEDDED_CONNECTIONS`] connections.
 #[unsafe(no_mangle)]

@@ -1,8 +1,8 @@
 //! Parses a line typed at the prompt of `tickwire talk` into a [`PromptCommand`].
 //!
-//! The line is parsed in the connection's dialect. A packet is typed as JSON, by its name or its
-//! code, with its arguments in order or by name; or as a name and `argument=value`. This module
-//! uses no socket.
+//! The line is parsed in the connection's dialect. A packet is typed as JSON or as
+//! `NAME argument=value`. The JSON has the packet's name or code, and its arguments in order or by
+//! name. This module uses no socket.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with the number
 //! and time of its packet.
 //!
-//! The output is a line for each head, frame and gap, and a table of the connections; or drawings,
-//! or a line of JSON for each frame. It is printed while the file is decoded, so a long capture
-//! needs no more memory than its file.
+//! The default output is a line for each head, frame and gap, and a table of the connections. Other
+//! outputs are drawings, or a line of JSON for each frame. It is printed while the file is decoded,
+//! so a long capture needs no more memory than its file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -108,8 +108,8 @@ where
     }
 }
 
-/// The common part of the lines of a call site: the level, and the message up to the first colon,
-/// which precedes the values.
+/// The common part of the lines of a call site: the level, and the message up to the first colon.
+/// The values follow the colon.
 fn name(event: &Event<'_>) -> String {
     struct Message(String);
     impl Visit for Message {

@@ -10,8 +10,8 @@
 //! independent of the other rate limits, bounds the guesses: an attempt beyond it is refused
 //! without a comparison.
 //!
-//! A request without a token is not counted, because any page in the operator's browser can send
-//! one and would lock the operator out. The limiter tracks at most
+//! A request without a token is not counted. Any page in the operator's browser can send such
+//! requests, and could otherwise lock the operator out. The limiter tracks at most
 //! [`limits::MAX_WRONG_TOKEN_ADDRESSES`] address prefixes.
 
 use core::net::IpAddr;

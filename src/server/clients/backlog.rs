@@ -1,5 +1,5 @@
-//! The ticks of a room since an update worker's last pass: all events and acks in order, up to
-//! [`limits::MISSED_EVENT_BYTES`], and only the newest state.
+//! The ticks of a room since an update worker's last pass. Contains all events and acks in order,
+//! up to [`limits::MISSED_EVENT_BYTES`], and the newest state only.
 
 use std::any::Any;
 use std::sync::Arc;

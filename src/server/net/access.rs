@@ -1,6 +1,6 @@
-//! Access control for `/wire` and `/metrics`: a request must either pass every check for a request
-//! from this machine, or carry the operator's token. Operator commands (`POST /admin`) always
-//! require the token, which is also checked here.
+//! Access control for `/wire` and `/metrics`: a request must either pass all checks of a local
+//! request, or carry the operator's token. Operator commands (`POST /admin`) always require the
+//! token, which is also checked here.
 //!
 //! Browsers let any page open a WebSocket to any host. At `/wire`, a page's `Origin` must therefore
 //! be the server's own or, with the token, one listed in `--allow-origin`.

@@ -458,8 +458,8 @@ impl Rooms {
         Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
     }
 
-    /// Removes a room from the list if it is ending, or if it has no clients and its tick would
-    /// have nothing to do. This frees the name. Returns whether the room has ended.
+    /// Removes a room from the list, which frees its name. The room must be ending, or have no
+    /// clients and nothing to do in its next tick. Returns whether the room has ended.
     pub fn end(&self, room: &Arc<RunningRoom>, metrics: &Metrics, tap: &Tap) -> bool {
         let mut listed = self.listed.lock();
         let is_unused = || room.clients() == 0 && room.handle.is_idle();

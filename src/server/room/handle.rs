@@ -257,9 +257,9 @@ impl RoomHandle {
         self.intake.lock().inbox.push_operator(actions);
     }
 
-    /// Joins a client. It resumes the seat of its key unless that player has left; otherwise it
-    /// takes a new seat, and the commands that `entered` returns, including the join, are queued.
-    /// Returns `None` if no player number is free.
+    /// Joins a client. The client resumes the seat of its key unless the player of this seat has
+    /// left. Otherwise it takes a new seat, and the commands that `entered` returns are queued;
+    /// they include the join. Returns `None` if no player number is free.
     ///
     /// The operation is atomic for other threads: two connections with one key never get two seats,
     /// and no thread sees a seat without its queued join. `entered` is called under the lock to
@@ -406,7 +406,8 @@ impl RoomHandle {
     }
 
     /// Stores the events of a tick for clients that resume. Does nothing if no client can request
-    /// them: none in the room supports it, seats are not suspended, or no seat has a key.
+    /// them. This is so if no client in the room supports it, if seats are not suspended, or if no
+    /// seat has a key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.keeps_events.load(Ordering::Relaxed)

@@ -80,8 +80,8 @@ impl SeatKeys {
     /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. It must
     /// have a key, and fewer than [`limits::MAX_SUSPENDED_SEATS`] seats may be suspended. The
     /// seat's address prefix must have fewer suspended seats than `per_address`, and fewer than are
-    /// still free in total, which reserves seats for prefixes without any. `usize::MAX` lifts both
-    /// limits per prefix.
+    /// still free in total. The last condition reserves seats for prefixes without any. If
+    /// `per_address` is `usize::MAX`, neither limit per prefix applies.
     pub fn mark_suspended(&mut self, player: PlayerId, per_address: usize) -> bool {
         let Some((KeyedSeat { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
         if *is_absent {

@@ -1,6 +1,6 @@
-//! A slot for one client at a time. When a connection has ended, the slot opens another one: for
-//! the same client, which resumes with its key, or for a new client. A client that resumes does not
-//! wait until the server has noticed the end of the earlier connection.
+//! A slot for one client at a time. When a connection has ended, the slot opens the next
+//! connection. Either the same client resumes with its key, or a new client connects. A client that
+//! resumes does not wait until the server has noticed the end of the earlier connection.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::BTreeSet;

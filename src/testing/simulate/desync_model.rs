@@ -74,7 +74,7 @@ impl DesyncModel {
     }
 
     /// Records that a client corrupts a field of its world before it sends the checksum of this
-    /// tick, or sends false checksums from this tick on.
+    /// tick. Also used for a client that sends false checksums from this tick on.
     pub fn mark_changed(&mut self, client: u64, tick: u32) {
         self.changed.entry(client).or_default().push((tick, u32::MAX));
     }

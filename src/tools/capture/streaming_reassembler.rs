@@ -1,9 +1,9 @@
 //! Reassembles connections without storing data: the payload of each segment is returned at once.
 //!
-//! This works only for segments in order and without gaps, as the recorder writes them. Otherwise,
-//! or if a later segment shows that the client was mistaken for the server, the result is
-//! [`OutOfOrder`], and [`super::Capture::connections`] must reassemble the file. Both give the same
-//! result for ordered segments.
+//! This works only for segments in order and without gaps, as the recorder writes them. For other
+//! segments the result is [`OutOfOrder`], and [`super::Capture::connections`] must reassemble the
+//! file. The same applies if a later segment shows that the client was mistaken for the server.
+//! Both give the same result for ordered segments.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -11,10 +11,11 @@
 //! events of a run follow its world. Each run enters a later part individually, with its next
 //! world.
 //!
-//! A full queue drops all events until it is emptied, so all lost events are later than the taken
-//! events and earlier than the next ones. After bytes of a client were lost, its traffic resumes at
-//! the start of a message, preceded by the number of skipped bytes; other clients are not affected.
-//! The queue never blocks, never exceeds its limit, and never holds half a message after a gap.
+//! A full queue drops all further events until it is emptied. So all lost events are between the
+//! events of one [`TapBatch`] and the events of the next one. After bytes of a client were lost,
+//! its traffic resumes at the start of a message, preceded by the number of skipped bytes; other
+//! clients are not affected. The queue never blocks, never exceeds its limit, and never holds half
+//! a message after a gap.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;

@@ -7,8 +7,8 @@
 //! must be a valid start of a frame header. Fragments are plausible if their message is.
 //!
 //! Usually the first byte is the start of a frame. Therefore, the search waits while the first
-//! bytes may be an incomplete frame. A ping or pong counts as a first frame only there, and only if
-//! a plausible frame follows it; elsewhere it is too weak as evidence. A [`Resync`] stores the
+//! bytes may be an incomplete frame. A ping or pong is weak evidence. It counts as a first frame
+//! only at the first byte, and only if a plausible frame follows it. A [`Resync`] stores the
 //! progress of the last pass, so that the total work is linear in the bytes.
 
 use crate::limits;
