@@ -2,8 +2,8 @@
 //! and time of its packet.
 //!
 //! The default output is a line for each head, frame and gap, and a table of the connections. Other
-//! outputs are drawings, or a line of JSON for each frame. It is printed while the file is decoded,
-//! so a long capture needs no more memory than its file.
+//! outputs are drawings, or a line of JSON for each frame. The output is printed while the file is
+//! decoded, so a long capture needs no more memory than its file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -13,8 +13,8 @@
 //!   slot becomes free only when its connection has ended, so that the slots in use never exceed
 //!   the total. The reserve bridges that time.
 //! - In such a pool, an address may get a slot beyond its share. The address with the most slots
-//!   must then hold at least twice as many slots as the requesting address. The oldest slot of the
-//!   address with the most slots is displaced.
+//!   must then hold at least twice as many slots as the requesting address, counted with its new
+//!   slot. The oldest slot of the address with the most slots is displaced.
 //! - A connection from a trusted proxy has no address until its request arrives. Until then it
 //!   needs no share, and all such connections together may hold half of the pool. Beyond that, a
 //!   new one displaces the oldest of them.

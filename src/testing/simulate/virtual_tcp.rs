@@ -166,8 +166,8 @@ struct Inner {
     /// Injected bug: the next send is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
-    /// Time at which the kernel accepted only a part of a send. It accepts nothing more at this
-    /// time.
+    /// Time at which the kernel accepted only a part of a send. It accepts no more bytes until the
+    /// clock advances.
     full_at: Option<Duration>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! This works only for segments in order and without gaps, as the recorder writes them. For other
 //! segments the result is [`OutOfOrder`], and [`super::Capture::connections`] must reassemble the
-//! file. The same applies if a later segment shows that the client was mistaken for the server.
-//! Both give the same result for ordered segments.
+//! file. The same applies if a later segment shows that the client was mistaken for the server. For
+//! ordered segments, both ways of reassembly give the same result.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -153,8 +153,8 @@ impl CaptureFile {
         cost
     }
 
-    /// Tests the entries of one piece against the filter: of the piece that completed entry `n`.
-    /// Returns the cost in bytes.
+    /// Tests the entries of the piece that completed entry `n` against the filter. Returns the cost
+    /// in bytes.
     fn filter_piece(&mut self, n: u64) -> i64 {
         let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
             return 1;

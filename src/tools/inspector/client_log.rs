@@ -69,7 +69,7 @@ impl ClientLog {
         self.forget_unfinished();
     }
 
-    /// Drops the unfinished message, because bytes are missing before the next bytes.
+    /// Drops the unfinished message, because bytes after it are missing.
     pub fn forget_unfinished(&mut self) {
         self.unfinished.clear();
         self.pairs.clear();
@@ -199,7 +199,7 @@ fn is_unfinished(frames: &[u8]) -> bool {
 }
 
 /// Splits a piece into frames. Returns the start and end of each. If the last bytes are not a
-/// complete frame, they count as the last one.
+/// complete frame, they count as the last frame.
 pub fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while at < bytes.len() {

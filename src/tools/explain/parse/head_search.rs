@@ -307,8 +307,8 @@ mod tests {
                 let (size, examined) = search(head.as_bytes(), from, piece);
                 let whole = complete_size(head.as_bytes());
                 assert_eq!(size, whole, "{} in pieces of {piece}", &head[..40]);
-                // The search for letters, the search for the end (three bytes more per piece), the
-                // reader, the lines.
+                // Bytes are examined by the searches for letters, for line ends and for the end of
+                // the head (three bytes more per piece), and by the reader.
                 let most = 7 * head.len();
                 assert!(examined <= most, "{examined} of {} bytes in pieces of {piece}", head.len());
             }
