@@ -215,7 +215,7 @@ impl<L: Transport> Client<L> {
         self.updates_from.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Queues whole frames that must arrive. Closes the client if the queue is full.
+    /// Queues whole frames that must arrive. Closes the connection if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
         match self.sender.enqueue(frames, |frames| self.line.on_queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
@@ -242,7 +242,7 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Closes the client for this reason. Only the first reason counts.
+    /// Closes the client's connection for this reason. Only the first reason counts.
     pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.line.on_queued(self, frames, now), now) {
@@ -250,16 +250,16 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Closes the client if another connection has taken its seat, so that it receives no updates
-    /// about the other connection's player.
+    /// Closes the client's connection if another connection has taken its seat. Otherwise it would
+    /// receive updates about the other connection's player.
     pub fn close_taken_over(&self, now: Duration) {
         if self.room.has_lost_seat(self.id) {
             self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
         }
     }
 
-    /// Polls the deadlines: pings an idle client, closes a lost or slow client, and aborts a
-    /// connection that does not end.
+    /// Polls the deadlines: pings an idle client, closes the connection of a lost or slow client,
+    /// and aborts a connection that does not end.
     pub fn check_deadlines(&self, now: Duration) {
         self.sender.life.pauses.note_suspended(self.line.suspended());
         self.sender.life.pauses.note(now);

@@ -26,9 +26,9 @@ use crate::server::room::CommandAcks;
 
 /// The clients of one room at one update worker.
 pub trait UpdateGroup<L: Transport>: Debug + Send {
-    /// Begins an update pass: closes the members if their events were lost, then adds new clients.
-    /// Returns whether [`update_all`](Self::update_all) is due: after each tick, and otherwise
-    /// every [`limits::WORKER_IDLE_WAKEUP`] for the deadlines.
+    /// Begins an update pass: closes the connections of the members if their events were lost, then
+    /// adds new clients. Returns whether [`update_all`](Self::update_all) is due: after each tick,
+    /// and otherwise every [`limits::WORKER_IDLE_WAKEUP`] for the deadlines.
     fn begin_pass(
         &mut self,
         backlog: Option<&Backlog>,

@@ -200,7 +200,7 @@ impl EmbeddedConnection {
         }
     }
 
-    /// Closes a client for this reason and removes it from the world.
+    /// Closes a client's connection for this reason, and removes the client from the world.
     fn end(
         &mut self,
         client: &Arc<Client<MemoryTransport>>,

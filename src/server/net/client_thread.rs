@@ -80,8 +80,8 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
         let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
         client.close(DisconnectReason::Breach(breach), host.now());
     }
-    // A ban closes only registered clients. This check closes a client that was admitted before the
-    // ban and registered after it.
+    // A ban closes only the connections of registered clients. This check is for a client that was
+    // admitted before the ban and registered after it.
     if host.admission.is_banned(client.household()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }

@@ -14,7 +14,7 @@
 //! client and blocks in reads and writes. The game server uses the same code of `ws/` with much
 //! smaller limits.
 //!
-//! The server closes a client if
+//! The server closes a client's connection if
 //!
 //! - its head takes longer than [`limits::HEAD_TIMEOUT`],
 //! - a write to it takes longer than [`limits::ECHO_WRITE_TIME`], or

@@ -65,8 +65,8 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
     }
 }
 
-/// Closes the clients of a run. A client that is not registered yet checks by itself whether its
-/// room has ended.
+/// Closes the connections of a run's clients. A client that is not registered yet checks by itself
+/// whether its room has ended.
 fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
     for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
         client.close(DisconnectReason::Breach(*breach), host.now());

@@ -68,7 +68,8 @@ impl UpdateWorker {
     }
 }
 
-/// Runs update passes and counts them. A panic in a client's pass closes only this client.
+/// Runs update passes and counts them. A panic in a client's pass closes only the connection of
+/// this client.
 struct CatchingRunner<'a> {
     host: &'a ServerState,
 }

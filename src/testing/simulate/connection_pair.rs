@@ -290,7 +290,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Checks that the server closes a client only if it broke a rule or had network faults.
+    /// Checks that the server closes a connection only if the client broke a rule or had network
+    /// faults.
     fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
         let is_lawful = match &client_end.kind {
