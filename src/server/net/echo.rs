@@ -18,8 +18,8 @@
 //!
 //! - the request head takes longer than [`limits::HEAD_TIMEOUT`],
 //! - a write takes longer than [`limits::ECHO_WRITE_TIME`], or
-//! - the client completes no message or control frame for [`limits::IDLE_TIMEOUT`]; during an unfinished
-//!   message, the time grows with the maximum message size.
+//! - the client completes no message or control frame for [`limits::IDLE_TIMEOUT`]; during an
+//!   unfinished message, the time grows with the maximum message size.
 //!
 //! It admits only as many clients as fit into [`limits::ECHO_MEMORY_BYTES`] with their longest
 //! messages.

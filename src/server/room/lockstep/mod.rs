@@ -380,8 +380,7 @@ impl Journal {
         }
     }
 
-    /// Counts a client that was disconnected because the snapshot exceeds the maximum
-    /// size.
+    /// Counts a client that was disconnected because the snapshot exceeds the maximum size.
     pub fn count_too_large(&self) {
         self.too_large.fetch_add(1, Ordering::Relaxed);
     }
