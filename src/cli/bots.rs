@@ -29,7 +29,7 @@ use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os;
 use crate::util::plural;
 
-/// Default source addresses for a server on this machine.
+/// Default source addresses of the bots, for a server on this machine.
 const LOCAL_SOURCE: &str = "127.0.x.y";
 
 /// Options of `bots`.
@@ -191,8 +191,8 @@ fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliE
     Err("not every client came back to its own player".to_owned())
 }
 
-/// Error text for a run that ended with its last connection before its time: all disconnect
-/// reasons. `None` if the run was complete.
+/// Error text for a run in which all connections ended before its time: all disconnect reasons.
+/// `None` for a complete run.
 fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;
     let mut endings = BTreeMap::<&str, u64>::new();
@@ -237,7 +237,7 @@ fn dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Ar
     }
 }
 
-/// The dialect of the URL's path, or without one the dialects of `--dialect`.
+/// The dialect of the URL's path. Without a path, the dialects of `--dialect`.
 fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {

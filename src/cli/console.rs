@@ -86,8 +86,8 @@ impl Default for LineSplitter {
 }
 
 impl LineSplitter {
-    /// Lines of at most this many bytes. A longer line is truncated to one byte more, so that the
-    /// caller can detect it.
+    /// Creates a splitter for lines of at most this many bytes. A longer line is cut after one more
+    /// byte, so that the caller can detect it.
     pub fn with_max_bytes(most_bytes: usize) -> LineSplitter {
         LineSplitter { line: Vec::new(), max_bytes: most_bytes }
     }
@@ -108,8 +108,8 @@ impl LineSplitter {
         Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
-    /// Takes the line. Replaces invalid UTF-8, because no command contains any, and a text is then
-    /// sent as displayed.
+    /// Takes the line. Invalid UTF-8 is replaced. No command contains any, and text for players is
+    /// then sent as it is displayed.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

@@ -45,7 +45,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
         &env::current_exe().map_err(|error| format!("no path of this program: {error}"))?,
     )?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
-    // Left over from a killed run.
+    // A killed run leaves this file.
     state_file::remove(&kept);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
@@ -198,8 +198,8 @@ impl WatchedProgram {
         Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
     }
 
-    /// Whether the program can load its own packet tables, as every command does first. Otherwise
-    /// it has printed the file, the line and the reason.
+    /// Whether the program can load its own packet tables, as every command does first. If it
+    /// cannot, it has printed the file, the line and the reason.
     fn loads_its_tables(&self) -> Result<bool, CliError> {
         let mut command = Command::new(&self.path);
         let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();

@@ -74,7 +74,7 @@ pub fn run(args: &EchoArgs) -> Result<(), CliError> {
     }
 }
 
-/// An event in one line; for a text message with its first characters.
+/// An event in one line. A text message is shown by its first characters.
 fn line(event: &Event<'_>) -> String {
     match event {
         Event::Text(text) => {

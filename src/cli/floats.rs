@@ -42,7 +42,7 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
-/// Numbers of the lines that contain a float, from 1, before the tests of the file.
+/// Numbers of the lines that contain a float, from 1. Lines in the tests of the file do not count.
 fn lines(text: &str) -> Vec<usize> {
     let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     code.zip(1..).filter(|(line, _)| has_float(line)).map(|(_, number)| number).collect()

@@ -26,7 +26,7 @@ pub fn with_game_help(command: Command, games: &GameList) -> Command {
 
 /// Columns of the help if the terminal has no usable width.
 const COLUMNS: usize = 100;
-/// A smaller number of columns is not a real width: a terminal without a size has 0.
+/// Minimum usable number of columns. A terminal without a size reports 0.
 const COLUMNS_LEAST: usize = 20;
 
 /// Sets the width of the help if the variable `COLUMNS` is unusable. Clap reads the variable if the

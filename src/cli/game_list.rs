@@ -108,8 +108,8 @@ impl GameList {
             .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
     }
 
-    /// Parses the value of `--game`, a name with options after commas. Returns the same games with
-    /// this one first, and the option values by name.
+    /// Parses the value of `--game`, a name with options after commas. Returns a list of the same
+    /// games in which this game is the first, and the option values by name.
     ///
     /// # Errors
     /// Unknown game or option, or a value out of range.

@@ -11,9 +11,9 @@ use crate::packet::routes::is_room_name;
 use crate::server::net::{ServerConfig, TcpGameFactory};
 use crate::server::room::RoomConfig;
 
-/// The flag and option for the update rate of clients of foreign dialects, and its environment
-/// variable. Both are named after the only foreign dialects, and unchanged because scripts use
-/// them.
+/// Name of the flag and the room option for the update rate of foreign dialects; also of the
+/// environment variable. It is named after the only foreign dialects, and must not change because
+/// scripts use it.
 pub const FOREIGN_UPDATE_FLAG: &str = "moomoo-update-hz";
 pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
 
@@ -120,7 +120,7 @@ impl RoomArg {
         identity
     }
 
-    /// The settings of the room with this tick rate of its world.
+    /// The settings of the room, for a world with this tick rate.
     pub fn options(&self, server: &ServerConfig, tick_hz: u32) -> RoomConfig {
         // Another game has another usual rate.
         let is_same = self.game.about.name == server.game.about.name;

@@ -223,7 +223,7 @@ fn rooms(
     Ok(rooms)
 }
 
-/// A room with the world of a file written by `save`. `flag` is the flag with the file, for errors.
+/// A room with the world of a file written by `save`. `flag` is the name of the flag in errors.
 fn restore(
     game: &TcpGameFactory,
     file: &Path,
@@ -463,7 +463,7 @@ fn options(about: &GameInfo, identity: &WorldParams) -> String {
     about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
 }
 
-/// A list with commas, or this word for an empty one.
+/// The items separated by commas, or `word` if the list is empty.
 fn join_or(list: &[impl ToString], word: &str) -> String {
     if list.is_empty() {
         return word.to_owned();

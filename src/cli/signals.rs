@@ -13,7 +13,7 @@ use crate::util::os;
 pub fn stopped() -> Result<Receiver<()>, CliError> {
     let (stop, stopped) = mpsc::channel();
     on_stop(move || {
-        // Fails only without a receiver, when the program stops already.
+        // Fails only if the receiver is gone, because the program is already stopping.
         let _ = stop.send(());
     })?;
     Ok(stopped)

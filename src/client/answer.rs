@@ -49,8 +49,8 @@ enum Next {
     Bytes(u64),
     /// All bytes up to the end of the stream.
     Everything,
-    /// The line with the size of a chunk. `size` and `digits` are read so far; `is_over` is set
-    /// after the last digit.
+    /// The line with the size of a chunk. `size` is the value so far, and `digits` the number of
+    /// its digits. `is_over` is set after the last digit.
     Size { size: u64, digits: usize, is_over: bool },
     /// This number of bytes of a chunk.
     Chunk(u64),
@@ -142,7 +142,7 @@ impl Answer {
         Ok(())
     }
 
-    /// The part after one byte of a chunk's framing.
+    /// Handles one byte of a chunk's framing. Returns the next part.
     fn after(&mut self, byte: u8) -> Result<Next, AnswerError> {
         self.trailer_bytes += 1;
         if self.trailer_bytes > limits::HEAD_LIMITS.bytes + self.body_most {

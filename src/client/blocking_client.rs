@@ -110,7 +110,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         self.flush()
     }
 
-    /// Sends a packet of a game's own type.
+    /// Sends a packet that is a value of the game's own packet type.
     ///
     /// # Errors
     /// `InvalidInput` if the dialect has no such packet, or the socket's error.
@@ -167,7 +167,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// Receives packets until one matches, and returns it. Drops the others.
     ///
     /// # Errors
-    /// As [`BlockingClient::receive`]; `UnexpectedEof` if the connection ended before.
+    /// As [`BlockingClient::receive`]; `UnexpectedEof` if the connection ended before a packet
+    /// matched.
     pub fn receive_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
         let deadline = Instant::now() + time;
         loop {

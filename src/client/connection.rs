@@ -8,8 +8,9 @@
 //! send. After each input, take events until there are none left, then drain the output. The
 //! connection uses no socket and no clock, and does not decode packets.
 //!
-//! A connection that offers our subprotocol moves a token and a resume key from the query of its
-//! target to the offered subprotocols (`key.…` and `bearer.…`), because proxies log the target.
+//! If a connection offers our subprotocol, it moves a token and a resume key from the query of the
+//! target to further offered subprotocols (`key.…` and `bearer.…`). The reason is that proxies log
+//! the target.
 
 use std::fmt;
 
@@ -81,7 +82,8 @@ impl fmt::Display for ClientConnectionError {
 
 impl std::error::Error for ClientConnectionError {}
 
-/// Writes what a server broke: the limit on a response head, or the rule and its section.
+/// Writes the rule that a server broke: the limit of a response head, or the violation with its
+/// section.
 pub(super) fn write_violation(violation: Violation, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     let HeadLimits { bytes, headers, .. } = limits::HEAD_LIMITS;
     match violation {

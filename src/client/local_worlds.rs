@@ -1,4 +1,4 @@
-//! The worlds of the built-in games, as one client knows them: the `W` of a
+//! The worlds of the built-in games for prediction: the `W` of a
 //! [`PredictingClient`](super::predicting_client::PredictingClient) or a
 //! [`Prediction`](crate::game::prediction::Prediction).
 
@@ -6,10 +6,10 @@ use crate::game::GameInfo;
 use crate::game::simple::SimpleLocalWorld;
 use crate::games;
 
-/// The own player of `moo`, with positions in 1/65,536 px.
+/// The local player of `moo`, with positions in 1/65,536 px.
 pub type MooLocalWorld = games::moo::prediction::MooLocalWorld;
 
-/// The own tank of `tanks`.
+/// The local tank of `tanks`.
 pub type TanksLocalWorld = SimpleLocalWorld<games::tanks::Tanks>;
 
 /// A built-in game by its name, for a

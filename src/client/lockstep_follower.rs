@@ -24,7 +24,7 @@ use crate::game::{DynTick, DynWorld, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
-/// Number of own worlds that are retained, one for each of the last checksum ticks.
+/// Number of retained copies of this client's world, one for each of the last checksum ticks.
 const RETAINED_WORLDS: usize = 3;
 
 /// The effect of a packet on a follower.
@@ -42,8 +42,8 @@ pub enum FollowEvent {
     Handled,
 }
 
-/// A desync report of the server: after a tick, the worlds of some participants differed from its
-/// own.
+/// A desync report of the server: after a tick, the worlds of some participants differed from the
+/// server's world.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DesyncReport {
     /// Number of completed ticks.
@@ -95,7 +95,8 @@ pub struct FollowerCounts {
     pub checksums: u64,
     /// Bytes of snapshots and command frames.
     pub bytes: u64,
-    /// Checksum ticks at which the own world differed from the server's, found after a restart.
+    /// Checksum ticks at which this client's world differed from the server's, found after a
+    /// restart.
     pub desyncs: u64,
 }
 
@@ -116,7 +117,7 @@ pub struct LockstepFollower {
     checksum_ticks: u32,
     /// The newest tick with a sent checksum.
     sent: Option<u32>,
-    /// Own worlds at the newest checksum ticks.
+    /// Copies of this client's world at the newest checksum ticks.
     kept: VecDeque<RetainedWorld>,
     /// Whether a requested snapshot has not arrived yet.
     has_requested_snapshot: bool,
@@ -165,7 +166,7 @@ impl LockstepFollower {
         self.world.as_ref().and_then(|world| world.published())
     }
 
-    /// The own player; `None` for a spectator.
+    /// The local player; `None` for a spectator.
     pub fn player(&self) -> Option<PlayerId> {
         self.player
     }
@@ -202,8 +203,8 @@ impl LockstepFollower {
         self.counts
     }
 
-    /// Changes one field of the own world, chosen by the seed, at the next checksum tick, to test
-    /// the server's reaction.
+    /// At the next checksum tick, changes one field of this client's world, to test the server's
+    /// reaction. The seed selects the field.
     pub fn corrupt(&mut self, seed: u64) {
         self.corruption_seed = Some(seed);
     }
@@ -257,8 +258,8 @@ impl LockstepFollower {
         }
     }
 
-    /// Passes the result on. After an error the requested snapshot will not arrive, so another may
-    /// be requested.
+    /// Returns the result unchanged. After an error the requested snapshot will not arrive, so
+    /// another may be requested.
     fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_requested_snapshot &= result.is_ok();
         result
@@ -275,7 +276,8 @@ impl LockstepFollower {
         Ok(FollowEvent::Synced(tick))
     }
 
-    /// Runs one command frame. A frame that is not the next one requests a snapshot, once.
+    /// Runs one command frame. A frame that is not for the next tick causes a single request for a
+    /// snapshot.
     fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> FollowEvent {
         self.counts.bytes += bytes.len() as u64;
         let frame = (self.about.frame)(bytes).ok();
@@ -304,8 +306,9 @@ impl LockstepFollower {
         FollowEvent::Stepped(world.world().tick())
     }
 
-    /// At a checksum tick, sends the checksum, or compares the world with the retained one if the
-    /// checksum of this tick was sent before. Skips ticks that were past when the snapshot arrived.
+    /// At a checksum tick, sends the checksum. If the checksum of this tick was already sent,
+    /// compares the world with the retained one instead. Skips ticks that the server had completed
+    /// before it sent the snapshot.
     fn check_checksum_tick(&mut self, say: &mut Vec<Vec<u8>>) {
         let Some(world) = &mut self.world else { return };
         let tick = world.world().tick();
@@ -317,8 +320,8 @@ impl LockstepFollower {
             return;
         }
         if tick < self.server_tick {
-            // Many checksums at once would exceed the message rate limit, and the next one also
-            // finds a difference.
+            // Skipped, because many checksums at once would exceed the message rate limit. The next
+            // checksum also reveals a difference.
             return;
         }
         if let Some(seed) = self.corruption_seed.take() {

@@ -17,7 +17,7 @@
 //! - [`connection`]: upgrade and frames.
 //! - [`bots`]: a connection and an [`Agent`](crate::game::bots::Agent), which plays.
 //! - [`predicting_client`]: a connection and a [`Prediction`](crate::game::prediction::Prediction),
-//!   which simulates the own player before the server's answer.
+//!   which simulates the local player before the server's answer.
 //! - [`local_worlds`]: the worlds of the built-in games for predictions.
 //! - [`blocking_client`]: a client for tests and tools, which waits for replies.
 //!

@@ -2,7 +2,7 @@
 //! dialect and a [`Prediction`].
 //!
 //! ```text
-//!  bytes ──► connection ──► packet ──► prediction ──► rendered own player and remote players
+//!  bytes ──► connection ──► packet ──► prediction ──► rendered local player and remote players
 //!  bytes ◄── connection ◄── packet ◄── command
 //! ```
 //!
@@ -128,9 +128,9 @@ impl<W: LocalWorld> PredictingClient<W> {
         Ok(())
     }
 
-    /// Sends a command of the own player, which affects the result of [`PredictingClient::advance`]
-    /// at once. `values` follow `sequence` and `tick`. If the next argument is `seen`, the render
-    /// tick of remote players is appended.
+    /// Sends a command of the local player, which affects the result of
+    /// [`PredictingClient::advance`] at once. `values` follow `sequence` and `tick`. If the next
+    /// argument is `seen`, the render tick of remote players is appended.
     ///
     /// # Errors
     /// The packet does not exist, or the values do not fit its row.
@@ -155,7 +155,7 @@ impl<W: LocalWorld> PredictingClient<W> {
     /// # Errors
     /// The dialect has no such packet, or the values do not fit it.
     pub fn enter(&mut self, now: Duration) -> Result<(), PacketError> {
-        // The server counts it as a command.
+        // `enter` has a sequence number, because the server counts it as a command.
         self.sequence += 1;
         self.send_packet("enter", &self.named("enter", &[]), now)
     }
@@ -166,7 +166,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         u32::try_from((tick + (1 << 15)) >> 16).ok()
     }
 
-    /// Advances to `now`, and returns the rendered state of the own player. `None` without a
+    /// Advances to `now`, and returns the rendered state of the local player. `None` without a
     /// player, and until the round trip is measured. Sends a ping every two seconds.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         if self.is_welcomed && (self.pings == 0 || now >= self.pinged + PING_INTERVAL) {

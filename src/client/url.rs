@@ -39,8 +39,8 @@ impl Url {
         page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
-    /// The prefix of the room's paths, if the URL is the page of a room or the server alone. `None`
-    /// if it names an endpoint.
+    /// The prefix of the room's paths, if the URL names the page of a room or only the server.
+    /// `None` if it names an endpoint.
     pub fn room_prefix(&self) -> Option<&str> {
         let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
         let is_page = prefix.is_empty() || prefix.strip_prefix(ROOM_PREFIX).is_some_and(is_room_name);

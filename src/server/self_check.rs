@@ -8,10 +8,10 @@
 //!                                               └─► checksum, sent to the room
 //! ```
 //!
-//! A client's world model is compared at each update with a tick, by the game's
-//! [`BotHooks::compare_view`]. It contains everything that the client was sent since its connection
-//! began, about the world and its own player. The room's own world is not read here, because it may
-//! be the faulty one.
+//! At each update that has a tick, the game's [`BotHooks::compare_view`] compares a client's world
+//! model. The model contains everything that the server has sent to the client since its connection
+//! began, about the world and the client's player. The room's own world is not read here, because
+//! it may be the faulty one.
 //!
 //! [`BotHooks::compare_view`]: crate::game::GameInfo::compare_view
 
@@ -37,7 +37,7 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::Side;
 use crate::ws::message::{Message, MessageReader};
 
-/// Connection id of the self-check in the room's lockstep journal. No client has it.
+/// Connection id of the self-check in the room's lockstep journal. No client has this id.
 const SELF_CONNECTION: u64 = u64::MAX;
 /// Name of the self-check in desync reports.
 const SELF_NAME: &str = "self-check";
@@ -161,8 +161,8 @@ impl SelfCheck {
         std::mem::take(&mut self.findings)
     }
 
-    /// Adds a new client that has been sent nothing yet. It is checked if its dialect sends ticks
-    /// with updates and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
+    /// Adds a new client to which nothing has been sent yet. It is checked if its dialect sends
+    /// ticks with updates and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
     pub fn on_open(&mut self, client: u64, endpoint: &WireFormat) {
         if !has_lockstep(&endpoint.dialect) {
             return;

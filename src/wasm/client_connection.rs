@@ -38,10 +38,10 @@ fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8])
     })
 }
 
-/// Opens a connection. The input is `{"host":"…","target":"/play","protocols":["…"]}`. The
-/// connection offers the first of our protocols in it, and all with a token or a key. Returns the
-/// number of the connection; 0 if the input is invalid, or at [`limits::EMBEDDED_CONNECTIONS`]
-/// connections.
+/// Opens a connection. The input is `{"host":"…","target":"/play","protocols":["…"]}`. Of
+/// `protocols`, the connection offers the first known subprotocol, and all that carry a
+/// token or a key. Returns the number of the connection; 0 if the input is invalid, or at
+/// [`limits::EMBEDDED_CONNECTIONS`] connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_open() -> u32 {
     with(|buffers| open(&buffers.input)).unwrap_or(0)

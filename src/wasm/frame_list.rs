@@ -126,7 +126,8 @@ pub extern "C" fn rows(first: usize, count: usize) -> usize {
     with_list(|list| json!({ "rows": list.rows(first, count) }).to_string())
 }
 
-/// Returns the index of a frame among the visible ones, or `-1 - index` of the next one.
+/// Returns the index of a frame among the visible frames. For a hidden frame, returns `-1 - index`
+/// with the index of the next visible frame.
 #[unsafe(no_mangle)]
 pub extern "C" fn place(n: u64) -> f64 {
     with_tab(|tab| list(tab).map_or(-1.0, |list| list.place(n) as f64))

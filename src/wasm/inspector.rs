@@ -10,10 +10,10 @@ use tickwire::limits;
 
 use super::buffers::with;
 
-/// The frame list of a module instance.
+/// The state of a module instance, which has one frame list.
 #[derive(Default)]
 pub struct Tab {
-    /// The clients of a server, or a linked frame.
+    /// The inspector of a server's clients, or of a linked frame.
     pub inspector: Option<Inspector>,
     /// An open capture file. It takes precedence over `inspector`.
     pub file: Option<CaptureFile>,
@@ -87,7 +87,7 @@ pub extern "C" fn explain(n: u64) -> usize {
     })
 }
 
-/// Outputs the explanation of bytes as the next ones of the connection. The input is
+/// Outputs the explanation of bytes as the next bytes of the connection. The input is
 /// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn explain_bytes() -> usize {

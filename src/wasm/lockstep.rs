@@ -59,8 +59,8 @@ pub extern "C" fn follow_begin() -> u32 {
     u32::from(is_there)
 }
 
-/// Handles the server's message in the input. Outputs the resulting records. A message without
-/// lockstep is output unchanged.
+/// Handles the server's message in the input. Outputs the resulting records. A message that does
+/// not belong to lockstep is output unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_hear() -> usize {
     with(|buffers| {
@@ -85,7 +85,7 @@ pub extern "C" fn follow_watch(player: u32) {
     PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.set_spectated(player)));
 }
 
-/// Changes a field of the own world at the next checksum tick.
+/// Changes a field of the page's world at the next checksum tick.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_corrupt(seed: u32) {
     PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.corrupt(seed.into())));

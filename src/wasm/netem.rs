@@ -61,7 +61,7 @@ pub extern "C" fn netem_open(seed: u32) {
 }
 
 /// Returns the arrival time of a message of this many bytes sent at `now_ms`, in milliseconds of
-/// the page's clock. `is_up` is 1 from the page to the server.
+/// the page's clock. `is_up` is 1 for a message from the page to the server, otherwise 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
     let now = Duration::try_from_secs_f64(now_ms / 1000.0).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Prediction for a page: simulates its own player before the server's answer.
+//! Prediction for a page: simulates the local player before the server's answer.
 //!
 //! It is a module of its own, `prediction.wasm`, built from this folder without the server. So a
 //! page of a server with sockets loads no more code than it needs.

@@ -92,7 +92,7 @@ pub extern "C" fn server_close(connection: u32, now: f64) {
     serve(|server, _| server.close(connection, time(now)));
 }
 
-/// Runs all due ticks. Returns the milliseconds until the next one.
+/// Runs all due ticks. Returns the milliseconds until the next tick.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_advance(now: f64) -> f64 {
     serve(|server, _| server.advance(time(now)).as_secs_f64() * 1000.0)

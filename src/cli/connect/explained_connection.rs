@@ -53,9 +53,9 @@ pub struct ExplainedConnection<'c> {
 }
 
 impl<'c> ExplainedConnection<'c> {
-    /// Connects and sends the request. The path determines the dialect. Without an endpoint at the
-    /// path, messages are packets of the dialect `otherwise` if the user requested it (`is_asked`).
-    /// If it is only the default, they are not packets.
+    /// Connects and sends the request. The path selects the dialect. If the path is no endpoint,
+    /// messages are decoded as packets of `otherwise`, but only if the user requested that dialect
+    /// (`is_asked`).
     ///
     /// # Errors
     /// The socket's error.
@@ -224,7 +224,8 @@ impl<'c> ExplainedConnection<'c> {
             let failure = item.problem().and_then(Problem::close_code);
             self.items.push_back(item);
             match answer {
-                // Not after our own violation, because the server then reads no reply.
+                // No reply after this client has broken a rule, because the server then reads
+                // nothing.
                 Some((opcode, payload)) if !self.has_closed && self.is_open() => {
                     self.send(opcode, &payload)?
                 }

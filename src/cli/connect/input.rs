@@ -1,8 +1,8 @@
 //! Parses a line typed at the prompt of `tickwire connect` into a [`PromptCommand`].
 //!
-//! The line is parsed in the connection's dialect. A packet is typed as JSON, by its name or its
-//! code, with its arguments in order or by name; or as a name and `argument=value`. This module
-//! uses no socket.
+//! The line is parsed in the connection's dialect. A packet is typed as JSON or as
+//! `NAME argument=value`. The JSON has the packet's name or code, and its arguments in order or by
+//! name. This module uses no socket.
 
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ fn expect(rest: &str) -> Result<PromptCommand, String> {
     }
 }
 
-/// The message for a packet in any of its forms.
+/// Encodes a packet that was typed in any of the accepted forms.
 fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let (row, values) = match line.starts_with('[') {
         true => parse_json(line, speech.dialect)?,
@@ -205,7 +205,8 @@ fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
     })
 }
 
-/// The values in the order of the row. Missing values are nil; trailing ones are omitted.
+/// The values in the order of the row. Missing values are nil; missing values at the end are
+/// omitted.
 fn by_position(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
     let mut values = vec![Value::Nil; row.arguments.len()];
     for (name, value) in pairs {

@@ -108,7 +108,7 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     session.leave()
 }
 
-/// The tables, with the paths of the room.
+/// A copy of the tables with the paths of this room.
 fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTables {
     let paths = paths.iter().map(|(path, dialect)| ((*path).to_owned(), (*dialect).to_owned())).collect();
     codes.clone().with_room_paths(BTreeMap::from([(room.to_owned(), paths)]))
@@ -243,7 +243,7 @@ impl PromptSession<'_, '_> {
         Ok(())
     }
 
-    /// Waits for a frame of this name after the last expected one.
+    /// Waits for a frame of this name that arrived after the last expected frame.
     fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), CliError> {
         let time = time.unwrap_or(limits::CONNECT_EXPECT_TIMEOUT);
         let deadline = Instant::now() + time;

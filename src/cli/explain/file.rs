@@ -1,9 +1,9 @@
 //! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with the number
 //! and time of its packet.
 //!
-//! The output is a line for each head, frame and gap, and a table of the connections; or drawings,
-//! or a line of JSON for each frame. It is printed while the file is decoded, so a long capture
-//! needs no more memory than its file.
+//! The default output is a line for each head, frame and gap, and a table of the connections. Other
+//! outputs are drawings, or a line of JSON for each frame. The output is printed while the file is
+//! decoded, so a long capture needs no more memory than its file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> Strin
     format!("{heading}{notes}\n  packet     seconds  client\n")
 }
 
-/// One item in the requested format; empty if it was not requested.
+/// One item in the requested format; empty if the options exclude it.
 fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &ShowOptions<'_>) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
     let is_wanted =

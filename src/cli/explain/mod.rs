@@ -123,7 +123,7 @@ fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialec
     }
 }
 
-/// Explains a capture with its own packet tables, or without any with the given ones.
+/// Explains a capture with its own packet tables. A capture without tables uses the given ones.
 fn explain_capture(
     args: &ExplainArgs,
     contents: &[u8],

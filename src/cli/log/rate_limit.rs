@@ -1,9 +1,8 @@
-//! A rate limit for the log lines of each call site: each place in the code that logs.
+//! A rate limit for the log lines of each call site. A call site is a place in the code that logs.
 //!
-//! Without it, connections that start and end thousands of times a second would write megabytes.
-//! Each call site has its own token bucket, so that its lines, errors and warnings too, are never
-//! dropped because of another one. Their number is limited by the program's code. Time is an
-//! argument.
+//! Without it, thousands of connections per second would write megabytes of log. Each call site has
+//! its own token bucket, so a busy call site never suppresses the errors and warnings of another
+//! one. The program's code bounds the number of call sites. Time is an argument.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -42,8 +41,8 @@ struct CallSite {
 }
 
 impl CallSite {
-    /// Whether to write a line. `name` returns the common start of the lines, if the first one is
-    /// dropped.
+    /// Whether to write a line. `name` returns the common start of the lines. It is called for the
+    /// first dropped line only.
     fn take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
         let is_written = RATE.take(&mut self.full_at, now).is_ok();
         if !is_written {
@@ -84,7 +83,7 @@ impl CallSiteLimiter {
     }
 }
 
-/// The usual line format, for the lines that are written.
+/// Formats the lines that are written, in the usual line format.
 #[derive(Debug)]
 pub struct RateLimitedFormat {
     /// The format of a line.
@@ -109,8 +108,8 @@ where
     }
 }
 
-/// The common part of the lines of a call site: the level, and the message up to the first colon,
-/// which precedes the values.
+/// The common part of the lines of a call site: the level, and the message up to the first colon.
+/// The values follow the colon.
 fn name(event: &Event<'_>) -> String {
     struct Message(String);
     impl Visit for Message {

@@ -350,7 +350,8 @@ fn lock(path: &Path) -> Result<File, String> {
     Err("other servers that use this file keep starting; choose another file".to_owned())
 }
 
-/// Whether an unfinished file is empty or starts as our own files do, with zeros or with the mark.
+/// Whether an unfinished file is empty, or starts as our own files do: with zeros or with the magic
+/// bytes.
 fn is_ours(mut part: &File) -> bool {
     let mut head = [0; saved_rooms::MAGIC.len()];
     let read = part.read(&mut head);

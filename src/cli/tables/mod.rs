@@ -53,7 +53,7 @@ pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The tables of the games, or the ones in [`load_from`].
+/// The tables of the games, or the tables at the path `tables` as [`load_from`] reads them.
 ///
 /// # Errors
 /// As [`load_from`].
@@ -88,7 +88,7 @@ pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     };
     let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) =
         entries(folder)?.into_iter().partition(|path| is_table(path));
-    // One subdirectory for each game, as in packet_codes/. An unreadable one is skipped.
+    // One subdirectory for each game, as in packet_codes/. An unreadable subdirectory is skipped.
     let below = others.iter().filter(|path| path.is_dir()).filter_map(|path| entries(path).ok());
     paths.extend(below.flatten().filter(|path| is_table(path)));
     paths.sort();
@@ -119,7 +119,7 @@ fn tables_of_capture(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
 /// The dialect of this name.
 ///
 /// # Errors
-/// No dialect has this name; the message lists the existing ones.
+/// No dialect has this name; the message lists the known dialects.
 pub fn dialect_by_name<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, CliError> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
@@ -127,9 +127,9 @@ pub fn dialect_by_name<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Ar
     })
 }
 
-/// The dialect at a URL, and whether it is JSON: the dialect of the URL's path as the server reads
-/// it, or without one the requested dialect. A path that the server will refuse counts as no path,
-/// because the user may want to see the refusal.
+/// The dialect at a URL, and whether its packets are JSON. The URL's path selects the dialect, as
+/// on the server. Without a path, the requested dialect applies. A path that the server refuses
+/// also counts as no path, because the user may want to see the refusal.
 ///
 /// # Errors
 /// The dialect does not exist, or the path selects another one than requested.

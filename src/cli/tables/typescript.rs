@@ -60,7 +60,7 @@ fn rows<'t>(table: &'t Table, direction: Direction, dialect: &str) -> Vec<&'t Ro
 }
 
 /// One direction of a dialect: its packets by name, and their union. A dialect with the same
-/// packets as an earlier one refers to it.
+/// packets as an earlier dialect refers to that dialect.
 fn side(dialect: &str, direction: Direction, rows: &[&Row], alike: Option<&str>) -> String {
     let name = type_name(dialect, direction);
     let (from, to) = match direction {

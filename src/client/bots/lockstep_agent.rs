@@ -14,7 +14,7 @@ use crate::game::{GameInfo, Messages};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
-/// A world can join the shared one at each multiple of this number of ticks.
+/// Interval in ticks at which an agent may replace its own world by the shared one.
 const SHARE_CHECK_INTERVAL_TICKS: u32 = 8;
 
 /// An agent in lockstep around another agent.
@@ -60,8 +60,8 @@ impl<A: Agent> LockstepAgent<A> {
         }
     }
 
-    /// Like [`LockstepAgent::new`], for an agent that shares its world with others. After a desync
-    /// it cannot report the fields.
+    /// Like [`LockstepAgent::new`], for an agent that shares its world with others. After a desync,
+    /// such an agent cannot report the fields.
     pub fn sharing(
         worlds: &Arc<SharedWorlds>,
         about: &'static GameInfo,
@@ -122,8 +122,8 @@ impl<A: Agent> LockstepAgent<A> {
         false
     }
 
-    /// Shares the own world after `tick` completed ticks, if it equals the shared one or there is
-    /// none.
+    /// Shares the agent's world after `tick` completed ticks, if there is no shared world or the
+    /// two are equal.
     fn begin_to_share(&mut self, tick: u32, is_new: bool) {
         let Some(sharing) = &mut self.sharing else { return };
         // The world has caught up with the server and has published this tick.
@@ -247,7 +247,8 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         if self.hold_ack(packet) {
             return;
         }
-        // The server's `spawned` is dropped, because the own world sends it with the right update.
+        // The server's `spawned` is dropped, because the agent's world produces `spawned` with the
+        // right update.
         if !self.follow(packet, now, out) && packet.row.name != "spawned" {
             self.agent.on_packet(packet, now, out);
         }

@@ -58,11 +58,12 @@ impl SharedWorlds {
 }
 
 impl SharedWorldHandle {
-    /// A share for an agent with its own world of the room with this epoch. If there is no shared
-    /// world yet, the own world becomes it. Otherwise the own world is dropped.
+    /// Creates a share for an agent that has a world of the room with this epoch. If there is no
+    /// shared world yet, the agent's world becomes the shared one. Otherwise the agent's world is
+    /// dropped.
     ///
     /// # Errors
-    /// Returns the own world if the shared one differs, or has not reached its tick.
+    /// Returns the agent's world if the shared world differs from it, or has not reached its tick.
     pub fn of(
         worlds: &Arc<SharedWorlds>,
         epoch: &str,
@@ -99,8 +100,9 @@ impl SharedWorldHandle {
     }
 
     /// Runs the next tick with this command frame, and appends its updates to `told` unless the
-    /// tick is before `present`. Returns false, without an effect, if the frame is not the next
-    /// one, differs from the shared one, or its published state is already dropped.
+    /// tick is before `present`. Returns false, without an effect, in three cases: the frame is not
+    /// the next one, it differs from the frame of the shared world, or the published state of its
+    /// tick is already dropped.
     pub fn step(
         &mut self,
         frame: &[u8],
@@ -142,9 +144,9 @@ impl SharedWorld {
         self.executed.get(tick.checked_sub(first)? as usize)
     }
 
-    /// Runs a tick with this frame, unless it was executed before. Returns its published state,
-    /// which may already be dropped. Returns `None` if the tick ran with another frame, or is not
-    /// the next one.
+    /// Runs a tick with this frame, if the tick has not run yet. Returns the published state of the
+    /// tick, or `Some(None)` if that is already dropped. Returns `None` if the tick ran with
+    /// another frame, or is not the next one.
     fn run(&mut self, about: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
         if let Some(ran) = self.ran(tick) {
             return (ran.frame == frame).then(|| ran.published.clone());

@@ -1,15 +1,15 @@
 //! Rate limits per address prefix on actions that affect the server or other clients.
 //!
 //! A reconnect gives a client a new session with fresh limits, so these actions are also limited
-//! per address prefix. Sessions do not know these limits: if a command is rejected here, a replay
+//! per address prefix. Sessions do not know these limits. If a command is rejected here, a replay
 //! decodes it, but no recorded tick contains it.
 //!
 //! Each limited action has a token bucket, stored as the time at which the bucket is full again;
-//! taking a token moves that time forward. The buckets count the driver's clock plus the suspended
-//! time so far, because the clock stops while the machine is suspended: see
-//! [`AddressRateLimits::note_suspended`]. At [`limits::MAX_TRACKED_ADDRESSES`], a new address
-//! evicts the ones with only full buckets, and then the ones that would be full soonest, because
-//! they have used the fewest tokens.
+//! taking a token moves that time forward. The time of the buckets is the driver's clock plus the
+//! suspended time, because the clock stops while the machine is suspended: see
+//! [`AddressRateLimits::note_suspended`]. At [`limits::MAX_TRACKED_ADDRESSES`], a new address first
+//! evicts the addresses with only full buckets. Then it evicts the addresses with buckets that fill
+//! soonest, because they have used the fewest tokens.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,8 +80,8 @@ impl RateLimit {
 }
 
 impl LimitedAction {
-    /// Returns the index of the action's bucket. Games declare theirs by number. Two games with the
-    /// same number share a bucket, so a client of both waits for both.
+    /// Returns the index of the action's bucket. A game numbers its own actions. Two games with the
+    /// same number share a bucket, so a client of both games waits for both.
     fn bucket_index(self) -> usize {
         match self {
             LimitedAction::Connection => 0,
@@ -167,9 +167,9 @@ impl AddressRateLimits {
         }
     }
 
-    /// Notes the time in which the machine was suspended since the start of the driver's clock, and
-    /// which that clock does not count. Call it before each use: the buckets fill meanwhile. Whole
-    /// milliseconds; a shorter time than before changes nothing.
+    /// Notes the total time for which the machine was suspended since the driver's clock started.
+    /// That clock does not count it, but the buckets fill during it, so call this before each use.
+    /// Counted in whole milliseconds. A shorter time than the noted one changes nothing.
     pub fn note_suspended(&self, in_all: Duration) {
         let ms = u64::try_from(in_all.as_millis()).unwrap_or(u64::MAX);
         self.suspended_ms.fetch_max(ms, Ordering::Relaxed);
@@ -240,7 +240,8 @@ impl AddressRateLimits {
         may
     }
 
-    /// Returns when this bucket is full again, with the suspended time; zero for an unused bucket.
+    /// Returns the bucket time at which the bucket of this action is full again; zero for an unused
+    /// bucket.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.bucket_index()])
     }
@@ -259,7 +260,7 @@ impl AddressRateLimits {
     }
 }
 
-/// Returns when all buckets of an address prefix are full.
+/// Returns the time at which all buckets of an address prefix are full.
 fn all_full_at(buckets: &Buckets) -> Duration {
     buckets.iter().copied().max().unwrap_or_default()
 }

@@ -10,8 +10,8 @@
 //! independent of the other rate limits, bounds the guesses: an attempt beyond it is refused
 //! without a comparison.
 //!
-//! A request without a token is not counted, because any page in the operator's browser can send
-//! one and would lock the operator out. The limiter tracks at most
+//! A request without a token is not counted. Any page in the operator's browser can send such
+//! requests, and could otherwise lock the operator out. The limiter tracks at most
 //! [`limits::MAX_WRONG_TOKEN_ADDRESSES`] address prefixes.
 
 use core::net::IpAddr;
@@ -50,7 +50,7 @@ fn tried() -> RateLimit {
 pub enum AuthError {
     /// The token is wrong.
     WrongToken,
-    /// The address has sent too many wrong tokens, and this one is wrong or was not compared. The
+    /// The address has sent too many wrong tokens, and this token is wrong or was not compared. The
     /// address may retry after this time.
     TooManyAttempts(Duration),
 }

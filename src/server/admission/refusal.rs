@@ -69,7 +69,7 @@ impl Refusal {
         Refusal { status, rule, is_capacity: false, detail, response }
     }
 
-    /// Creates a refusal that accepts the upgrade with `accepted` and closes the client
+    /// Creates a refusal that accepts the upgrade with `accepted` and closes the connection
     /// immediately. A page can read the reason in a close frame, but not the status of a refused
     /// upgrade.
     pub fn closed(accepted: Vec<u8>, endpoint: &WireFormat, breach: CloseReason) -> Refusal {

@@ -1,8 +1,8 @@
 //! A secret chosen by the operator, such as a player's token.
 //!
-//! It never appears in `Debug` output or in an error. Comparing it takes constant time: the
-//! `subtle` library compares texts padded to the maximum length, so that not even the length of the
-//! secret is observable.
+//! It never appears in `Debug` output or in an error. A comparison takes constant time. The
+//! `subtle` library compares texts that are padded to the maximum length, so that the length of the
+//! secret is not observable either.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Secret {
     padded: Padded,
 }
 
-/// A text prepared for comparison: padded, as 64-bit words, and its length in bytes.
+/// A text prepared for comparison: the padded text as 64-bit words, and its length in bytes.
 #[derive(Clone)]
 pub struct Padded([u64; WORDS], u64);
 

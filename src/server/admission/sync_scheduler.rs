@@ -34,7 +34,7 @@ pub struct SyncScheduler {
 }
 
 impl SyncScheduler {
-    /// Whether no other client of the address goes first.
+    /// Whether this client is the next of its address to get a snapshot.
     pub fn is_next_of_address(&self, asks: &SyncRequest, now: Duration) -> bool {
         let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);

@@ -139,7 +139,7 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Whether there are no tokens. Then all clients spectate.
+    /// Whether there are no tokens, so that all clients spectate.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -215,7 +215,7 @@ impl Authenticator {
         self.players.tokens.is_some()
     }
 
-    /// Whether a token is right, without counting a wrong one. For decisions that the client cannot
+    /// Whether a token is right. Does not count a wrong token. For decisions that the client cannot
     /// observe.
     pub fn is_right(&self, OfferedToken(said): &OfferedToken) -> bool {
         self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(said).is_some())
@@ -224,8 +224,8 @@ impl Authenticator {
     /// Returns what a client at this address may do with the token that it sent, if any.
     ///
     /// # Errors
-    /// The reason to close the client: [`CloseReason::TokenMissing`] immediately, any other after
-    /// [`limits::WRONG_TOKEN_DELAY`].
+    /// The reason to close the client's connection. The caller closes it at once for
+    /// [`CloseReason::TokenMissing`], and after [`limits::WRONG_TOKEN_DELAY`] for any other reason.
     pub fn authenticate(
         &self,
         address: IpAddr,

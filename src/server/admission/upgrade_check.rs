@@ -40,7 +40,7 @@ pub struct UpgradeCheck<'a> {
 /// An upgrade request that has passed all checks.
 #[derive(Debug)]
 pub struct AcceptedClient {
-    /// The room of its path.
+    /// The room of the request's path.
     pub room: Arc<RoomHandle>,
     /// The wire format selected by path and query.
     pub endpoint: WireFormat,

@@ -236,7 +236,7 @@ impl Server {
         let begin = |(name, room): &(String, RoomSpec)| room.begin(name, &config);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
-        // From here on, dropping this on an error stops the server.
+        // From here on, an error drops `running`, which stops the server.
         let running = RunningServer { server };
         if let Some(file) = self.capture {
             let started = running.server.capture(CaptureTarget::File(file));

@@ -1,5 +1,5 @@
-//! The ticks of a room since an update worker's last pass: all events and acks in order, up to
-//! [`limits::MISSED_EVENT_BYTES`], and only the newest state.
+//! The ticks of a room since an update worker's last pass. Contains all events and acks in order,
+//! up to [`limits::MISSED_EVENT_BYTES`], and the newest state only.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ pub use crate::server::room::CommandAcks;
 /// The ticks that a room has published since the worker's last pass.
 #[derive(Debug)]
 pub struct Backlog {
-    /// The events of the ticks before the newest one, as [`DynTick::events`] returns them.
+    /// The events of the ticks before `newest`, as [`DynTick::events`] returns them.
     pub missed_events: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,
-    /// Whether the events and acks exceeded the limit. Then `missed_events` and `answers` are
-    /// empty.
+    /// Whether the events and acks exceeded the limit in bytes. If so, `missed_events` and
+    /// `answers` are empty.
     pub has_overflowed: bool,
     /// The acks of all these ticks, in order.
     pub answers: Vec<Arc<CommandAcks>>,

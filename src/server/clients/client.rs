@@ -66,23 +66,23 @@ pub struct Client<L> {
     pub connection: Mutex<ServerConnection>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
-    /// Key by which a page proves at `/wire` that the client is its own.
+    /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
     pub token: Option<OfferedToken>,
-    /// Whether it connects from the server's own machine.
+    /// Whether the client connects from the server's machine.
     pub is_local: bool,
     /// Its permission. `None` until the authentication.
     permission: Mutex<Option<Permission>>,
-    /// Lower half: its player number, 0 without one. Upper half: the number of ticks from which the
-    /// player's published state reflects this connection.
+    /// Lower half: the number of the client's player, or 0. Upper half: a number of ticks. From
+    /// that tick on, the player's published state reflects this connection.
     player: AtomicU64,
-    /// After a resume: the last tick that the client received, plus 1. 0 once the gap has been
-    /// sent.
+    /// After a resume: the last tick that the client received, plus 1. 0 after the missed events
+    /// have been sent.
     resume_tick: AtomicU32,
     /// The name of its last join.
     name: Mutex<String>,
-    /// The player that it spectates, 0 for the leader.
+    /// The player that the client spectates; 0 for the leader.
     spectated: AtomicU32,
     /// 0 until updates start; then the number of ticks completed at that time, plus 1.
     updates_from: AtomicU32,
@@ -177,8 +177,8 @@ impl<L: Transport> Client<L> {
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }
 
-    /// Returns the last tick that the client received before it resumed. Returns it once, and only
-    /// if the client has requested the gap.
+    /// Returns the last tick that the client received before it resumed. Only the first call
+    /// returns it, and only if the client has requested the missed events.
     pub fn take_resume_tick(&self) -> Option<u32> {
         self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
@@ -198,8 +198,9 @@ impl<L: Transport> Client<L> {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Starts the updates, in lockstep or as a stream. Earlier replies must be queued before.
-    /// Events of earlier ticks are not sent, because a resumed client may already have them.
+    /// Starts the updates, in lockstep or as a stream. Replies to earlier packets must already be
+    /// queued. Events of earlier ticks are not sent, because a resumed client may already have
+    /// them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.add_follower(self.id, self.household());
@@ -213,7 +214,7 @@ impl<L: Transport> Client<L> {
         self.updates_from.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Queues whole frames that must arrive. Closes the client if the queue is full.
+    /// Queues whole frames that must arrive. Closes the connection if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
         match self.sender.enqueue(frames, |frames| self.line.on_queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
@@ -240,7 +241,7 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Closes the client for this reason. Only the first reason counts.
+    /// Closes the client's connection for this reason. Only the first reason counts.
     pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.line.on_queued(self, frames, now), now) {
@@ -248,16 +249,16 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Closes the client if another connection has taken its seat, so that it receives no updates
-    /// about the other connection's player.
+    /// Closes the client's connection if another connection has taken its seat. Otherwise it would
+    /// receive updates about the other connection's player.
     pub fn close_taken_over(&self, now: Duration) {
         if self.room.has_lost_seat(self.id) {
             self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
         }
     }
 
-    /// Polls the deadlines: pings an idle client, closes a lost or slow one, and cuts a connection
-    /// that does not end.
+    /// Polls the deadlines: pings an idle client, closes the connection of a lost or slow client,
+    /// and aborts a connection that does not end.
     pub fn check_deadlines(&self, now: Duration) {
         self.sender.life.pauses.note_suspended(self.line.suspended());
         self.sender.life.pauses.note(now);

@@ -19,7 +19,7 @@ use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult}
 
 /// A room of any game, with clients on this transport.
 pub trait DynRoom<L: Transport>: Debug + Send {
-    /// Returns the half that other threads use.
+    /// Returns the part of the room that other threads use.
     fn handle(&self) -> &Arc<RoomHandle>;
 
     /// Executes one tick. `now` is on the server's clock.
@@ -67,7 +67,7 @@ pub struct GameFactory<L: 'static> {
     /// fields.
     #[cfg(not(target_family = "wasm"))]
     pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
-    /// Creates the update group of a room, one for each update worker with clients in it.
+    /// Creates an update group. Each update worker has one for every room in which it has clients.
     pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
 

@@ -26,7 +26,7 @@ use crate::server::room::lockstep::{DesyncReport, EntryContent, FormatKey, Journ
 #[derive(Debug)]
 pub struct LockstepFeed {
     format_key: FormatKey,
-    /// The player number that the client was sent last.
+    /// The last player number that was sent to the client.
     announced_player: Option<PlayerId>,
     /// Time of its last snapshot.
     last_sync: Option<Duration>,
@@ -42,10 +42,10 @@ impl LockstepFeed {
         }
     }
 
-    /// Appends the next entries to `frames`. A snapshot is sent at once, after the bytes that
-    /// `frames` contains. Call it only while nothing is queued for the client. Includes only the
-    /// journal of the first `until` ticks, because the client has received the acks up to there.
-    /// Without a token of the snapshot rate limit, the client waits.
+    /// Appends the next entries to `frames`. A snapshot is sent at once, after the bytes in
+    /// `frames`. Call it only while nothing is queued for the client. Writes the journal only up to
+    /// tick `until`, because the client has received the acks up to there. A snapshot waits for a
+    /// token of the snapshot rate limit.
     pub fn write<L: Transport>(
         &mut self,
         client: &Client<L>,

@@ -26,9 +26,9 @@ use crate::server::room::CommandAcks;
 
 /// The clients of one room at one update worker.
 pub trait UpdateGroup<L: Transport>: Debug + Send {
-    /// Begins an update pass: closes the members if their events were lost, then adds new clients.
-    /// Returns whether [`update_all`](Self::update_all) is due: after each tick, and otherwise
-    /// every [`limits::WORKER_IDLE_WAKEUP`] for the deadlines.
+    /// Begins an update pass: closes the connections of the members if their events were lost, then
+    /// adds new clients. Returns whether [`update_all`](Self::update_all) is due: after each tick,
+    /// and otherwise every [`limits::WORKER_IDLE_WAKEUP`] for the deadlines.
     fn begin_pass(
         &mut self,
         backlog: Option<&Backlog>,
@@ -62,8 +62,8 @@ pub trait UpdateRunner<L> {
     /// Returns the time on the server's clock.
     fn now(&self) -> Duration;
 
-    /// Runs a client's update with the rate limits of the server. Returns whether it completed.
-    /// After a panic it has not, and the caller replaces the buffers.
+    /// Runs a client's update with the rate limits of the server. Returns whether the update
+    /// completed. If it panicked, the caller replaces the buffers.
     fn run(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
 }
 
@@ -85,15 +85,15 @@ pub struct ClientUpdates<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
     view: G::View,
-    /// Replaces the view in lockstep.
+    /// Used instead of the view if the client is in lockstep.
     lockstep_feed: LockstepFeed,
     answers: PendingAcks,
     /// Whether its updates have started.
     has_begun: bool,
 }
 
-/// After a resume, sends the missed events that the game retains. They end before the ticks of this
-/// pass: `missed` ticks and then `tick`.
+/// After a resume, sends the missed events that the game retains. Sends only events from before
+/// this pass, which covers `missed` ticks and then `tick`.
 fn replay_missed_events<G: Game, L: Transport>(
     client: &Client<L>,
     view: &mut G::View,
@@ -121,7 +121,7 @@ pub struct EncodeBuffers {
 /// The outcome of one client's update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateResult {
-    /// The outcome for the state.
+    /// The outcome of sending the state.
     pub turn: StateOutcome,
     /// Number of sends. `None` if the update was empty.
     pub send_calls: Option<u64>,

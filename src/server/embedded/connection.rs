@@ -33,7 +33,7 @@ pub struct EmbeddedConnection {
     began: Duration,
     permit: Permit,
     stage: ConnectionStage,
-    /// Bytes for the other end, except a client's.
+    /// Bytes for the other end. A client's bytes are in its transport until they are collected.
     out: Vec<u8>,
 }
 
@@ -190,7 +190,7 @@ impl EmbeddedConnection {
         }
     }
 
-    /// Closes a client for this reason and removes it from the world.
+    /// Closes a client's connection for this reason, and removes the client from the world.
     fn end(
         &mut self,
         client: &Arc<Client<MemoryTransport>>,

@@ -16,8 +16,8 @@ use crate::packet::PacketTables;
 const ACT_EVERY: Duration = Duration::from_millis(100);
 /// Delay before a bot reconnects.
 const RECONNECT_DELAY: Duration = Duration::from_secs(5);
-/// Address of the first bot. Each bot has its own, so that they share no rate limit. From a
-/// documentation range, RFC 5737, section 3.
+/// Address of the first bot. Each bot has its own address, so that bots share no rate limit. The
+/// addresses are in a range for documentation (RFC 5737, section 3).
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 /// A bot of an embedded server.
 pub struct LocalBot {
@@ -137,8 +137,8 @@ impl LocalBot {
         Some(Bot::new(link, dialect, agent, ()))
     }
 
-    /// Returns the path and the dialect. Every other bot uses the game's first path; the rest cycle
-    /// through its other paths.
+    /// Returns the path and the dialect. Every second bot uses the game's first path; the other
+    /// bots cycle through the game's other paths.
     fn place(&self) -> (&'static str, &'static str) {
         let (half, paths) = (self.number / 2, self.game.paths);
         match self.number % 2 {

@@ -123,9 +123,9 @@ pub struct EmbeddedServer {
     last_connection: u32,
     bots: Vec<LocalBot>,
     net: ConnectionNetem,
-    /// Start of the schedule, and the number of ticks since. Restarts after skipped ticks.
+    /// Start of the schedule, and the number of ticks since then. Restarts after skipped ticks.
     schedule: (Duration, u32),
-    /// Ticks per second. Native clients get as many updates.
+    /// Ticks per second. Native clients get this many updates per second.
     tick_hz: u32,
     stats: Stats,
     /// Ticks recorded since the last call of `take_recorded`. `None` if recording is off.
@@ -238,7 +238,7 @@ impl EmbeddedServer {
         if connection.is_inspector() {
             self.net.set_inspector(number);
         }
-        // Without a link, because the conditions are ideal, the bytes stay in the connection.
+        // Under ideal conditions there is no link, and the bytes stay in the connection.
         let Some(link) = self.net.link(number) else { return };
         if link.down.writable_bytes(now) > 0 {
             bytes.clear();

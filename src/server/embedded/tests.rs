@@ -296,7 +296,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     let walked = wait(&mut server, &mut page, |page| x_px(page).is_some_and(|x| x > start + 200.0));
     assert!(walked < ms(10_000), "{walked:?}");
     server.set_netem(Conditions::default());
-    // Bytes in transit arrive; later ones are not delayed.
+    // Bytes in transit still arrive with a delay; later bytes are not delayed.
     for _ in 0..150 {
         let now = server.host.now + ms(33);
         server.advance(now);

@@ -10,8 +10,9 @@
 //! connection. [`AcceptLoop::stop`] closes the listener and waits for all threads.
 //!
 //! Errors of `accept` never end a listener; only a shutdown does. After [`limits::ACCEPT_ERRORS`]
-//! consecutive errors the loop pauses before each retry, so that no error can occupy a processor:
-//! out of descriptors (EMFILE), a firewall (EPERM), a network that is down (ENETDOWN).
+//! consecutive errors the loop pauses before each retry, so that a lasting error cannot keep a
+//! processor busy. Examples are missing descriptors (EMFILE), a firewall (EPERM), and a network
+//! that is down (ENETDOWN).
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -248,12 +249,12 @@ fn next<C>(
 
 /// Returns the loopback address of the other IP version if another program listens there on the
 /// same port. A browser may then connect to that program for `http://localhost:PORT`. Returns
-/// `None` if `address` is not reachable as localhost or if the machine lacks the other version.
+/// `None` if `address` is not reachable as localhost or if the machine lacks the other IP version.
 pub fn other_localhost(address: SocketAddr) -> Option<SocketAddr> {
     let other = match address.ip() {
         IpAddr::V4(ip) if ip.is_loopback() || ip.is_unspecified() => IpAddr::from(Ipv6Addr::LOCALHOST),
-        // A socket bound to [::] accepts IPv4 as well, so a conflict would have failed its own
-        // bind.
+        // A socket bound to [::] also accepts IPv4. If another program used the port there, this
+        // server's own bind would have failed.
         IpAddr::V6(ip) if ip.is_loopback() => IpAddr::from(Ipv4Addr::LOCALHOST),
         _ => return None,
     };

@@ -1,6 +1,6 @@
-//! Access control for `/wire` and `/metrics`: a request must either pass every check for a request
-//! from this machine, or carry the operator's token. Operator commands (`POST /admin`) always
-//! require the token, which is also checked here.
+//! Access control for `/wire` and `/metrics`: a request must either pass all checks of a local
+//! request, or carry the operator's token. Operator commands (`POST /admin`) always require the
+//! token, which is also checked here.
 //!
 //! Browsers let any page open a WebSocket to any host. At `/wire`, a page's `Origin` must therefore
 //! be the server's own or, with the token, one listed in `--allow-origin`.
@@ -63,8 +63,8 @@ fn is_own_origin(head: &RequestHead) -> bool {
     host.zip(head.header("Host")).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
 }
 
-/// Whether `--allow-origin` lists the page's origin, for example behind a proxy that rewrites
-/// `Host`. Such a request also needs the token.
+/// Whether `--allow-origin` lists the page's origin. A proxy that rewrites `Host` makes this
+/// necessary. Such a request also needs the token.
 fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
     let origin = head.header("Origin").unwrap_or_default();
     listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
@@ -90,7 +90,8 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// Checks the operator's token.
 ///
 /// # Errors
-/// 401 for a wrong token. 429 for a wrong or unchecked token, once the address has sent too many.
+/// 401 for a wrong token. 429 after too many wrong tokens from the address, if this token is wrong
+/// or was not checked.
 pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
     let is_right = || host.config.admin_token.matches(said);
     match host.admin_auth.attempt(address.ip(), host.now(), is_right) {

@@ -114,14 +114,14 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
-    // Closes a client that the end of the room missed because the client was not registered yet.
+    // If the room ended before the client was registered, the end of the room did not close it.
     if client.room.is_over() {
         let is_ending = client.line.room.is_ending();
         let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
         client.close(DisconnectReason::Breach(breach), host.now());
     }
-    // A ban closes only registered clients. This check closes a client that was admitted before the
-    // ban and registered after it.
+    // A ban closes only the connections of registered clients. This check is for a client that was
+    // admitted before the ban and registered after it.
     if host.admission.is_banned(client.household()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
@@ -167,7 +167,7 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         noted.driver().receive(bytes)
     };
-    // The head was read before a deadline. From here on the update worker enforces the deadlines.
+    // The head was read with a timeout. From here on the update worker enforces the deadlines.
     let mut heard = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
     heard = heard.and_then(|()| hear(rest));
     while heard.is_ok() {

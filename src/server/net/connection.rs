@@ -78,7 +78,7 @@ enum AfterResponse {
 
 /// Reads heads and responds. Returns `Some` if the connection has become a client. `peer` is the
 /// other end of the socket, possibly a proxy.
-#[inline(never)] // Keeps these buffers off the client's stack: a page of memory per client.
+#[inline(never)] // Keeps these buffers off the stack of client threads: a page of memory each.
 fn begin(
     host: &Arc<ServerState>,
     stream: Arc<TcpStream>,

@@ -14,12 +14,12 @@
 //! client and blocks in reads and writes. The game server uses the same code of `ws/` with much
 //! smaller limits.
 //!
-//! The server closes a client if
+//! The server closes a client's connection if
 //!
-//! - its head takes longer than [`limits::HEAD_TIMEOUT`],
-//! - a write to it takes longer than [`limits::ECHO_WRITE_TIME`], or
-//! - it completes no message or control frame for [`limits::IDLE_TIMEOUT`]; during an unfinished
-//!   message, the time grows with the maximum message size.
+//! - the request head takes longer than [`limits::HEAD_TIMEOUT`],
+//! - a write takes longer than [`limits::ECHO_WRITE_TIME`], or
+//! - the client completes no message or control frame for [`limits::IDLE_TIMEOUT`]; during an
+//!   unfinished message, the time grows with the maximum message size.
 //!
 //! It admits only as many clients as fit into [`limits::ECHO_MEMORY_BYTES`] with their longest
 //! messages.

@@ -15,8 +15,9 @@ pub struct Misfits {
 }
 
 impl Misfits {
-    /// Counts an occurrence. Returns the number of occurrences since the last log line if a new
-    /// line is due: the first time, and then at most once per [`limits::MISFIT_LOG_EVERY`].
+    /// Counts an occurrence. If a new log line is due, returns the number of occurrences since the
+    /// last line. A line is due for the first occurrence, and then at most once per
+    /// [`limits::MISFIT_LOG_EVERY`].
     pub fn is_due(&self, packet: &'static str, now: Duration) -> Option<u64> {
         let mut packets = self.packets.lock();
         let is_new = !packets.contains_key(packet);

@@ -7,8 +7,8 @@
 //!     └─ empty for long, or ended by the operator ─► clients closed with 1001, thread ends
 //! ```
 //!
-//! A room without clients and without queued work does not tick: its world stops, and suspended
-//! players with it. It ticks again when a suspended seat expires, so that the player leaves.
+//! A room without clients and without queued work does not tick, so its world and its suspended
+//! players do not change. It ticks again when a suspended seat expires, so that the player leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -65,8 +65,8 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
     }
 }
 
-/// Closes the clients of a run. A client that is not registered yet checks by itself whether its
-/// room has ended.
+/// Closes the connections of a run's clients. A client that is not registered yet checks by itself
+/// whether its room has ended.
 fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
     for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
         client.close(DisconnectReason::Breach(*breach), host.now());
@@ -160,8 +160,8 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
     }
 }
 
-/// Whether a room on demand has no taken seat and no client with a valid token, on a server with
-/// tokens.
+/// On a server with tokens: whether a room on demand has neither a taken seat nor a client with a
+/// valid token.
 fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),

@@ -130,7 +130,8 @@ impl RunningRoom {
         self.wake();
     }
 
-    /// Whether the room is ending or has ended, because it was unused or by an operator command.
+    /// Whether the room is ending or has ended. The cause is an operator command, or that the room
+    /// was unused.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
@@ -277,7 +278,7 @@ impl RunningRoom {
     }
 
     /// Returns why the room does not serve its clients, as text to append to its title. `None` if
-    /// it does.
+    /// the room serves them.
     pub fn health_problem(&self, now: Duration) -> Option<String> {
         if self.handle.is_over() {
             return Some("has ended by a panic and begins anew soon".to_owned());
@@ -332,7 +333,8 @@ pub struct RoomLimits {
 pub enum CreateRoomError {
     /// The maximum number of rooms exists.
     Full,
-    /// The address prefix has its maximum, or at least as many rooms as are still free in total.
+    /// The address prefix has its maximum number of rooms, or at least as many rooms as the server
+    /// can still create.
     AddressLimit,
 }
 
@@ -402,7 +404,7 @@ impl Rooms {
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
-    /// Replaces a room's run in the list by a new one, and returns it.
+    /// Replaces a room's current run in the list by a new run, and returns the new run.
     pub fn replace(
         &self,
         room: &RunningRoom,
@@ -456,8 +458,8 @@ impl Rooms {
         Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
     }
 
-    /// Removes a room from the list if it is ending, or if it has no clients and its tick would
-    /// have nothing to do. This frees the name. Returns whether the room has ended.
+    /// Removes a room from the list, which frees its name. The room must be ending, or have no
+    /// clients and nothing to do in its next tick. Returns whether the room has ended.
     pub fn end(&self, room: &Arc<RunningRoom>, metrics: &Metrics, tap: &Tap) -> bool {
         let mut listed = self.listed.lock();
         let is_unused = || room.clients() == 0 && room.handle.is_idle();

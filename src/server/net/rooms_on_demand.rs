@@ -44,7 +44,7 @@ pub fn can_create(host: &ServerState, name: &str) -> bool {
 /// `hello` has arrived yet.
 ///
 /// # Errors
-/// The reason to close the client.
+/// The reason to close the client's connection.
 pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), CloseReason> {
     let said = OfferedToken::of(head);
     match host.authenticator.authenticate(

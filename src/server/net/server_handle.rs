@@ -224,8 +224,8 @@ impl ServerHandle {
     }
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
-    /// most about 1.5 s, whatever the clients do; one second more if a capture is running and its
-    /// output is not read; longer only if threads wait for a processor. Returns the number of
+    /// most about 1.5 s, whatever the clients do. A running capture with an unread output adds one
+    /// second. Only threads that wait for a processor can prolong it further. Returns the number of
     /// connections left open: 0 unless a thread hangs.
     pub fn stop(mut self) -> usize {
         self.shut_down()

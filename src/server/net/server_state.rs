@@ -69,7 +69,7 @@ pub struct ServerState {
     /// Threads of the rooms on demand.
     pub room_threads: RoomThreads,
     started: Instant,
-    /// Measures the time that `started` does not count.
+    /// Measures the time for which the machine is suspended, which `started` does not count.
     suspended: Suspended,
     stage: AtomicU8,
     /// Id of the next client.

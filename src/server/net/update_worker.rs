@@ -41,8 +41,8 @@ pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
 }
 
 impl UpdateWorker {
-    /// Updates the clients of rooms that ticked, and at intervals of `WORKER_IDLE_WAKEUP` the
-    /// others.
+    /// Updates the clients of rooms that ticked. Clients of other rooms are updated at intervals of
+    /// `WORKER_IDLE_WAKEUP`.
     fn run_pass(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
         let now = host.now();
         for client in newcomers.iter() {
@@ -68,7 +68,8 @@ impl UpdateWorker {
     }
 }
 
-/// Runs update passes and counts them. A panic in a pass closes only its client.
+/// Runs update passes and counts them. A panic in a client's pass closes only the connection of
+/// this client.
 struct CatchingRunner<'a> {
     host: &'a ServerState,
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use tickwire_sim::{PlayerId, RawCommand, StepResult};
 
-/// The outcome of a command, or of several accepted in sequence.
+/// The outcome of a command, or of several consecutive accepted commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AckOutcome {
     /// The world executed this many commands with consecutive sequence numbers.

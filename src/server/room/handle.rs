@@ -63,7 +63,7 @@ pub struct RoomHandle {
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
-    /// Whether any client so far can request missed events.
+    /// Whether a client that can request missed events has joined since the start of the room.
     keeps_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
@@ -117,7 +117,7 @@ pub struct JoinOutcome {
     pub player: PlayerId,
     /// Whether the client has resumed the player.
     pub is_resumed: bool,
-    /// Number of ticks from which the published player reflects this connection. Before, queued
+    /// After this many ticks, the published player reflects this connection. Before that, queued
     /// commands of an earlier connection may still be executed.
     pub from_tick: u32,
     /// Ticks completed when the seat was taken.
@@ -257,9 +257,9 @@ impl RoomHandle {
         self.intake.lock().inbox.push_operator(actions);
     }
 
-    /// Joins a client. It resumes the seat of its key unless that player has left; otherwise it
-    /// takes a new seat, and the commands that `entered` returns, including the join, are queued.
-    /// Returns `None` if no player number is free.
+    /// Joins a client. The client resumes the seat of its key unless the player of this seat has
+    /// left. Otherwise it takes a new seat, and the commands that `entered` returns are queued;
+    /// they include the join. Returns `None` if no player number is free.
     ///
     /// The operation is atomic for other threads: two connections with one key never get two seats,
     /// and no thread sees a seat without its queued join. `entered` is called under the lock to
@@ -308,9 +308,9 @@ impl RoomHandle {
         Some(player)
     }
 
-    /// Registers the keys of a restored world, so that their clients can resume. The players stop,
-    /// and their sequence numbers restart at 1. Players beyond the limit of an address prefix leave
-    /// at once.
+    /// Registers the seat keys that were saved with a restored world, so that clients can resume
+    /// their players. Until then the players stop, and their sequence numbers restart at 1. If an
+    /// address prefix exceeds its limit of suspended seats, its surplus players leave at once.
     pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
@@ -377,7 +377,7 @@ impl RoomHandle {
         self.intake.lock().seats.get(player)
     }
 
-    /// Returns [`Seats::counts`], and the number of queued players' commands.
+    /// Returns [`Seats::counts`], and the number of queued commands of players.
     pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())
@@ -406,7 +406,8 @@ impl RoomHandle {
     }
 
     /// Stores the events of a tick for clients that resume. Does nothing if no client can request
-    /// them: none in the room supports it, seats are not suspended, or no seat has a key.
+    /// them. This is so if no client in the room supports it, if seats are not suspended, or if no
+    /// seat has a key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.keeps_events.load(Ordering::Relaxed)

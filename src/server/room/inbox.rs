@@ -59,25 +59,26 @@ pub struct CommandTicket {
     pub sequence: u64,
 }
 
-/// Queues commands by target tick, and collects acks of rejected ones.
+/// Queues commands by target tick, and collects the acks of rejected commands.
 #[derive(Debug)]
 pub struct Inbox {
     max_lead_ticks: u32,
     delay_ticks: u32,
     next_tick: u32,
     slots: BTreeMap<u32, TickQueue>,
-    /// Number of queued players' commands, in total and by address prefix. Prefixes with none have
-    /// no entry.
+    /// Number of queued commands of all players.
     queued: usize,
+    /// Number of queued commands by address prefix. A prefix without queued commands has no entry.
     by_address: HashMap<AddressPrefix, usize>,
     operator_sequence: u64,
-    /// Target tick of the operator's last command. Later ones are not earlier than it.
+    /// Target tick of the operator's last command. Later commands get the same tick or a later one.
     operator_tick: u32,
     /// Target tick of the last command of each player with queued commands.
     last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
-    /// Acks of commands rejected since the last tick, and their number by address prefix.
+    /// Acks of commands that were rejected since the last tick.
     rejected: Vec<CommandAck>,
+    /// Number of these acks by address prefix.
     rejected_of: HashMap<AddressPrefix, usize>,
 }
 
@@ -188,9 +189,9 @@ impl Inbox {
         self.last_ticks.insert(player, tick);
     }
 
-    /// Queues the ack of a rejected command for the next tick. The acks of a tick are limited to
-    /// [`limits::COMMAND_REJECTIONS`]; an address prefix may use as many as are still free. Beyond,
-    /// the ack is dropped.
+    /// Queues the ack of a rejected command for the next tick. A tick has at most
+    /// [`limits::COMMAND_REJECTIONS`] of these acks. An address prefix may have at most as many as
+    /// are still free. An ack beyond these limits is dropped.
     pub fn reject(
         &mut self,
         (address, connection): (AddressPrefix, u64),
@@ -236,7 +237,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Returns the number of queued players' commands.
+    /// Returns the number of queued commands of players.
     pub fn waiting(&self) -> usize {
         self.queued
     }
@@ -246,7 +247,8 @@ impl Inbox {
         self.slots.is_empty()
     }
 
-    /// Drops a player's queued commands. Its next command is not bound to their order.
+    /// Drops a player's queued commands. The player's next command may have an earlier target tick
+    /// than they had.
     pub fn drop_player_commands(&mut self, player: PlayerId) {
         let queued: Vec<PlayerQueue> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
@@ -267,7 +269,8 @@ impl Inbox {
             batch.commands.extend(slot.operator);
             for (player, queued) in slot.players {
                 self.uncount(&queued);
-                // Otherwise a later tick still has commands of this player.
+                // If the player's last command is for a later tick, the player still has queued
+                // commands.
                 if self.last_ticks.get(&player).is_some_and(|last| *last <= tick) {
                     self.last_ticks.remove(&player);
                 }
@@ -322,8 +325,8 @@ impl Inbox {
     }
 
     /// Queues related operator commands for the same tick, so that no client sees only some of
-    /// them. Takes the first tick with space for all of them that is not before the operator's
-    /// previous one.
+    /// them. Takes the first tick with space for all of them, but no tick before the operator's
+    /// previous command.
     pub fn push_operator(&mut self, actions: Vec<EncodedAction>) -> CommandTicket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());

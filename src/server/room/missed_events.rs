@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::game::DynTick;
 use crate::limits;
 
-/// Recent ticks with such events, oldest first. Bounded in age and bytes.
+/// Recent ticks with events that are sent on a resume, oldest first. Bounded in age and bytes.
 #[derive(Debug, Default)]
 pub struct MissedEvents {
     ticks: VecDeque<TickEvents>,
@@ -27,7 +27,7 @@ struct TickEvents {
 
 impl MissedEvents {
     /// Stores the events of a tick. Drops events older than `seat_ticks`, because no seat is
-    /// suspended for longer, and the oldest ones beyond [`limits::RECENT_EVENT_BYTES`].
+    /// suspended for longer. Also drops the oldest events beyond [`limits::RECENT_EVENT_BYTES`].
     pub fn push(&mut self, tick: &dyn DynTick, seat_ticks: u32) {
         let (now, bytes) = (tick.tick(), tick.event_bytes());
         self.ticks.push_back(TickEvents { tick: now, events: tick.events(), bytes });

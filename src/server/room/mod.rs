@@ -56,7 +56,7 @@ pub struct TickRequest {
 /// The result of one tick.
 #[derive(Debug)]
 pub struct TickResult {
-    /// Ticks completed before this one: the number in its command frame.
+    /// Ticks completed before this one, as in the header of its command frame.
     pub tick: u32,
     /// The published state and events.
     pub published: Arc<dyn DynTick>,
@@ -104,7 +104,7 @@ impl<G: Game> Room<G> {
         }
     }
 
-    /// Returns the half that other threads use.
+    /// Returns the part of the room that other threads use.
     pub fn handle(&self) -> &Arc<RoomHandle> {
         &self.handle
     }

@@ -31,7 +31,7 @@ pub struct SeatKeys {
     players: BTreeMap<SeatKey, PlayerId>,
     /// Keyed seats by player. The flag is set while the seat is suspended.
     seats: BTreeMap<PlayerId, (KeyedSeat, bool)>,
-    /// Ticks completed when each keyed seat was taken.
+    /// By player: the number of ticks completed when the keyed seat was taken.
     taken: BTreeMap<PlayerId, u32>,
     /// Number of suspended seats by address prefix and in total. Prefixes with none have no entry.
     by_address: BTreeMap<AddressPrefix, usize>,
@@ -77,11 +77,11 @@ impl SeatKeys {
         self.seats.values().map(|(keyed, _)| *keyed)
     }
 
-    /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. It needs
-    /// a key, a free one of [`limits::MAX_SUSPENDED_SEATS`], and an address prefix with fewer than
-    /// `per_address` suspended seats and fewer than the total that is still free. The last
-    /// condition reserves seats for prefixes without any. `usize::MAX` lifts both limits per
-    /// prefix.
+    /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. It must
+    /// have a key, and fewer than [`limits::MAX_SUSPENDED_SEATS`] seats may be suspended. The
+    /// seat's address prefix must have fewer suspended seats than `per_address`, and fewer than are
+    /// still free in total. The last condition reserves seats for prefixes without any. If
+    /// `per_address` is `usize::MAX`, neither limit per prefix applies.
     pub fn mark_suspended(&mut self, player: PlayerId, per_address: usize) -> bool {
         let Some((KeyedSeat { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
         if *is_absent {

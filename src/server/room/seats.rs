@@ -31,8 +31,8 @@ pub enum Seat {
 #[derive(Debug, Default)]
 pub struct Seats {
     taken: BTreeMap<u16, Seat>,
-    /// Suspended seats by their deadline. Entries of seats that were resumed meanwhile stay until
-    /// they expire.
+    /// Suspended seats by their deadline. The entry of a seat that was resumed stays until the
+    /// deadline.
     waiting: BTreeSet<(Duration, u16)>,
     free: BTreeSet<u16>,
     cooling_down: VecDeque<(Duration, u16)>,
@@ -106,7 +106,7 @@ impl Seats {
     }
 
     /// Returns the deadline of the first suspended seat, or [`Duration::MAX`] without players. No
-    /// seat needs a tick before. Returns `None` if a player is connected or leaving.
+    /// seat needs a tick before that time. Returns `None` if a player is connected or leaving.
     pub fn idle_until(&self) -> Option<Duration> {
         self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
             Seat::Suspended { until } => Some(least.min(*until)),

@@ -52,7 +52,7 @@ const RETURN_EVERY: Duration = Duration::from_millis(250);
 /// Time within which the server must be available again. Afterwards the connection counts as ended
 /// by the server.
 const RETURN_TIME: Duration = Duration::from_secs(10);
-/// Maximum number of connections made before a thread serves its existing ones.
+/// Maximum number of connections that a thread makes before it serves its existing connections.
 const DIALS_AT_ONCE: usize = 8;
 /// Maximum number of bytes per read.
 const READ_BYTES: usize = 64 * 1024;
@@ -175,7 +175,8 @@ struct CrowdBot {
     dialect: usize,
     /// Index in the crowd.
     index: usize,
-    /// While the server is stopped: the time of the next attempt to reconnect, and of the last one.
+    /// While the server is stopped: the time of the next attempt to reconnect, and the time after
+    /// which the bot gives up.
     returns: Option<(Duration, Duration)>,
     /// The connection; `None` once it has ended.
     stream: Option<Arc<TcpStream>>,

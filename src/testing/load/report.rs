@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::game::bots::BotStats;
 use crate::util::plural::count_noun;
 
-/// Width of a histogram class of gaps.
+/// Width of one class in the histogram of gaps.
 const BUCKET_WIDTH: Duration = Duration::from_micros(100);
 /// Number of classes. Longer gaps fall into the last class; the greatest gap is stored exactly.
 const BUCKETS: usize = 50_000;
@@ -214,7 +214,7 @@ pub struct CrowdReport {
     pub dialect: String,
     /// Number of bots.
     pub bots: usize,
-    /// Number of bots that had a body at the start of the measured time.
+    /// Number of bots that were playing at the start of the measured time.
     pub playing: usize,
     /// The measured time: as planned, or until the server had ended the last connection.
     pub time: Duration,
@@ -241,7 +241,7 @@ impl CrowdReport {
         self.tally.disconnects.values().sum()
     }
 
-    /// Number of these connections by the way in which they ended.
+    /// Number of connections that ended before the bots closed them, by reason.
     pub fn disconnects_by_reason(&self) -> &BTreeMap<String, u64> {
         &self.tally.disconnects
     }

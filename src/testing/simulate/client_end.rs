@@ -206,8 +206,8 @@ impl ClientEnd {
             }
             3 => {
                 counts.add("vanished");
-                // With a small buffer the server's sends block; with a large one it notices only
-                // the silence.
+                // With a small buffer the server's sends block. With a large buffer the server
+                // notices only that the client is silent.
                 if self.dice.below(2) == 0 {
                     self.tcp.set_buffer(SLOW_BUFFER_BYTES);
                 }
@@ -252,7 +252,7 @@ impl ClientEnd {
     /// Reads all bytes that have arrived.
     ///
     /// # Errors
-    /// The bytes differ from the queued ones.
+    /// The bytes differ from the bytes that the server queued.
     pub fn read_all(&mut self, now: Duration) -> Result<(), InvariantFailure> {
         while self.read_once(BUFFER_BYTES, now)? {}
         Ok(())

@@ -20,7 +20,7 @@ use crate::ws::CloseCode;
 /// The data that a client retains when it loses its connection.
 #[derive(Debug, Default)]
 pub struct LostConnection {
-    /// The marks that it received; empty if it still reads.
+    /// Hashes of the reliable packets that the client received; empty if it still reads.
     pub marks: BTreeSet<u32>,
 }
 
@@ -31,7 +31,7 @@ pub struct ConnectionPair {
     spoken: ClientVariant,
     lost: Option<LostConnection>,
     has_parted: bool,
-    /// Marks that the client received over earlier connections.
+    /// Hashes of the reliable packets that the client received over earlier connections.
     received_hashes: BTreeSet<u32>,
     /// Maximum lag of a lockstep client's world relative to the room since its last corruption, in
     /// ticks.
@@ -142,8 +142,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Whether a corrupted field must be named in time: the room's intervals are longer than round
-    /// trips, and the connection had no faults.
+    /// Whether a corrupted field must be named in time. This requires intervals of the room that
+    /// are longer than round trips, and a connection without faults.
     fn must_be_reported(&self, tick_hz: u32) -> bool {
         let talk = self.connection.as_ref().and_then(SimConnection::talk);
         let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };

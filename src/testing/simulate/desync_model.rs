@@ -53,7 +53,7 @@ impl DesyncModel {
     }
 
     /// Compares a client's world after a tick with the room's. Returns `false` if there is nothing
-    /// to compare, because clients execute the last tick of a room that then restarts.
+    /// to compare: clients also execute the last tick of a room that then restarts.
     ///
     /// # Errors
     /// The room's world has another checksum.
@@ -74,7 +74,7 @@ impl DesyncModel {
     }
 
     /// Records that a client corrupts a field of its world before it sends the checksum of this
-    /// tick, or sends false checksums from this tick on.
+    /// tick. Also used for a client that sends false checksums from this tick on.
     pub fn mark_changed(&mut self, client: u64, tick: u32) {
         self.changed.entry(client).or_default().push((tick, u32::MAX));
     }

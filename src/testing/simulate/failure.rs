@@ -4,7 +4,7 @@
 /// A bug that a test injects, in order to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
-    /// A token is not returned to an address after a refusal for lack of a slot.
+    /// A request that is refused for lack of a slot still consumes a token of its address.
     BudgetNotCharged,
     /// A seat is not released when its connection ends.
     SeatLeaked,

@@ -20,7 +20,7 @@ use crate::packet::{DecodedPacket, Direction, Value};
 
 /// Minimum and maximum time between two corruptions of the client's world.
 const CORRUPTS_EVERY: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(20)];
-/// One in this many frames is skipped, if this bug is injected.
+/// One in this many command frames is skipped, if the bug `FrameSkipped` is injected.
 const SKIPPED: u32 = 200;
 
 /// The behaviour of a lockstep client.
@@ -30,8 +30,8 @@ pub enum LockstepBehavior {
     Honest,
     /// Corrupts a field of its world from time to time.
     Corrupts,
-    /// Sends false checksums, also of other ticks, and false details, also where its world agrees;
-    /// and requests snapshots.
+    /// Sends false checksums, some of them for other ticks. Sends false details, also for ticks at
+    /// which its world equals the room's. Also requests snapshots.
     FalseChecksums,
 }
 

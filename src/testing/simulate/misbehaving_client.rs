@@ -23,7 +23,7 @@ pub struct MisbehavingClient {
     opened: Option<Duration>,
     next: Duration,
     sequence: u32,
-    /// Whether it has started something that it can end again.
+    /// Whether the half frame was sent, or whether the last shared action was a start.
     has_begun: bool,
     has_said_hello: bool,
 }

@@ -31,7 +31,7 @@ const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::
 /// A query of the operator, and the channel for its result.
 struct PendingQuery {
     answer: Receiver<Result<(), &'static str>>,
-    /// Number of the notice, if the query is one.
+    /// Number of the notice, if the query announces one.
     notice: Option<u32>,
     asked: u32,
 }

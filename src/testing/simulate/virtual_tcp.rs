@@ -23,7 +23,7 @@ use crate::util::sync::Mutex;
 
 /// Capacity of both kernels' buffers in one direction, in bytes.
 pub const BUFFER_BYTES: usize = 64 * 1024;
-/// The same for a slow reader.
+/// Buffer capacity for a slow reader, in bytes.
 pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
 
 /// Virtual time, shared by the server and the connections.
@@ -133,11 +133,11 @@ impl OneWayStream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClientState {
     Here,
-    /// It closed its socket, so bytes sent to it reset the connection.
+    /// The client closed its socket, so bytes sent to it reset the connection.
     Closed,
-    /// Its machine vanished silently.
+    /// The client's machine vanished without a FIN or a reset.
     Vanished,
-    /// Its machine has restarted, and answers the next bytes with a reset.
+    /// The client's machine has restarted, and answers the next bytes with a reset.
     HalfOpen,
 }
 
@@ -166,7 +166,8 @@ struct Inner {
     /// Injected bug: the next send is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
-    /// Time at which the kernel accepted only a part. It accepts nothing more at this time.
+    /// Time at which the kernel accepted only a part of a send. It accepts no more bytes until the
+    /// clock advances.
     full_at: Option<Duration>,
 }
 
@@ -392,7 +393,7 @@ impl Transport for ServerTransport {
         if inner.full_at == Some(now) {
             space = 0;
         } else if inner.dice.below(50) == 0 {
-            // A kernel may accept any part, and then accepts nothing more for the moment.
+            // A kernel may accept any part of a send, and then accepts nothing more for the moment.
             space = space.min(inner.dice.below(400) as usize);
             inner.full_at = Some(now);
         }

@@ -32,9 +32,11 @@ const MAX_REPORTED_FIELDS: usize = 4;
 const TAIL_EVERY: u32 = 100;
 /// Length of a window in which acting players are counted, in ticks.
 pub const WINDOW: u32 = 300;
-/// Ticks between two operator actions, between two suspensions, and between two lost connections.
+/// Ticks between two operator actions.
 const OPERATOR_EVERY: u32 = 25;
+/// Ticks between two suspensions of a player.
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
+/// Ticks between two lost connections.
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
 /// Range of the random numbers of the operator
 /// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers
@@ -69,13 +71,13 @@ pub struct SynctestReport {
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
     pub deeds: BotStats,
-    /// Minimum number of players with a command in a complete [`WINDOW`], excluding the first one,
-    /// in which they join. `None` without such a window.
+    /// Minimum number of players with a command in a complete [`WINDOW`], without the first window,
+    /// in which the players join. `None` if there is no such window.
     pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
-    /// Adds another run. The checksum is replaced by the other run's.
+    /// Adds another run. The checksum of the other run replaces the earlier one.
     pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.copies += other.copies;
@@ -343,7 +345,7 @@ struct DisturbanceInjector {
 }
 
 impl DisturbanceInjector {
-    /// Injects disturbances after a tick, for the next one.
+    /// Injects disturbances after a tick. They take effect in the next tick.
     fn inject(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();

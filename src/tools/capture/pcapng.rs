@@ -143,8 +143,8 @@ impl Blocks {
     }
 }
 
-/// Determines the byte order of a section that starts here, if any. It applies from the section's
-/// own length field.
+/// Determines the byte order of a section that starts here, if any. The order applies from the
+/// length field of the section on.
 fn section_order(mut cursor: Cursor<'_>) -> Result<Option<ByteOrder>, CaptureError> {
     if !is_pcapng(cursor.bytes) {
         return Ok(None);

@@ -63,7 +63,7 @@ pub struct TcpConnection<'a> {
     /// The end that opened the connection. If the capture lacks the handshake, the end that sent a
     /// request, otherwise the end with the higher port.
     pub client: SocketAddr,
-    /// The address of the end that accepted it.
+    /// The address of the end that accepted the connection.
     pub server: SocketAddr,
     /// The number in the file of the first packet.
     pub first_packet: usize,
@@ -222,7 +222,7 @@ impl<'a> ConnectionBuilder<'a> {
 pub(crate) struct ConnectionAssembly<'a> {
     connection: TcpConnection<'a>,
     flows: [DirectionAssembly<'a>; 2],
-    /// Holes by their packet, then by their end and its offset.
+    /// Holes, ordered by packet, then by the end that sent the bytes, then by offset.
     holes: BTreeMap<(usize, usize, i64), Gap>,
     /// The number of chunks. Each becomes at most one piece.
     chunks: usize,
@@ -361,7 +361,7 @@ impl<'a> DirectionAssembly<'a> {
             let missing = u64::try_from(self.sent - at).ok().filter(|missing| *missing > 0);
             return missing.map(|bytes| (self.sent, Gap { from, at_ns, packet, bytes }));
         };
-        // Bytes before the first one are dropped, because a keep-alive repeats the preceding
+        // Bytes before the current offset are dropped, because a keep-alive repeats the preceding
         // byte.
         let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
         let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);

@@ -167,7 +167,7 @@ pub(super) struct SequenceTracker {
 }
 
 impl SequenceTracker {
-    /// Converts a sequence number to the nearest offset to the last one.
+    /// Converts a sequence number to the matching offset that is nearest to the last offset.
     fn offset(&mut self, sequence: u32) -> i64 {
         let (last, offset) = *self.last.get_or_insert((sequence, 0));
         let offset = offset + i64::from(sequence.wrapping_sub(last) as i32);

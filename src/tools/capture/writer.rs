@@ -21,8 +21,9 @@ use super::world_record::{self, WorldRecord};
 use crate::limits;
 use crate::util::escape::Untrusted;
 
-/// Numbers of the interfaces for connections and for world records.
+/// Number of the interface for connections.
 const CLIENTS: u32 = 0;
+/// Number of the interface for world records.
 const WORLD: u32 = 1;
 
 /// Writes pcapng blocks to a buffer.

@@ -116,8 +116,8 @@ impl<'c> DialectGuess<'c> {
         (binary + text > 0).then_some(text > binary)
     }
 
-    /// The candidates that decode a message differently from the best guess; empty if it reads
-    /// alike.
+    /// The candidates that decode a message differently from the best guess; empty if all
+    /// candidates decode it alike.
     pub fn differing_candidates(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
         let candidates = self.candidates();
         let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {

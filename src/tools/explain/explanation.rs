@@ -187,8 +187,8 @@ impl Explanation<'_> {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
     }
 
-    /// The names by which a filter selects this explanation: packet and code, opcode, and broken
-    /// rule; for a close frame also the close code and reason.
+    /// The names by which a filter selects this explanation: the packet and its code, the opcode,
+    /// and the broken rule. For a close frame, also the close code and the reason.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for frame in &self.frames {

@@ -49,7 +49,7 @@ pub struct CaptureFile {
 /// A connection of the file, with data.
 #[derive(Debug)]
 pub(super) struct FileConnection {
-    /// The number among all connections, from 1.
+    /// The connection's number among all connections of the file, from 1.
     number: usize,
     about: TcpConnection<'static>,
     name: Option<String>,
@@ -71,8 +71,9 @@ struct Checkpoint {
 }
 
 impl CaptureFile {
-    /// Creates a file before its first piece is read: the connections with data, the number of all
-    /// connections, the pieces in order, the number of packets, and the time of the first.
+    /// Creates a file before its first piece is read. The arguments are the connections with data,
+    /// the number of all connections, the pieces in order, the number of packets, and the time of
+    /// the first packet.
     pub(super) fn new(
         codes: &'static PacketTables,
         (conversations, connections): (Vec<FileConnection>, usize),
@@ -152,7 +153,8 @@ impl CaptureFile {
         cost
     }
 
-    /// Tests the entries of the piece of entry `n` against the filter. Returns the cost in bytes.
+    /// Tests the entries of the piece that completed entry `n` against the filter. Returns the cost
+    /// in bytes.
     fn filter_piece(&mut self, n: u64) -> i64 {
         let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
             return 1;
@@ -345,7 +347,8 @@ impl FileConnection {
         }
     }
 
-    /// Surveys one more piece, or starts reading after the last one. Returns the cost in bytes.
+    /// Surveys one more piece. After the last piece, starts reading instead. Returns the cost in
+    /// bytes.
     fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
         let about = &self.about;

@@ -28,7 +28,7 @@ pub struct ClientLog {
     pairs: PingPairs,
     /// The time of the last bytes.
     last: Duration,
-    /// Whether the client has not been inspected since.
+    /// Whether the inspection of the client has stopped since its newest stored frame.
     is_not_inspected: bool,
 }
 
@@ -69,7 +69,7 @@ impl ClientLog {
         self.forget_unfinished();
     }
 
-    /// Drops the unfinished message, because bytes before the next ones are missing.
+    /// Drops the unfinished message, because bytes after it are missing.
     pub fn forget_unfinished(&mut self) {
         self.unfinished.clear();
         self.pairs.clear();
@@ -91,7 +91,7 @@ impl ClientLog {
     }
 
     /// Adds an entry for the gap before `at`, if the client was not inspected in the meantime.
-    /// Returns whether it did.
+    /// Returns whether it added one.
     pub fn resume_inspecting(&mut self, n: u64, from: Side, at: Duration) -> bool {
         let is_resumed = std::mem::take(&mut self.is_not_inspected);
         if is_resumed {
@@ -198,8 +198,8 @@ fn is_unfinished(frames: &[u8]) -> bool {
     headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
 }
 
-/// Splits a piece into frames. Returns the start and end of each; bytes that are not a complete
-/// frame are the last one.
+/// Splits a piece into frames. Returns the start and end of each. If the last bytes are not a
+/// complete frame, they count as the last frame.
 pub fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while at < bytes.len() {

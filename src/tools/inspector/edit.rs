@@ -14,7 +14,7 @@ use crate::ws::frame::{self, Opcode};
 const SEQUENCE: &str = "sequence";
 
 impl Inspector {
-    /// Explains bytes as the next ones of the inspected connection, after its unfinished message.
+    /// Explains bytes as the next bytes of the inspected connection, after its unfinished message.
     /// The input is `{"from":"client"|"server","bytes":HEX}`. With `"dialect":NAME` the bytes are
     /// explained independently, after an upgrade; `"json":true` means that packets are JSON.
     ///

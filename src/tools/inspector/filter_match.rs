@@ -16,14 +16,14 @@ pub struct FilterMatcher {
     tallies: Vec<Vec<TermStats>>,
 }
 
-/// The number of frames that one term tested, and that passed it.
+/// Statistics of one term: how many frames it tested, and how many passed.
 #[derive(Debug, Clone, Default)]
 struct TermStats {
     asked: usize,
     passed: usize,
-    /// The number of frames without the field.
+    /// The number of tested frames without the field.
     without: usize,
-    /// The smallest and the largest value found.
+    /// The smallest and the largest value of the field.
     range: Option<(f64, f64)>,
 }
 
@@ -220,7 +220,8 @@ impl FieldSearch<'_> {
         above.pop();
     }
 
-    /// Whether the path ends with this name, and its other names occur above in the same order.
+    /// Whether the path ends with this name. The other names of the path must occur in `above`, in
+    /// the same order.
     fn matches_path(&self, name: &str, above: &[&str]) -> bool {
         let Some((last, before)) = self.path.split_last() else { return false };
         let mut above = above.iter();

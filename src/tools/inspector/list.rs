@@ -146,7 +146,7 @@ impl FrameList {
             && self.matcher.may_pass(entry, &self.names)
     }
 
-    /// Tests entries until one needs its explanation, and returns that one.
+    /// Tests entries until one needs its explanation. Returns the number of that entry.
     pub fn next_to_explain(&mut self) -> Option<u64> {
         while self.judged < self.entries.len() {
             if self.needs_explanation() {
@@ -190,7 +190,8 @@ impl FrameList {
         }
     }
 
-    /// The number of all entries, of visible and of tested ones; the reason if none is visible.
+    /// The numbers of all entries, of visible entries and of tested entries. If no entry is
+    /// visible, also the reason.
     pub fn count(&self) -> Json {
         let is_done = self.judged == self.entries.len();
         let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
@@ -222,8 +223,8 @@ impl FrameList {
         Json::from(rows.collect::<Vec<_>>())
     }
 
-    /// The index of an entry among the visible ones; if it is not visible, -1 minus the index of
-    /// the next one.
+    /// The index of an entry among the visible entries. For a hidden entry, -1 minus the index of
+    /// the next visible entry.
     pub fn place(&self, n: u64) -> i64 {
         match self.seen.binary_search(&n) {
             Ok(at) => at as i64,
@@ -244,8 +245,9 @@ impl FrameList {
         before.take_while(|before| !before.is_gap() || before.client != entry.client).find(is_same)
     }
 
-    /// The updates of a client up to frame `until`, and later ones if these are fewer than `count`:
-    /// number, time, interval, bytes, and ticks since the previous update, newest last.
+    /// The updates of a client up to frame `until`, newest last. If there are fewer than `count`,
+    /// later updates are added. Each has the number, time, interval, bytes, and ticks since the
+    /// previous update.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
         let saw_update = |entry: &&FrameEntry| {

@@ -102,9 +102,9 @@ impl Inspector {
         Ok(Inspector { codes, began, ..Inspector::default() })
     }
 
-    /// Selects the inspected client; messages about other clients are ignored. Frames stored before
-    /// are available again. Beyond [`limits::INSPECTOR_CLIENTS`] clients, the one selected longest
-    /// ago is dropped.
+    /// Selects the inspected client. Messages about other clients are ignored. Frames of the client
+    /// that were stored before are available again. Beyond [`limits::INSPECTOR_CLIENTS`] clients,
+    /// the client with the oldest selection is dropped.
     pub fn select_client(&mut self, client: Option<u64>) {
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.stop_inspecting();

@@ -20,9 +20,9 @@ use crate::util::plural::count_noun;
 
 /// The fixed cost of a block, in bytes of equal processing time.
 const BLOCK_COST: usize = 64;
-/// Cost of a connection.
+/// The fixed cost of a connection, in the same unit.
 const CONNECTION_COST: usize = 256;
-/// Cost of a step of the assembly of a connection. A piece takes two steps.
+/// The cost of a step of the assembly of a connection, in the same unit. A piece takes two steps.
 const STEP_COST: usize = 128;
 
 /// Opens a file in one call: decodes its packets and reassembles its connections, but explains no

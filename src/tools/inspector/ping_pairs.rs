@@ -11,8 +11,9 @@ use crate::tools::explain::{Content, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// The names of the ping and pong packets.
+/// The name of the ping packet.
 const PING: &str = "ping";
+/// The name of the pong packet.
 const PONG: &str = "pong";
 
 /// The pings of a connection that wait for their pongs.
@@ -56,8 +57,8 @@ impl PingPairs {
     }
 }
 
-/// Returns whether it is a ping, whether it is a packet, and the key that the pong repeats; `None`
-/// for other frames.
+/// Returns whether the frame is a ping, whether it is a packet, and the key that the pong repeats;
+/// `None` for other frames.
 fn read(explained: &Explanation<'_>) -> Option<(bool, bool, Vec<u8>)> {
     let frame = explained.frames.first().filter(|frame| frame.problem.is_none())?;
     let opcode = frame.header?.opcode;

@@ -207,8 +207,8 @@ pub struct CommandContext<'a> {
 }
 
 impl CommandContext<'_> {
-    /// Sends a query to the room and waits for the result, which follows one of its next ticks.
-    /// Wakes a sleeping room.
+    /// Sends a query to the room and waits for the result, which arrives after one of the room's
+    /// next ticks. Wakes a sleeping room.
     fn query<A>(
         &self,
         ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
@@ -320,7 +320,7 @@ impl CommandContext<'_> {
 
     fn kick(&self, rest: &str) -> CommandResult {
         let (player, now) = (self.find(rest)?, self.host.now());
-        // Before the client is closed, because it may reconnect quickly.
+        // Dismissed before the client is closed, because the client may reconnect quickly.
         let seat = self.room.handle.dismiss(player, now);
         let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
         let plays = |client: &Arc<TcpClient>| seat == Seat::Connected(client.id);

@@ -31,7 +31,7 @@ struct State {
     listener: Option<Subscription>,
     /// Tails of the connected clients.
     tails: BTreeMap<u64, Tail>,
-    /// Disconnected clients that have not been processed: their end is still queued.
+    /// Disconnected clients with an end event that is still queued.
     ending: BTreeMap<u64, About>,
     /// Disconnected clients, oldest first.
     ended: VecDeque<Ended>,
@@ -95,8 +95,8 @@ impl Drop for Watching<'_> {
 }
 
 impl EndedClients {
-    /// Registers an inspector. The first one subscribes to all clients; dropping the last one ends
-    /// the subscription.
+    /// Registers an inspector. The first inspector starts the subscription to all clients; dropping
+    /// the last inspector ends it.
     pub fn watcher_begins<'a>(&'a self, tap: &'a Tap) -> Watching<'a> {
         let mut state = self.state.lock();
         state.watchers += 1;
@@ -197,7 +197,7 @@ impl State {
 }
 
 impl Tail {
-    /// Adds an event. Drops the oldest ones while the tail has more than `most` bytes.
+    /// Adds an event. Drops the oldest events while the tail has more than `most` bytes.
     fn add(&mut self, seen: &Arc<TapEvent>, most: usize) {
         self.bytes += cost(seen);
         self.events.push_back(Arc::clone(seen));

@@ -74,8 +74,8 @@ pub fn forward_bytes(
                 ways[1 - direction].abort(began.elapsed());
             }
         }
-        // The last end wakes no socket, so waiting here would occupy the connection's slot for a
-        // while.
+        // After the last end no socket becomes ready, so waiting here would only delay the release
+        // of the slot.
         if ways.iter().any(|way| !way.is_over) {
             wait(&mut ways, began)?;
         }
@@ -161,8 +161,8 @@ impl OneWay<'_> {
         Ok(done)
     }
 
-    /// Returns the time until the next delivery or free space, unless a socket becomes ready
-    /// earlier.
+    /// Returns the time to wait for the next delivery or for space in the link. A ready socket ends
+    /// the wait earlier.
     fn rest(&mut self, now: Duration) -> Duration {
         let arrives = if self.is_over || !self.out.is_empty() { None } else { self.stream.next() };
         let is_full = !self.has_ended && self.stream.writable_bytes(now) == 0;

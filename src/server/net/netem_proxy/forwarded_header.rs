@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The proxy connects from this machine. Without the line, the server would take every client for a
-//! local one ([`access`](crate::server::net::access)). The line is the last of the head, because a
-//! server that trusts the proxy reads the addresses from the right, so lines from the client itself
-//! are further left.
+//! local one ([`access`](crate::server::net::access)). The line is the last of the head. A server
+//! that trusts the proxy reads the addresses from the right, so lines from the client itself are
+//! further left and ignored.
 //!
 //! Each request of a connection gets the line. After an upgrade, or after a head that the server's
 //! own reader refuses, all later bytes are unchanged.

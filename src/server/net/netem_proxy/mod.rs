@@ -122,8 +122,9 @@ pub fn preserves_addresses(to: SocketAddr) -> bool {
     os::CAN_BIND_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
 }
 
-/// Returns the loopback address that represents a client: for a loopback client its own address,
-/// otherwise 127 followed by the last three bytes of its IPv4 address or of a hash of its IPv6 /64.
+/// Returns the loopback address that represents a client. A loopback client keeps its address.
+/// Otherwise the first byte is 127, and the last three bytes are taken from the IPv4 address, or
+/// from a hash of the IPv6 /64.
 pub fn loopback_address_for(client: IpAddr) -> Ipv4Addr {
     let bits = match client.to_canonical() {
         IpAddr::V4(ip) => ip.to_bits(),

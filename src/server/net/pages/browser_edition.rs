@@ -11,14 +11,15 @@ use sha1_smol::Sha1;
 /// Names and contents of the embedded files.
 pub type Files = &'static [(&'static str, &'static [u8])];
 
-/// Path of the edition. Without the last slash it redirects there.
+/// Path of the edition. A request without the last slash is redirected to it.
 pub const PATH_PREFIX: &str = "/tab/";
 
 /// Generated list of files for the service worker.
 const FILE_LIST: &str = "tab-files.js";
 
-/// The module that names the edition, and its replacement in the browser edition.
+/// The module that names the edition.
 const EDITION: &str = "wasm/edition.js";
+/// The replacement of `EDITION` in the browser edition.
 const BROWSER_EDITION: &str = "wasm/edition-browser.js";
 
 /// Returns a file of the edition by its name below [`PATH_PREFIX`].
@@ -38,7 +39,7 @@ fn is_excluded(name: &str) -> bool {
 }
 
 /// Generates the list of all files, except the service worker, which the browser itself stores. The
-/// list's version changes when any of them changes.
+/// list's version changes when any of the files changes.
 fn list(files: Files) -> String {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     names.retain(|name| !is_excluded(name) && *name != "service-worker.js");

@@ -30,7 +30,7 @@ use crate::tools::capture::world_record::{self, WorldRecord};
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::frame::Header;
 
-/// A client, as described in the current file.
+/// A client and its state in the current file.
 #[derive(Debug)]
 struct CapturedClient {
     opened: Arc<TapEvent>,
@@ -52,9 +52,9 @@ pub struct CaptureEncoder {
     /// Whether a file has been started. Nothing is written before.
     pub has_begun: bool,
     clients: BTreeMap<u64, CapturedClient>,
-    /// Player names by room and player number. `named_addresses` has the addresses with a name
-    /// record.
+    /// Player names by room and player number.
     names: HashMap<(Arc<str>, u16), String>,
+    /// Addresses with a name record in the current file.
     named_addresses: BTreeSet<IpAddr>,
     /// Rooms with a game record in the current file.
     rooms: BTreeSet<Arc<str>>,
@@ -188,8 +188,8 @@ impl CaptureEncoder {
         }
     }
 
-    /// Returns a client with a handshake in the file. No record is written for other clients,
-    /// because their room has no world in the file.
+    /// Returns the client if the file contains its handshake. No record is written for other
+    /// clients, because their room has no world in the file.
     fn introduced(&mut self, client: u64) -> Option<&mut CapturedClient> {
         self.clients.get_mut(&client).filter(|talker| talker.flow.is_some())
     }

@@ -206,9 +206,9 @@ pub fn file_of_tick(folder: &Path, tick: u32) -> CaptureTarget {
     CaptureTarget::File(folder.join(format!("tickwire-{tick}.pcapng")))
 }
 
-/// Returns the time from 1970 to the start of the server's monotonic clock. Read once per file:
-/// when the system clock is changed, distances within a file remain correct, and the next file uses
-/// the new time unless it is earlier.
+/// Returns the time from 1970 to the start of the server's monotonic clock. Read once per file, so
+/// that a change of the system clock does not change time differences within a file. The next file
+/// uses the new time unless it is earlier.
 fn epoch(started: Instant) -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(started.elapsed())
 }

@@ -43,7 +43,8 @@ pub struct TapEvent {
     pub what: EventKind,
 }
 
-/// Traffic of a client that was skipped from a gap to the start of the next message.
+/// Traffic of a client that a subscription skips: from a gap to the start of the client's next
+/// message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SkippedTraffic {
     /// Number of skipped events.
@@ -78,26 +79,27 @@ pub enum EventKind {
     /// lacks earlier bytes of the client, and only if it includes the world. See
     /// [`crate::connection::ServerConnection::save`].
     Session(Vec<u8>),
-    /// Bytes of the connection: whole frames, or the unfinished end of a client's bytes.
+    /// Bytes of the connection: whole frames. A client's bytes may end with an unfinished frame.
     Bytes {
         /// The sending side.
         from: Side,
         /// The bytes.
         bytes: Vec<u8>,
-        /// Whether the bytes include some injected by an inspector with the client's resume key.
+        /// Whether an inspector with the client's resume key injected some of these bytes.
         is_injected: bool,
         /// Slack of the rate limits for these bytes, after a pause of the server.
         slack: Duration,
     },
-    /// Skipped bytes of the client. The client's next event starts a message or is its end.
+    /// Skipped bytes of the client. The client's next event is the start of a message, or the end
+    /// of its connection.
     Skipped(SkippedTraffic),
     /// The connection has ended.
     Ended {
         /// Name of the rule that ended it, as in the log.
         rule: &'static str,
     },
-    /// The whole world of a run before its next [`EventKind::Tick`]. Only for subscriptions with
-    /// the world.
+    /// The whole world of a run, followed by the run's next [`EventKind::Tick`]. Only for
+    /// subscriptions with the world.
     World {
         /// The world.
         snapshot: Arc<WorldSnapshot>,
@@ -124,7 +126,7 @@ impl EventKind {
         mut response: Vec<u8>,
     ) -> EventKind {
         http_head::redact_head(&mut request);
-        // Stored while the client is connected.
+        // Shrunk, because both are stored while the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();
         EventKind::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }

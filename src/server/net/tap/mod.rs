@@ -33,8 +33,9 @@ use event::WORLD_ID;
 pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
-/// Values of [`TapState::subscribed_client`] for no client, and for several clients.
+/// Value of [`TapState::subscribed_client`] for no client.
 const NO_CLIENT: u64 = 0;
+/// Value of [`TapState::subscribed_client`] for several clients.
 const MANY_CLIENTS: u64 = u64::MAX;
 
 /// Source and time of a client's event.
@@ -109,7 +110,8 @@ impl TapState {
         self.has_world_subscriber.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
-    /// Passes an event of a client to its subscriptions. `seen` is called only if there is one.
+    /// Passes an event of a client to its subscriptions. `seen` is called only if there is a
+    /// subscription.
     fn dispatch(
         queues: &mut BTreeMap<u64, SubscriberQueue>,
         client: u64,
@@ -131,7 +133,7 @@ impl Tap {
     }
 
     /// Whether a subscription may include this client. One relaxed load. A subscription to a single
-    /// client costs the other clients nothing more.
+    /// client causes no further cost for the other clients.
     pub fn has_subscriber(&self, client: u64) -> bool {
         [client, MANY_CLIENTS].contains(&self.inner.subscribed_client.load(Ordering::Relaxed))
     }

@@ -11,10 +11,11 @@
 //! events of a run follow its world. Each run enters a later part individually, with its next
 //! world.
 //!
-//! A full queue drops all events until it is emptied, so all lost events are later than the taken
-//! events and earlier than the next ones. After bytes of a client were lost, its traffic resumes at
-//! the start of a message, preceded by the number of skipped bytes; other clients are not affected.
-//! The queue never blocks, never exceeds its limit, and never holds half a message after a gap.
+//! A full queue drops all further events until it is emptied. So all lost events are between the
+//! events of one [`TapBatch`] and the events of the next one. After bytes of a client were lost,
+//! its traffic resumes at the start of a message, preceded by the number of skipped bytes; other
+//! clients are not affected. The queue never blocks, never exceeds its limit, and never holds half
+//! a message after a gap.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -41,8 +42,9 @@ pub(super) struct SubscriberQueue {
     /// Bytes of all queued events. Worlds do not count, because they are sent only on request.
     bytes: usize,
     lost: LostEvents,
-    /// Run and state of each client with continuous traffic (`None`) or with a gap up to the start
-    /// of its next message. A client without an entry is also resumed at the start of a message.
+    /// The run of each client, and the state of its traffic: `None` for continuous traffic,
+    /// otherwise a gap up to the start of its next message. The traffic of a client without an
+    /// entry also resumes at the start of a message.
     client_positions: HashMap<u64, (u64, Option<SkippedTraffic>)>,
     /// Number of the current part, in which `items` ends.
     present: u64,
@@ -50,7 +52,7 @@ pub(super) struct SubscriberQueue {
     later: VecDeque<Vec<Arc<TapEvent>>>,
     /// Current runs, and ended runs with events in a later part.
     runs: BTreeMap<u64, Followed>,
-    /// The last part with a world of each room.
+    /// By room: the last part that contains a world of the room.
     last_parts: BTreeMap<Arc<str>, u64>,
 }
 
@@ -143,7 +145,7 @@ impl SubscriberQueue {
             Some((_, None)) => false,
             None if !begins => return,
             None => true,
-            // The queue still has space for other clients, so the gap is not a loss of the queue.
+            // Not a loss, because the queue still has space. Only this client's traffic has a gap.
             Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.plus(seen))),
             Some((_, Some(missed))) => {
                 self.push_skipped(seen, *missed);
@@ -207,7 +209,8 @@ impl SubscriberQueue {
         self.advance();
     }
 
-    /// Whether the run's next tick needs a world. Not after a loss, because nothing is queued then.
+    /// Whether the run's next tick needs a world. False after a loss, because nothing is queued
+    /// then.
     pub(super) fn awaits_world_of(&self, run: u64) -> bool {
         let is_awaited = match self.place(run) {
             Some(QueuePosition::Held(_)) => true,
@@ -244,7 +247,8 @@ impl SubscriberQueue {
         self.advance();
     }
 
-    /// Advances to the next part while no current run has its latest world in an earlier one.
+    /// Advances to the next part while no current run has its latest world in the current part or
+    /// an earlier part.
     fn advance(&mut self) {
         let is_in = |run: &Followed, part: u64| matches!(run.place, QueuePosition::Part(in_) if in_ <= part);
         while !self.later.is_empty()

@@ -1,8 +1,8 @@
 //! Checksums of a room's lockstep clients by tick, and the reports of desyncs.
 //!
-//! A round stores at most one checksum of each present participant for one tick. Of departed
-//! participants it stores only unreported desyncs. They had a world, so the rate limit of snapshots
-//! bounds their number.
+//! A round stores at most one checksum of each present participant for one tick. For a departed
+//! participant, it stores only a desync that is not reported yet. Each of them had received a
+//! snapshot, so the rate limit of snapshots bounds their number.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ impl ChecksumRounds {
         }
     }
 
-    /// Drops the checksums of a departed participant, except those with a pending report.
+    /// Drops the checksums of a departed participant, except checksums with a pending report.
     pub fn leave(&mut self, connection: u64) {
         for round in self.0.values_mut() {
             let is_due = round.is_due();
@@ -133,7 +133,7 @@ impl ChecksumRounds {
         reports
     }
 
-    /// Drops the rounds before `oldest`, and the oldest ones beyond
+    /// Drops the rounds before `oldest`, and the oldest rounds beyond
     /// [`limits::LOCKSTEP_MAX_CHECKSUM_ROUNDS`]. Rounds with a pending report stay.
     pub fn forget_before(&mut self, oldest: u32) {
         self.0.retain(|tick, round| *tick >= oldest || round.is_due());
@@ -185,8 +185,9 @@ impl ChecksumRound {
     }
 }
 
-/// Sorts participants for a report: one of each address prefix in turn, the one with the oldest
-/// world first. So one prefix cannot crowd out the others.
+/// Sorts participants for a report. Takes one participant of each address prefix in turn, so that
+/// one prefix cannot crowd out the others. Within a prefix, the participant with the oldest world
+/// comes first.
 fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
     let mut claims = claims;
     claims.sort_by_key(|(connection, claim)| (claim.world_since_tick, **connection));

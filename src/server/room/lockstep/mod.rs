@@ -117,9 +117,10 @@ struct JournalState {
     first: u64,
     /// Total bytes of the entries after the newest snapshot.
     bytes: usize,
-    /// Each with the tick before which it was taken, and the number of the entry after it.
+    /// Snapshots, each with the tick before which it was taken, and the number of the entry after
+    /// it.
     snapshots: VecDeque<(u32, u64, Arc<JournalEntry>)>,
-    /// The tick of the last snapshot, even if that was dropped.
+    /// The tick of the last snapshot, even if this snapshot was dropped.
     last_snapshot_tick: Option<u32>,
     rounds: ChecksumRounds,
 }
@@ -127,13 +128,14 @@ struct JournalState {
 #[derive(Debug)]
 struct FollowerState {
     household: AddressPrefix,
-    /// The tick of its first snapshot. It sends checksums from then on. `u32::MAX` before.
+    /// The tick of the client's first snapshot; `u32::MAX` before. The client sends checksums from
+    /// this tick on.
     since: u32,
-    /// The number of its next entry.
+    /// The number of the client's next entry.
     place: u64,
     /// Reports before this entry were already sent, or were recorded before the client joined.
     reports_from: u64,
-    /// It waits for a snapshot, if possible one not after this tick.
+    /// Set while the client waits for a snapshot. If possible, the snapshot is not after this tick.
     requested_not_after: Option<u32>,
 }
 
@@ -144,7 +146,7 @@ impl FollowerState {
     }
 
     /// Requests a snapshot not after this tick. An earlier request remains if it is for an older
-    /// one.
+    /// snapshot.
     fn request_snapshot(&mut self, not_after: u32) {
         self.requested_not_after =
             Some(self.requested_not_after.map_or(not_after, |tick| tick.min(not_after)));
@@ -204,7 +206,7 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// Removes a lockstep client and its checksums, except those with a pending report.
+    /// Removes a lockstep client and its checksums, except checksums with a pending report.
     pub fn remove_follower(&self, connection: u64) {
         let mut inner = self.inner.lock();
         inner.followers.remove(&connection);
@@ -221,8 +223,9 @@ impl Journal {
     }
 
     /// Stores a participant's checksum of its world after `tick` ticks, and compares it. Ignored
-    /// unless `tick` is a checksum tick, not before the participant's first snapshot or the room's
-    /// oldest one, and at most one interval ahead. Only the first checksum of a tick counts.
+    /// unless `tick` is a checksum tick, is at most one interval ahead, and is not before the
+    /// participant's first snapshot or the room's oldest snapshot. Only the first checksum of a
+    /// tick counts.
     pub fn checksum(&self, connection: u64, label: impl FnOnce() -> String, tick: u32, checksum: u64) {
         let inner = &mut *self.inner.lock();
         let every = self.rules.checksum_ticks;
@@ -282,8 +285,8 @@ impl Journal {
         TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
 
-    /// Ends a tick: stores the snapshot and the checksum of the world before it, if requested, and
-    /// the command frame.
+    /// Ends a tick. Stores the command frame and, if requested, the snapshot and the checksum of
+    /// the world before the tick.
     pub(crate) fn end(&self, snapshot: Option<Arc<[u8]>>, checksum: Option<u64>, frame: Option<Arc<[u8]>>) {
         let inner = &mut *self.inner.lock();
         if !inner.is_on {
@@ -379,7 +382,7 @@ impl Journal {
         }
     }
 
-    /// Counts a client that is closed because the snapshot exceeds the maximum size.
+    /// Counts a client that was disconnected because the snapshot exceeds the maximum size.
     pub fn count_too_large(&self) {
         self.too_large.fetch_add(1, Ordering::Relaxed);
     }
@@ -416,8 +419,8 @@ impl JournalState {
         self.first = oldest;
     }
 
-    /// Returns the newest snapshot not after the tick `not_after`, or else the newest one.
-    /// Considers only snapshots of the first `until` ticks.
+    /// Returns the newest snapshot that is not after the tick `not_after`. If there is none,
+    /// returns the newest snapshot. Considers only snapshots of the first `until` ticks.
     fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<JournalEntry>)> {
         let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
         let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());

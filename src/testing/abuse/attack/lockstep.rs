@@ -30,8 +30,8 @@ pub fn request() -> Vec<u8> {
     packet(STATE_SYNC_REQUEST, &[])
 }
 
-/// False checksums of all these ticks, so that one is always sent before its tick is due. Each
-/// attacker sends different ones.
+/// False checksums for consecutive checksum ticks, so that one always arrives before its tick is
+/// due. Each attacker sends different checksums.
 pub fn false_checksums(index: usize) -> Vec<u8> {
     let tick = |number: u32| number * limits::LOCKSTEP_CHECKSUM_TICKS;
     let checksum = format!("{:016x}", index + 1);

@@ -23,7 +23,7 @@ pub fn message(number: usize) -> Vec<u8> {
     match number % COUNT {
         // Nested arrays: a recursive reader overflows its stack.
         0 => vec![0x91; full],
-        // Nested maps, as keys.
+        // Nested maps: each map is the key of the outer map.
         1 => vec![0x81; full],
         // Sizes that no message can contain: an array, a map, a string, binary data and an
         // extension of 4 GiB.
@@ -32,7 +32,8 @@ pub fn message(number: usize) -> Vec<u8> {
         4 => declare_huge(0xdb),
         5 => declare_huge(0xc6),
         6 => declare_huge(0xc9),
-        // As many values as bytes: the smallest encoding for which a reader creates objects.
+        // Almost every byte is an empty array, the smallest value for which a reader creates an
+        // object.
         _ => {
             let mut bytes = vec![0x92, 0x06, 0xdc, 0x0f, 0xf0];
             bytes.resize(full, 0x90);

@@ -28,15 +28,16 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 /// Time after which a refused attacker reconnects. Constant reconnecting would be a different
 /// attack.
 const RETRY_AFTER_REFUSAL: Duration = Duration::from_secs(1);
-/// Maximum number of connections made in one pass, so that existing ones are served.
+/// Maximum number of connections made in one pass, so that existing connections are also served.
 const CONNECTS_PER_POLL: usize = 64;
 /// Maximum number of concurrent connections of a rate-based attack, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
 /// Recorded end for an attacker that reads nothing and observes only that the server ended the
 /// connection.
 const ENDED: &str = "ended by the server";
-/// Bytes per read of a slow reader, and the interval of its reads.
+/// Bytes per read of a slow reader.
 const DRIP_BYTES: usize = 64;
+/// Interval between two reads of a slow reader.
 const DRIP_EVERY: Duration = Duration::from_millis(100);
 
 /// The plan of an attack.

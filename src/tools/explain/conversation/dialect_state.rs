@@ -100,7 +100,7 @@ impl<'c> DialectState<'c> {
         self.guess = Some(guess);
     }
 
-    /// The dialects in which a plausible frame is searched.
+    /// The dialects for the search for a plausible frame.
     pub fn search_dialects(&self) -> Vec<&'c Dialect> {
         self.guess.as_ref().map_or_else(|| vec![self.dialect], DialectGuess::remaining_candidates)
     }

@@ -7,8 +7,8 @@
 //! must be a valid start of a frame header. Fragments are plausible if their message is.
 //!
 //! Usually the first byte is the start of a frame. Therefore, the search waits while the first
-//! bytes may be an incomplete frame. A ping or pong counts as a first frame only there, and only if
-//! a plausible frame follows it; elsewhere it is too weak as evidence. A [`Resync`] stores the
+//! bytes may be an incomplete frame. A ping or pong is weak evidence. It counts as a first frame
+//! only at the first byte, and only if a plausible frame follows it. A [`Resync`] stores the
 //! progress of the last pass, so that the total work is linear in the bytes.
 
 use crate::limits;
@@ -38,7 +38,7 @@ pub struct Resync {
 }
 
 impl Resync {
-    /// Whether `length` bytes include enough new ones for another pass.
+    /// Whether `length` bytes include enough new bytes for another pass.
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
             Some(whole) => length >= whole,
@@ -84,9 +84,9 @@ impl Resync {
     }
 
     /// Discards some of `length` waiting bytes, because there are too many, and returns their
-    /// number: the bytes at which no frame can begin. Discards half of them if there are none, or
-    /// if the last pass ended at its decoding limit, because the same offsets would be tried
-    /// repeatedly.
+    /// number. Discards the bytes at which no frame can begin. If there are none, or if the last
+    /// pass ended at its decoding limit, discards half of the bytes, because the same offsets would
+    /// be tried repeatedly.
     pub fn discard(&mut self, length: usize) -> usize {
         let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);

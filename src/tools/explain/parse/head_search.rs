@@ -20,9 +20,9 @@ pub fn is_of_upgrade(bytes: &[u8]) -> bool {
     bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
 }
 
-/// Whether a side's first bytes, with `letters` leading letters, are a head as far as they go. A
-/// client may use any method, which is upper-case letters up to a blank. No frame begins like that:
-/// in an upper-case letter a reserved bit is set.
+/// Whether a side's first bytes are the start of a head. `letters` is the number of leading
+/// upper-case letters: a client may use any method, which consists of such letters up to a space.
+/// No frame begins like this, because an upper-case letter has a reserved bit set.
 fn begins(bytes: &[u8], letters: usize, from: Side) -> bool {
     is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
 }
@@ -63,16 +63,16 @@ pub struct HeadSearch {
     from: Side,
     /// The number of leading upper-case letters.
     letters: usize,
-    /// The number of bytes that were searched for the end, and read.
+    /// The number of bytes that were read, and searched for the end.
     searched: usize,
     /// Reads the head until it breaks a rule.
     reader: Result<SideReader, Violation>,
-    /// What the head shows, once it has broken a rule.
+    /// The properties of the head, collected once it has broken a rule.
     glance: Glance,
     /// The circumstances in which the broken rule did not count: whether the head is of an upgrade,
     /// and whether the conversation is foreign.
     dismissed: Option<(bool, bool)>,
-    /// The bytes that were examined, each as often as it was.
+    /// The number of examined bytes. A byte counts each time that it is examined.
     #[cfg(test)]
     examined: usize,
 }
@@ -114,7 +114,7 @@ impl HeadSearch {
     /// The size of the head, once it is complete or has broken a rule. `head` begins with the bytes
     /// of the earlier calls.
     pub fn size(&mut self, head: &[u8], spoken: &DialectState<'_>) -> Option<usize> {
-        // The end may have begun in the bytes that were searched.
+        // The end of the head may begin in the last searched bytes.
         let begin = self.searched.saturating_sub(HEAD_END.len() - 1);
         self.note_examined(head.len() - begin);
         if let Some(size) = complete_size(&head[begin..]) {
@@ -139,7 +139,7 @@ impl HeadSearch {
         broken
     }
 
-    /// Whether the violation counts, as far as the lines of the head show it.
+    /// Whether the violation is reported, judged by the lines of the head so far.
     fn counts(&mut self, violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
         self.note_examined(head.len() - self.glance.seen);
         self.glance.see(head);
@@ -307,8 +307,8 @@ mod tests {
                 let (size, examined) = search(head.as_bytes(), from, piece);
                 let whole = complete_size(head.as_bytes());
                 assert_eq!(size, whole, "{} in pieces of {piece}", &head[..40]);
-                // The letters, the end with three bytes more for each piece, the reader and the
-                // lines.
+                // Bytes are examined by the searches for letters, for line ends and for the end of
+                // the head (three bytes more per piece), and by the reader.
                 let most = 7 * head.len();
                 assert!(examined <= most, "{examined} of {} bytes in pieces of {piece}", head.len());
             }

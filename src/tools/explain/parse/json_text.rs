@@ -52,7 +52,7 @@ enum ValueNames<'a> {
     Envelope(&'a Row),
     /// Names by position.
     Members(&'a [Argument]),
-    /// Names by the type of the container.
+    /// Names by the shape of the container, such as the members of a map.
     Shape(&'a Shape),
 }
 
@@ -99,7 +99,7 @@ impl<'a> TextWalker<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Takes a leaf of the next `size` bytes.
+    /// Takes the next `size` bytes as a leaf.
     fn take(&mut self, name: &str, size: usize) -> (Node, &'a str) {
         let place = self.at..self.at + size;
         self.at = place.end;

@@ -7,8 +7,8 @@ use crate::packet::grammar::{Shape, Unit};
 use crate::packet::msgpack::typed_text;
 use crate::util::plural::count_noun;
 
-/// Formats a value; the type determines its unit. A flag is printed as 1 or 0 and a bool as true or
-/// false, whichever of these was received.
+/// Formats a value; the type determines its unit. A flag is printed as 1 or 0, and a bool as true
+/// or false, even if the other form was received.
 pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     match (shape, as_bool(value)) {
         (Some(Shape::Flag), Some(truth)) => return u8::from(truth).to_string(),
