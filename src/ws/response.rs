@@ -93,7 +93,8 @@ const CONNECTION_NAME: &str = "Connection";
 const RETRY_AFTER_NAME: &str = "Retry-After";
 
 /// Encodes the head of a [`response`], including its empty line. This is the whole response to
-/// `HEAD` (RFC 9110, section 9.3.2). A Connection header in `more` replaces `close`. Every 503 and 429 has a `Retry-After` header.
+/// `HEAD` (RFC 9110, section 9.3.2). A Connection header in `more` replaces `close`. Every 503 and
+/// 429 has a `Retry-After` header.
 pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
     // An upgrade is hop-by-hop, so a response with an Upgrade header names it in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };

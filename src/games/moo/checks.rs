@@ -77,7 +77,9 @@ impl GameChecks for Moo {
                 operated("operator: grant", Action::Grant { player, resource, amount })
             }
             (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
-            _ => operated("operator: announce", Action::Announce { text: format!("{NOTICE_PREFIX}{notice}") }),
+            _ => {
+                operated("operator: announce", Action::Announce { text: format!("{NOTICE_PREFIX}{notice}") })
+            }
         })
     }
 

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A request that fails a check (`?`) is refused with a status. [`limits::HEAD_TIMEOUT`] is an
-//! absolute deadline for the head and for the body of `POST /admin`; [`keep_alive`] decides whether a
-//! further head may follow a page. Every slot is released when
-//! the connection ends, and no panic leaves this thread.
+//! absolute deadline for the head and for the body of `POST /admin`; [`keep_alive`] decides whether
+//! a further head may follow a page. Every slot is released when the connection ends, and no panic
+//! leaves this thread.
 
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};

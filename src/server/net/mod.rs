@@ -8,8 +8,9 @@
 //! ```
 //!
 //! A connection passes through [`accept`], [`listener`], [`connection`] (reads the head, determines
-//! the client's address with [`forwarded`], then serves [`pages`] or upgrades; [`keep_alive`] decides
-//! whether further requests follow), [`client_thread`], [`room_thread`] and [`update_worker`].
+//! the client's address with [`forwarded`], then serves [`pages`] or upgrades; [`keep_alive`]
+//! decides whether further requests follow), [`client_thread`], [`room_thread`] and
+//! [`update_worker`].
 //!
 //! Around them:
 //!

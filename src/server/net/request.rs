@@ -22,9 +22,10 @@ pub struct ReceivedHead {
     pub rest: Vec<u8>,
 }
 
-/// Reads a head of at most [`limits::HEAD_LIMITS`], which starts with the `received` bytes. Returns `Ok(None)` if the peer closes before
-/// the head is complete or sends nothing before `deadline`. With `connections`, the read also ends
-/// at their stop, which is checked every [`limits::ECHO_POLL_INTERVAL`].
+/// Reads a head of at most [`limits::HEAD_LIMITS`], which starts with the `received` bytes. Returns
+/// `Ok(None)` if the peer closes before the head is complete or sends nothing before `deadline`.
+/// With `connections`, the read also ends at their stop, which is checked every
+/// [`limits::ECHO_POLL_INTERVAL`].
 ///
 /// # Errors
 /// The violation in the head, or 408 if its end does not arrive before `deadline`.

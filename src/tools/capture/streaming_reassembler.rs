@@ -2,8 +2,8 @@
 //!
 //! The payload of a segment in order is returned at once, and is not stored. From the first segment
 //! of a connection that is not in order, or has no handshake before it, all segments of the
-//! connection are stored, and [`StreamingReassembler::connection`] puts them in order. The result is
-//! the same as from [`super::Capture::connections`].
+//! connection are stored, and [`StreamingReassembler::connection`] puts them in order. The result
+//! is the same as from [`super::Capture::connections`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

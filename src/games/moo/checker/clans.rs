@@ -207,8 +207,9 @@ mod tests {
     /// a fault in the third packet.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
-        let faults = timed
-            .flat_map(|(received, index): (_, u32)| check.check_packet(received, ANNOUNCE_TIMEOUT / 2 * index));
+        let faults = timed.flat_map(|(received, index): (_, u32)| {
+            check.check_packet(received, ANNOUNCE_TIMEOUT / 2 * index)
+        });
         faults.map(|fault| fault.rule).collect()
     }
 

@@ -252,7 +252,8 @@ mod tests {
         let ServerPacket::Players(players) = decode_text("letters", text) else { panic!("no players") };
         let pose = Pose { player: 9, x_px: 100.0, y_px: 200.0, heading: 0 };
         assert_eq!(players, [MoomooPlayer::from(pose)]);
-        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
+        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#)
+        else {
             panic!("no objects")
         };
         let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, structure: None };
@@ -278,7 +279,8 @@ mod tests {
         let of_nobody = decode_text("native", "[16,[[70000,3,0,50,60,0]]]");
         let ServerPacket::Objects(objects) = &of_nobody else { panic!("no objects") };
         assert_eq!(objects[0].structure, Some((3, 0)));
-        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#) else {
+        let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#)
+        else {
             panic!("no objects")
         };
         assert_eq!(objects[0].structure, Some((3, 0)), "nobody's as well");
@@ -323,19 +325,28 @@ mod tests {
         assert_eq!(decode_text("native", r#"[26,[[7,"owls",9]]]"#), ServerPacket::Clans(vec![clan(Some(7))]));
         let changes = ServerPacket::ClanChanges { ended: vec![3], founded: vec![clan(Some(7))] };
         assert_eq!(decode_text("native", r#"[32,[[3],[7,"owls",9]]]"#), changes);
-        assert_eq!(decode_text("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), ServerPacket::AddClan(clan(None)));
+        assert_eq!(
+            decode_text("letters", r#"["g",[{"sid":"owls","owner":9}]]"#),
+            ServerPacket::AddClan(clan(None))
+        );
         assert_eq!(
             decode_text("legacy", r#"["ad",["owls"]]"#),
             ServerPacket::RemoveClan { name: "owls".to_owned() }
         );
         let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], join_requests: vec![5] };
-        assert_eq!(decode_text("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), ServerPacket::OwnClan(own));
+        assert_eq!(
+            decode_text("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#),
+            ServerPacket::OwnClan(own)
+        );
         assert_eq!(decode_text("native", "[27,[null,0,[],[]]]"), ServerPacket::OwnClan(OwnClan::default()));
         let named = ServerPacket::OwnName { name: Some("owls".to_owned()), is_owner: true };
         assert_eq!(decode_text("letters", r#"["3",["owls",1]]"#), named);
         assert_eq!(decode_text("letters", r#"["4",[[9,"Ada",4,"Bo"]]]"#), ServerPacket::Members(vec![9, 4]));
         assert_eq!(decode_text("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::JoinRequest { player: 5 });
-        assert_eq!(decode_text("native", "[31,[[4,7,5,null]]]"), ServerPacket::Tags(vec![(4, Some(7)), (5, None)]));
+        assert_eq!(
+            decode_text("native", "[31,[[4,7,5,null]]]"),
+            ServerPacket::Tags(vec![(4, Some(7)), (5, None)])
+        );
         let mate = |player| ServerPacket::Mates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
         assert_eq!(decode_text("native", "[28,[[4,10,20]]]"), mate(Some(4)));
         assert_eq!(decode_text("letters", r#"["7",[[10,20]]]"#), mate(None));
@@ -352,9 +363,15 @@ mod tests {
         let swing = |player, weapon, hit| ServerPacket::Swings(vec![Swing { player, weapon, hit }]);
         assert_eq!(decode_text("native", "[10,[[4,3,1]]]"), swing(4, 3, true));
         assert_eq!(decode_text("legacy", r#"["7",[4,0,1]]"#), swing(4, 1, false));
-        assert_eq!(decode_text("native", "[11,[[70000,64,70001,0]]]"), ServerPacket::Shakes(vec![70_000, 70_001]));
+        assert_eq!(
+            decode_text("native", "[11,[[70000,64,70001,0]]]"),
+            ServerPacket::Shakes(vec![70_000, 70_001])
+        );
         assert_eq!(decode_text("letters", r#"["L",[1.5,7]]"#), ServerPacket::Shakes(vec![7]));
-        assert_eq!(decode_text("native", "[12,[[4,75,5,100]]]"), ServerPacket::Health(vec![(4, 75), (5, 100)]));
+        assert_eq!(
+            decode_text("native", "[12,[[4,75,5,100]]]"),
+            ServerPacket::Health(vec![(4, 75), (5, 100)])
+        );
         assert_eq!(decode_text("letters", r#"["O",[4,75]]"#), ServerPacket::Health(vec![(4, 75)]));
         let stats = ServerPacket::Stats { resources: [1, 2, 3, 4], kills: 5, age: 1 };
         assert_eq!(decode_text("native", "[13,[1,2,3,4,5,6,300,1,4]]"), stats);
