@@ -161,8 +161,8 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 // ---- cli: connect ------------------------------------------------------------------------------
 
 /// Maximum bytes of one line typed at `connect`. The longest message that the server accepts fits,
-/// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line is
-/// rejected.
+/// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line
+/// is rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
 /// Default timeout of `expect`. After it the script fails.
 pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
