@@ -31,6 +31,8 @@ const HEALTH = 'healthz';
 
 /** @typedef {{ name: string, skin: number }} Player */
 
+const loadTablesAndRules = () => Promise.all([loadTables(), loadRules()]);
+
 export class GameConnection {
   /**
    * @param {string} path endpoint, relative to the page
@@ -83,6 +85,11 @@ export class GameConnection {
     this.pingMs = null;
     this.history = new NetHistory();
     this.liveSince = 0;
+    /**
+     * Tables and rules of the first attempt, requested before its WebSocket is open.
+     * @type {Promise<unknown> | null}
+     */
+    this.firstTables = null;
     this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
     /** @type {import('../../wasm/open-socket.js').Socket | null} */
     this.socket = null;
@@ -96,6 +103,10 @@ export class GameConnection {
   open() {
     clearTimeout(this.timer);
     this.current?.end();
+    // The first attempt is at the server that has just sent the page.
+    this.firstTables = this.lives + this.attempt === 0 ? loadTablesAndRules() : null;
+    // `begin` reports the error.
+    this.firstTables?.catch(() => {});
     const current = new Attempt({
       prepare: async (signal) => {
         const [key] = await Promise.all([this.key(), this.lives + this.attempt > 0 ? this.reach(signal) : null]);
@@ -148,7 +159,9 @@ export class GameConnection {
    */
   async begin(socket) {
     try {
-      await Promise.all([loadTables(), loadRules()]);
+      const loading = this.firstTables ?? loadTablesAndRules();
+      this.firstTables = null;
+      await loading;
     } catch (error) {
       console.warn('the packet tables or the rules cannot be loaded:', error);
       this.onLost(socket, 'no packet tables or rules');
