@@ -210,7 +210,11 @@ targets() {
     [ "${#missing[@]}" = 0 ] || echo "NOT RUN: rustup has no ${missing[*]} here, so nothing was checked for it"
 }
 
-page() { node --test --test-reporter=tap tests/browser/unit/; }
+# The types of the pages are checked as well.
+page() {
+    node --test --test-reporter=tap tests/browser/unit/ && tests/browser/node_modules/.bin/tsc -p tests/browser/tsconfig.json &&
+        tests/browser/node_modules/.bin/tsc -p tests/browser/tsconfig.worker.json
+}
 
 # Where a test compiles, it has its own time limit around the rest.
 browser() {

@@ -5,12 +5,12 @@
  * takes over, which happens when no page of the old one is open. A page never mixes files of two
  * versions.
  */
-/// <reference lib="webworker" />
 
 importScripts('tab-files.js');
 
-const { version, files } = self.TAB_FILES;
-const CACHE_PREFIX = `tickwire ${self.registration.scope} `;
+const scope = /** @type {ServiceWorkerGlobalScope & { TAB_FILES: { version: string, files: string[] } }} */ (/** @type {unknown} */ (self));
+const { version, files } = scope.TAB_FILES;
+const CACHE_PREFIX = `tickwire ${scope.registration.scope} `;
 const CACHE_NAME = CACHE_PREFIX + version;
 
 /** @param {Cache} cache @param {string} file */
@@ -24,21 +24,21 @@ async function cacheFile(cache, file) {
 
 /** Returns the cached file for a request; undefined if there is none. @param {Request} request */
 function fileOf(request) {
-  if (request.method !== 'GET' || !request.url.startsWith(self.registration.scope)) return undefined;
-  const path = new URL(request.url).pathname.slice(new URL(self.registration.scope).pathname.length);
+  if (request.method !== 'GET' || !request.url.startsWith(scope.registration.scope)) return undefined;
+  const path = new URL(request.url).pathname.slice(new URL(scope.registration.scope).pathname.length);
   return [path || 'index.html', `${path}.html`].find((name) => files.includes(name));
 }
 
-self.addEventListener('install', (event) => {
+scope.addEventListener('install', (event) => {
   event.waitUntil(caches.open(CACHE_NAME).then((cache) => Promise.all(files.map((file) => cacheFile(cache, file)))));
 });
 
-self.addEventListener('activate', (event) => {
+scope.addEventListener('activate', (event) => {
   const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith(CACHE_PREFIX) && name !== CACHE_NAME).map((name) => caches.delete(name))));
-  event.waitUntil(old.then(() => self.clients.claim()));
+  event.waitUntil(old.then(() => scope.clients.claim()));
 });
 
-self.addEventListener('fetch', (event) => {
+scope.addEventListener('fetch', (event) => {
   const file = fileOf(event.request);
   if (!file) return;
   event.respondWith(caches.open(CACHE_NAME).then((cache) => cache.match(file)).then((kept) => kept ?? fetch(event.request)));

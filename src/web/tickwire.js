@@ -136,7 +136,7 @@ export class Game {
     this.history = new NetHistory();
     if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
-    for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
+    for (const [name, handler] of Object.entries(options.on ?? {})) if (handler) this.on(name, handler);
     const listener = {
       onOpen: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#onOpen(dialect),
       onMessage: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#onBytes(bytes, now),

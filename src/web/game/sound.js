@@ -40,7 +40,7 @@ export const SOUNDS = Object.freeze({
   eat: [{ wave: 'noise', from: 1900, to: 1200, ms: 60, gain: 0.36, width: 1 }, { wave: 'noise', from: 1700, to: 1000, ms: 70, gain: 0.36, width: 1, delayMs: 110 },
     { wave: 'sine', from: 520, to: 780, ms: 150, gain: 0.14, delayMs: 190 }],
   choose: [{ wave: 'triangle', from: 660, to: 660, ms: 110, gain: 0.2 }, { wave: 'triangle', from: 880, to: 880, ms: 200, gain: 0.2, delayMs: 80 }],
-  age: [523, 659, 784, 1047].map((from, i) => ({ wave: 'triangle', from, to: from, ms: 260, gain: 0.2, delayMs: i * 75 })),
+  age: [523, 659, 784, 1047].map((from, i) => /** @type {Voice} */ ({ wave: 'triangle', from, to: from, ms: 260, gain: 0.2, delayMs: i * 75 })),
   bow: [{ wave: 'triangle', from: 520, to: 150, ms: 110, gain: 0.3 }, { wave: 'noise', from: 2400, to: 900, ms: 130, gain: 0.24, attackMs: 10, width: 0.8 }],
   bolt: [{ wave: 'square', from: 210, to: 90, ms: 60, gain: 0.14 }, { wave: 'noise', from: 2900, to: 1100, ms: 110, gain: 0.28, width: 0.9 }],
   musket: [{ wave: 'noise', from: 1500, to: 120, ms: 380, gain: 0.62, width: 0.45 }, { wave: 'triangle', from: 160, to: 52, ms: 260, gain: 0.36 }],

@@ -63,6 +63,7 @@ export class InspectorConnection {
     if (EDITION === 'tab') return this.connect();
     let status = 0;
     try {
+      /** @type {Record<string, string>} */
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
       // The status of the page contains the reason; a refused WebSocket has none.
       const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });

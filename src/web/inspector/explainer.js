@@ -59,8 +59,8 @@ export class Explainer extends WasmInstance {
   /**
    * Receives a message of the server. Messages of other clients return nothing.
    * @param {ArrayBuffer} message
-   * @returns {{ frames?: import('./list/frames.js').Entry[], lost?: number, missed?: number,
-   *   ended?: string }}
+   * @returns {{ frames?: import('./list/frames.js').Entry[], gone?: number, lost?: number, missed?:
+   *   number, ended?: string }} `gone`: entries removed at the front
    */
   receive(message) {
     this.setInput(new Uint8Array(message));

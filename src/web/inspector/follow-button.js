@@ -16,7 +16,9 @@ export class FollowButton {
    *   }} editor
    */
   constructor(button, list, editor) {
-    Object.assign(this, { button, list, editor });
+    this.button = button;
+    this.list = list;
+    this.editor = editor;
     this.shown = '';
   }
 

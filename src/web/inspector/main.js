@@ -78,8 +78,7 @@ const state = {
   file: /** @type {Source | null} */ (null),
   /** Shown connection of the capture; null for all. */
   connection: /** @type {number | null} */ (null),
-  /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
-  clients: [],
+  clients: /** @type {import('./list/source-menu.js').Client[]} */ ([]),
   watched: /** @type {number | null} */ (null),
   /** Whether the page may select another client by itself. */
   byItself: true,
@@ -111,7 +110,7 @@ function onOpen() {
 function onMessage(message, text) {
   if (message.welcome) {
     explainer.welcome(text);
-    if (isLiveSource()) onFilterChanged(false);
+    if (isLiveSource()) onFilterChanged();
   }
   if (message.clients) {
     state.clients = message.clients;
@@ -257,7 +256,7 @@ function showSource(source, connection = null) {
     clear();
     setFollow(source.kind === 'live');
   }
-  onFilterChanged(false);
+  onFilterChanged();
   drawClients();
   show(true);
 }

@@ -142,7 +142,7 @@ export class ReconnectingConnection {
    */
   async dialect(signal = undefined) {
     const { path = 'play', codes, dialect, units } = this.options;
-    const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
+    const tables = typeof codes === 'object' ? /** @type {import('./codec.js').Codes} */ (codes) : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
       return new Dialect(tables, named ?? defaultDialect(tables), units);

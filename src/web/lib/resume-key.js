@@ -51,22 +51,20 @@ export function acquireKey(isOther = isInUse) {
 
 /** Claims the page's key. @returns {Promise<string>} 32 hex digits */
 export function resumeKey() {
-  claimedKey ??= claimPageKey();
-  return claimedKey;
+  return claimedKey ??= claimPageKey();
 }
 
 async function claimPageKey() {
-  let key;
   try {
-    key = sessionStorage.getItem(STORAGE_KEY);
-    const ending = key === null ? null : await claim(key);
-    if (ending) {
+    const stored = sessionStorage.getItem(STORAGE_KEY);
+    const ending = stored === null ? null : await claim(stored);
+    if (stored !== null && ending) {
       release = ending;
-    } else {
-      key = newKey();
-      sessionStorage.setItem(STORAGE_KEY, key);
-      release = await claim(key, true) ?? release;
+      return stored;
     }
+    const key = newKey();
+    sessionStorage.setItem(STORAGE_KEY, key);
+    release = await claim(key, true) ?? release;
     return key;
   } catch {
     // Without storage no other page has this key.

@@ -39,7 +39,7 @@ export class PlaybackConnection extends ReconnectingConnection {
     const playback = startPlaybackPage(this.capture, {
       onMessage: (message, now) => /** @type {any} */ (this.listener).onMessage(message, now),
       onSeekDone: () => {},
-      pane: new InspectorPane(() => {}),
+      pane: new InspectorPane(() => {}, () => {}),
       tables: async () => [this.game, dialect.name, formatTable(dialect.codes, dialect.name)],
     });
     this.playback = playback;

@@ -149,7 +149,7 @@ function serve(scope) {
   };
   scope.onmessage = async ({ data }) => {
     if (data.start) {
-      const started = new ServerWorker(await WebAssembly.instantiate(data.start.module, {}));
+      const started = new ServerWorker(await WebAssembly.instantiate(/** @type {WebAssembly.Module} */ (data.start.module), {}));
       const info = started.start(data.start);
       server = started;
       server.wake = tick;
@@ -163,4 +163,4 @@ function serve(scope) {
   scope.onunhandledrejection = (event) => { throw event.reason; };
 }
 
-if (typeof WorkerGlobalScope !== 'undefined') serve(self);
+if ('WorkerGlobalScope' in globalThis) serve(self);

@@ -48,6 +48,7 @@ export function parseEvents(bytes) {
 export class WorkerSocket {
   /** @param {string} path endpoint with its query @param {string[]} protocols */
   constructor(path, protocols, host = workerHost()) {
+    /** @type {number} */
     this.readyState = WebSocket.CONNECTING;
     this.binaryType = 'arraybuffer';
     /** @type {() => void} */

@@ -104,7 +104,13 @@ function sprite(kind, part, scale, white) {
   });
 }
 
-/** Draws four feet; diagonal ones step together. */
+/**
+ * Draws four feet; diagonal ones step together.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Look} look
+ * @param {number} walked px
+ * @param {number} pace
+ */
 function feet(ctx, { foot, stance: [ahead, aside] }, walked, pace) {
   const stride = Math.sin(walked / 17) * 13 * pace;
   for (const [x, y, way] of [[ahead, -aside, 1], [ahead, aside, -1], [-ahead, -aside, -1], [-ahead, aside, 1]]) {

@@ -17,7 +17,7 @@ const STRING = '#f4ecd8';
 
 /**
  * @typedef {object} Arm
- * @property {(ctx: CanvasRenderingContext2D, loaded: boolean) => void} draw
+ * @property {(ctx: CanvasRenderingContext2D, loaded?: boolean) => void} draw
  * @property {number} back extent behind the centre of the body, px; negative if it starts in front
  * @property {number} ahead
  * @property {number} wide extent to each side, px

@@ -59,12 +59,19 @@ export function stripe(ctx, x, y, width, height, fill) {
   ctx.fill();
 }
 
-/** Draws an outlined curve. @param {number[]} way start, control point and end: x, y each */
-export function bow(ctx, [x, y, overX, overY, toX, toY], width, fill, line = OUTLINE) {
+/**
+ * Draws an outlined curve.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number[]} points start, control point and end: x, y each
+ * @param {number} width
+ * @param {string} fill
+ */
+export function bow(ctx, points, width, fill, line = OUTLINE) {
+  const [x, y, overX, overY, toX, toY] = points;
   ctx.lineCap = 'round';
-  for (const [wide, colour] of [[width + line, outlineOf(fill)], [width, fill]]) {
-    ctx.strokeStyle = colour;
-    ctx.lineWidth = wide;
+  for (const isOutline of [true, false]) {
+    ctx.strokeStyle = isOutline ? outlineOf(fill) : fill;
+    ctx.lineWidth = isOutline ? width + line : width;
     ctx.beginPath();
     ctx.moveTo(x, y);
     ctx.quadraticCurveTo(overX, overY, toX, toY);

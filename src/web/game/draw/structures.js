@@ -81,13 +81,19 @@ function shadow(ctx, radius) {
   ctx.fill();
 }
 
-/** Draws a picture or its moving part, in red if it would be rejected. */
+/**
+ * Draws a picture or its moving part, in red if it would be rejected.
+ * @param {number} id item
+ * @param {'draw' | 'turning'} part
+ * @param {number} scale
+ * @param {boolean} refused
+ */
 function sprite(id, part, scale, refused) {
   const { reach, [part]: draw } = pictureOf(id);
   const side = reach + 6;
   const cover = () => ({ left: -side, top: -side, width: 2 * side, height: 2 * side });
   return sprites.get(`${id}:${part}:${refused}`, scale, cover, (ctx) => {
-    draw(ctx);
+    draw?.(ctx);
     if (!refused) return;
     ctx.globalCompositeOperation = 'source-atop';
     ctx.fillStyle = REFUSED;

@@ -63,7 +63,7 @@ export class AnimalTracker {
     forEachGroup('animals', flat, (number, kind, x, y, heading, health) => {
       const id = FIRST_ANIMAL + number;
       const known = this.all.get(id);
-      const animal = known?.kind === kind ? known : this.enter(id, kind, health);
+      const animal = known && known.kind === kind ? known : this.enter(id, kind, health);
       const sample = { tick, x: x * UNIT.hpx, y: y * UNIT.hpx, heading: heading * UNIT.angle8 };
       animal.track.push(sample, clock);
       if (animal !== known) Object.assign(animal.shown, sample);

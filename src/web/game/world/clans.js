@@ -32,14 +32,6 @@ export class Clans {
     this.tags = new Map();
     /** @type {Map<number, { x: number, y: number, atMs: number }>} */
     this.mates = new Map();
-    this.clear();
-  }
-
-  /** Clears everything for a new connection. */
-  clear() {
-    this.all.clear();
-    this.tags.clear();
-    this.mates.clear();
     /** Own clan. @type {Membership | null} */
     this.own = null;
     /** Map pings of the clan. @type {{ player: number, x: number, y: number, atMs: number }[]} */
@@ -48,6 +40,17 @@ export class Clans {
      * Name of the clan that the player has requested to join. The server does not send it.
      * @type {string | null}
      */
+    this.requested = null;
+    this.clear();
+  }
+
+  /** Clears everything for a new connection. */
+  clear() {
+    this.all.clear();
+    this.tags.clear();
+    this.mates.clear();
+    this.own = null;
+    this.pings = [];
     this.requested = null;
     this.version += 1;
   }

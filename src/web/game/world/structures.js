@@ -27,15 +27,17 @@ export class Structures {
     this.predicted = [];
     /** Known structures by id. @type {Map<number, Structure>} */
     this.structures = new Map();
+    /** @type {Kit} */
+    this.kit = { weapons: [], items: [], counts: new Map() };
+    /** @type {Offers} */
+    this.offers = { points: 0, age: 0, choices: [] };
     this.clear();
   }
 
   /** Clears everything for a new connection. */
   clear() {
     this.structures.clear();
-    /** @type {Kit} */
     this.kit = { weapons: [], items: [], counts: new Map() };
-    /** @type {Offers} */
     this.offers = { points: 0, age: 0, choices: [] };
     /** Versions that rise with each change of the inventory and of the offers. */
     this.kitVersion = (this.kitVersion ?? 0) + 1;

@@ -97,7 +97,7 @@ export class ByteLanes {
       else lanes.push(this.lane(NAMES[part.kind] ?? 'payload', part.kind, block, source, (at) => source.bytes[at]));
       if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
       if (means) lanes.push(this.drawValues(source, block));
-      lanes.at(-1).classList.add('ends');
+      lanes.at(-1)?.classList.add('ends');
     }
     if (part.kind === 'next') lanes.unshift(element('next', `A further frame: ${part.name}`));
     if (end < part.end) lanes.push(element('more', `${part.end - end} more bytes`));

@@ -80,7 +80,8 @@ export function setBits(bytes, [start, end], value) {
 }
 
 /**
- * @typedef {{ name: string, bits: [number, number], raw?: any, children: Node[] }} Node
+ * @typedef {{ name: string, bits: [number, number], raw?: any, value?: string, children: Node[] }}
+ *   Node
  * @typedef {{ id: string, label: string, teaches: string, bytes?: Uint8Array, values?:
  *   Record<string, any> }} Example `values`: values that the explainer writes into the packet
  */

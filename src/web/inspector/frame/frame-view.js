@@ -42,6 +42,10 @@ export class FrameView {
      * @type {{ explained: any, entry: import('../list/frames.js').Entry } | null}
      */
     this.shown = null;
+    /** Bytes and masked part of the shown frame. */
+    this.bytes = new Uint8Array();
+    /** @type {import('./unmasking.js').Masked | null} */
+    this.masked = null;
     /** Selected byte of the editor. */
     this.selected = 0;
     byId('flip').onclick = () => this.toggleEditor();

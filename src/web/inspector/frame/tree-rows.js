@@ -25,6 +25,7 @@ export class TreeRows {
     this.table = table;
     /** @type {import('./tree.js').Row[]} */
     this.rows = [];
+    /** @type {Uint8Array} */
     this.bytes = new Uint8Array();
     /** @type {BitRange | null} */
     this.problem = null;

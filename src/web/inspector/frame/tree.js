@@ -40,6 +40,7 @@ export const TINTS = 6;
  */
 export function partsOf(frames, isText) {
   const [first, ...rest] = frames;
+  /** @type {Part[]} */
   const parts = [];
   let header = isText ? 0 : first.start;
   if (isText) parts.push({ kind: 'plain', start: first.start, end: first.end, masked: false, name: 'bytes' });

@@ -151,12 +151,13 @@ export class Unmasking {
     if (!masked && !edited) return;
     const bytes = edited?.bytes ?? /** @type {Masked} */ (masked).bytes;
     const begin = masked?.payload[0] ?? 0;
-    const inPayload = (byte) => masked !== null && byte >= begin && byte < masked.payload[1];
+    const inPayload = (/** @type {number} */ byte) => masked !== null && byte >= begin && byte < masked.payload[1];
     const shown = edited?.at ?? (stepper.at !== null ? begin + stepper.at : this.pointed !== null && inPayload(this.pointed) ? this.pointed : begin);
-    const isMasked = inPayload(shown);
+    const payload = inPayload(shown) ? masked : null;
+    const isMasked = payload !== null;
     this.fill('sent', bytes[shown] ?? 0, true);
-    this.fill('key', isMasked ? keyByte(bytes.subarray(...masked.key), shown - begin) : 0, isMasked);
-    this.fill('meant', isMasked ? masked.meant[shown] : 0, isMasked);
+    this.fill('key', payload ? keyByte(bytes.subarray(...payload.key), shown - begin) : 0, isMasked);
+    this.fill('meant', payload?.meant[shown] ?? 0, isMasked);
     const offset = shown - begin;
     byId('xor-at').textContent = isMasked
       ? `Byte ${offset} of the payload XOR byte ${offset % KEY_BYTES} of the key (${offset} mod ${KEY_BYTES} = ${offset % KEY_BYTES}): equal bits give 0, different bits 1.`

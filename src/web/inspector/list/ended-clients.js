@@ -7,11 +7,6 @@
 /** List of recently ended clients. */
 export class EndedClients {
   constructor() {
-    this.forget();
-  }
-
-  /** Clears the list for a new server. */
-  forget() {
     /** @type {import('./source-menu.js').Client[]} */
     this.clients = [];
     /**
@@ -19,6 +14,12 @@ export class EndedClients {
      * @type {Set<number | null>}
      */
     this.complete = new Set();
+  }
+
+  /** Clears the list for a new server. */
+  forget() {
+    this.clients = [];
+    this.complete.clear();
   }
 
   /** Records the end of a client. @param {number | null} client */
