@@ -14,7 +14,7 @@
 //! absolute deadline for the head and for the body of `POST /admin`. Every slot is released when
 //! the connection ends, and no panic leaves this thread.
 
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,13 +23,14 @@ use std::time::Instant;
 use tracing::{debug, error, info};
 
 use super::access;
-use super::blocking_io::{drain, read, write_all};
+use super::blocking_io::write_all;
 use super::client_thread;
 use super::console::http_admin;
 use super::forwarded;
 use super::inspector;
 use super::metrics::Metrics;
 use super::pages;
+use super::request::{ReceivedHead, answer, read_head};
 use super::rooms::{RoomPermit, RunningRoom};
 use super::rooms_on_demand;
 use super::server_state::ServerState;
@@ -74,8 +75,9 @@ fn begin(
     mut permit: Permit,
 ) -> Option<(Arc<TcpClient>, ClientPermits, Vec<u8>)> {
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
-    let answered = read_head(&stream, deadline).and_then(|read| {
-        let Some((head, raw, rest)) = read else { return Ok(None) };
+    let reader = HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands);
+    let answered = read_head(&stream, reader, deadline, None).and_then(|read| {
+        let Some(ReceivedHead { head, raw, rest }) = read else { return Ok(None) };
         resolve_client_address(host, &head, &mut address, &mut permit)
             .map_err(|refused| refused.to(&head))?;
         let entered = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
@@ -185,32 +187,6 @@ fn accept_client(
     Ok((entry, hosted, presence))
 }
 
-/// A parsed head, its bytes, and the bytes after it.
-type ReadHead = (RequestHead, Vec<u8>, Vec<u8>);
-
-/// Reads the head and the bytes after it. Returns `Ok(None)` if the peer closes before the head is
-/// complete or sends nothing before `deadline`.
-fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, Refusal> {
-    let (mut reader, mut buffer) =
-        (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands), [0; limits::READ_BYTES]);
-    let mut raw = Vec::new();
-    loop {
-        // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
-        let left = deadline.saturating_duration_since(Instant::now());
-        let count = match read(stream, &mut buffer, left) {
-            Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
-            Ok(Some(0)) | Err(_) => return Ok(None),
-            Ok(Some(count)) => count,
-        };
-        raw.extend_from_slice(&buffer[..count]);
-        if let Some(head) = reader.receive(&buffer[..count])? {
-            raw.truncate(raw.len() - reader.rest().len());
-            return Ok(Some((head, raw, reader.rest().to_vec())));
-        }
-    }
-}
-
 /// Replaces the peer's IP address with the client's, as named by a trusted proxy. The port remains
 /// the proxy's. From here on the request counts toward the client's address.
 fn resolve_client_address(
@@ -231,15 +207,4 @@ fn resolve_client_address(
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(())
-}
-
-/// Writes a response of one or two parts, then closes the connection so that the peer can read it.
-fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
-    let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
-    let written = write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)
-        .and_then(|()| write_all(stream, rest, deadline.saturating_duration_since(Instant::now())));
-    if written.is_ok() {
-        let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| {});
-    }
 }

@@ -25,17 +25,15 @@
 //! messages.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tracing::{info, warn};
+use tracing::info;
 
-use super::accept::{self, AcceptErrors};
-use super::blocking_io::{drain, read, write_all};
-use super::registry::Registry;
+use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use super::blocking_io::{read, write_all};
+use super::request::{finish, read_head, refuse_at_accept};
 use crate::connection::Deadlines;
 use crate::connection::deadlines::DueAction;
 use crate::limits;
@@ -50,10 +48,8 @@ use crate::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 /// A running echo server. Its threads continue if it is dropped without [`EchoServer::stop`].
 #[derive(Debug)]
 pub struct EchoServer {
-    shared: Arc<EchoState>,
-    listener: Arc<TcpListener>,
+    accept_loop: AcceptLoop<EchoState>,
     address: SocketAddr,
-    accepting: JoinHandle<()>,
 }
 
 /// The state shared by all threads.
@@ -61,9 +57,7 @@ pub struct EchoServer {
 struct EchoState {
     limits: Limits,
     admission: Arc<Admission>,
-    is_stopping: AtomicBool,
-    /// Sockets of all connections, which a stop shuts down.
-    connections: Registry<Arc<TcpStream>>,
+    connections: Connections,
 }
 
 impl EchoServer {
@@ -74,24 +68,13 @@ impl EchoServer {
     /// started.
     pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
         let connections = os::ceilings().check()?;
-        let listener = Arc::new(TcpListener::bind(bind)?);
-        os::widen_backlog(&listener)?;
+        let listener = accept::bind(bind)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(EchoState {
-            limits: Limits {
-                message_bytes,
-                fragments: limits::ECHO_FRAGMENTS,
-                ..limits::CLIENT_MESSAGE_LIMITS
-            },
-            admission: Admission::new(caps(message_bytes, connections)),
-            is_stopping: AtomicBool::new(false),
-            connections: Registry::default(),
-        });
-        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
-        let accepting = thread::Builder::new()
-            .name("listener".to_owned())
-            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
-        Ok(EchoServer { shared, listener, address, accepting })
+        let limits =
+            Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::CLIENT_MESSAGE_LIMITS };
+        let admission = Admission::new(caps(message_bytes, connections));
+        let state = EchoState { limits, admission, connections: Connections::default() };
+        Ok(EchoServer { accept_loop: AcceptLoop::start(listener, Arc::new(state))?, address })
     }
 
     /// Returns the address on which the server listens, with the actual port if port 0 was
@@ -103,16 +86,8 @@ impl EchoServer {
     /// Accepts no new connections and closes all clients with 1001. Returns the number of
     /// connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
-        self.shared.is_stopping.store(true, Ordering::Release);
-        os::wake_acceptor(&self.listener);
-        let _ = self.accepting.join();
-        // Each thread polls `is_stopping` between reads, and then sends a close frame.
-        let connections = &self.shared.connections;
-        if connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) == 0 {
-            return 0;
-        }
-        connections.all().iter().for_each(abort);
-        connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT)
+        // Each thread polls the stop flag between reads, and then sends a close frame.
+        self.accept_loop.stop(limits::SHUTDOWN_CLOSE_TIMEOUT)
     }
 }
 
@@ -133,28 +108,38 @@ fn caps(message_bytes: usize, connections: usize) -> Capacity {
     Capacity { clients, clients_per_address: clients.div_ceil(2), pending, ..Capacity::default() }
 }
 
-/// 2. Gives each connection a slot and a thread, or refuses it with a status.
-fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
-    let mut errors = AcceptErrors::default();
-    while let Some((stream, address)) =
-        accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep)
-    {
-        match shared.admission.admit(Some(AddressPrefix::from_ip(address.ip()))) {
+impl ConnectionHandler for EchoState {
+    const THREAD_NAME: &'static str = "client";
+    const CONFIGURE: fn(&TcpStream) -> io::Result<()> = |stream| stream.set_nodelay(true);
+    type Permit = Permit;
+
+    fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// 2. Gives each connection a slot and a thread, or refuses it with a status.
+    fn admit(&self, stream: &TcpStream, address: SocketAddr) -> Option<(u64, Permit)> {
+        match self.admission.admit(Some(AddressPrefix::from_ip(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
-                displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(abort);
-                shared.spawn_connection(stream, address, permit);
+                displaced.into_iter().for_each(|displaced| self.connections.abort(displaced));
+                Some((permit.number(), permit))
             }
             Err(cap) => {
                 info!(%address, limit = cap.name(), "connection refused");
-                let _ = os::try_send(&stream, [&Refusal::from(cap).response[..]].into_iter());
+                refuse_at_accept(stream, &cap.into());
+                None
             }
         }
+    }
+
+    fn serve(self: &Arc<EchoState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
+        serve(self, &stream, address, permit);
     }
 }
 
 /// A connection's thread: steps 3 to 8.
 fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
-    let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIMEOUT).and_then(|granted| {
+    let granted = read_request(shared, stream).and_then(|granted| {
         if granted.is_some() {
             permit.convert_to(SlotKind::Client)?;
         }
@@ -178,12 +163,10 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
         }
     };
     // 8. The last bytes have been written. Shut down the sending side and wait briefly for the peer
-    // to close. Closing a socket with unread bytes resets the connection, and a reset can discard
-    // the last bytes. The rest of an oversized message is therefore still read, up to a limit.
+    // to close. The rest of an oversized message is still read, up to a limit.
     if written {
         let deadline = Instant::now() + limits::CLOSE_TIMEOUT;
-        let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIMEOUT, shared.limits.message_bytes + limits::MAX_DRAIN_BYTES, |_| {});
+        finish(stream, shared.limits.message_bytes + limits::MAX_DRAIN_BYTES);
         os::wait_until_closed(stream, deadline.saturating_duration_since(Instant::now()));
     }
 }
@@ -193,35 +176,16 @@ type Upgraded = (Vec<u8>, Vec<u8>);
 
 /// 3. Reads the request up to its empty line. 4. Checks it and returns the response, which is not
 ///    sent yet. Returns `Ok(None)` if the peer has left or this server is stopping.
-fn read_request(
-    shared: &EchoState,
-    stream: &TcpStream,
-    deadline: Instant,
-) -> Result<Option<Upgraded>, Refusal> {
-    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match read(stream, &mut buffer, left.min(limits::ECHO_POLL_INTERVAL)) {
-            Ok(Some(0)) | Err(_) => return Ok(None),
-            Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
-            Ok(None) if left.is_zero() => return Err(Refusal::from_rule(408, "head_late")),
-            Ok(None) if shared.is_stopping() => return Ok(None),
-            Ok(None) => {}
-            Ok(Some(count)) => {
-                if let Some(head) = reader.receive(&buffer[..count])? {
-                    let accepted = handshake::accept(&head, &[])?;
-                    if !accepted.declined.is_empty() {
-                        info!(
-                            offered = credentials::shown_list(&accepted.declined),
-                            "{}",
-                            handshake::DECLINED
-                        );
-                    }
-                    return Ok(Some((accepted.response, reader.rest().to_vec())));
-                }
-            }
-        }
+fn read_request(shared: &EchoState, stream: &TcpStream) -> Result<Option<Upgraded>, Refusal> {
+    let (reader, deadline) = (HeadReader::new(limits::HEAD_LIMITS), Instant::now() + limits::HEAD_TIMEOUT);
+    let Some(received) = read_head(stream, reader, deadline, Some(&shared.connections))? else {
+        return Ok(None);
+    };
+    let accepted = handshake::accept(&received.head, &[])?;
+    if !accepted.declined.is_empty() {
+        info!(offered = credentials::shown_list(&accepted.declined), "{}", handshake::DECLINED);
     }
+    Ok(Some((accepted.response, received.rest)))
 }
 
 /// 5 read, 6 echo, 7 write, until one end closes. Returns how the connection ended.
@@ -245,7 +209,7 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<
         if let Some(how) = ending {
             return Ok(how);
         }
-        if shared.is_stopping() {
+        if shared.connections.is_stopping() {
             conn.close(CloseCode::GOING_AWAY, "going_away");
             continue;
         }
@@ -291,46 +255,6 @@ fn echo(conn: &mut Connection, output: &mut Vec<u8>) -> (Option<String>, usize) 
     conn.drain_output(output);
     // The server's own close frame at a shutdown also ends the connection.
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
-}
-
-impl EchoState {
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.load(Ordering::Acquire)
-    }
-
-    fn spawn_connection(self: &Arc<EchoState>, stream: TcpStream, address: SocketAddr, permit: Permit) {
-        if stream.set_nodelay(true).is_err() {
-            return; // The peer has already disconnected.
-        }
-        let number = permit.number();
-        let (shared, stream) = (Arc::clone(self), Arc::new(stream));
-        self.connections.add(number, Arc::clone(&stream));
-        let leaving = ConnectionGuard { shared, number };
-        let spawned = thread::Builder::new()
-            .name("client".to_owned())
-            .stack_size(limits::CLIENT_STACK_BYTES)
-            .spawn(move || serve(&leaving.shared, &stream, address, permit));
-        if let Err(error) = spawned {
-            warn!("cannot start a thread for a connection: {error}");
-        }
-    }
-}
-
-/// Ends a connection immediately, whatever its thread is doing.
-fn abort(stream: &Arc<TcpStream>) {
-    let _ = stream.shutdown(Shutdown::Both);
-}
-
-/// Unregisters a connection when its thread ends or panics.
-struct ConnectionGuard {
-    shared: Arc<EchoState>,
-    number: u64,
-}
-
-impl Drop for ConnectionGuard {
-    fn drop(&mut self) {
-        self.shared.connections.remove(self.number);
-    }
 }
 
 #[cfg(test)]

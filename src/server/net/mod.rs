@@ -38,6 +38,7 @@ pub mod netem_proxy;
 pub mod pages;
 pub mod recorder;
 pub mod registry;
+pub mod request;
 pub mod room_thread;
 pub mod room_threads;
 pub mod rooms;

@@ -41,6 +41,11 @@ impl<T: Clone> Registry<T> {
         self.entries.lock().get(&number).cloned()
     }
 
+    /// Returns the number of entries.
+    pub fn count(&self) -> usize {
+        self.entries.lock().len()
+    }
+
     /// Returns all entries, ordered by number.
     pub fn all(&self) -> Vec<T> {
         self.entries.lock().values().cloned().collect()

@@ -2,20 +2,21 @@
 //! down gracefully.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire_sim::WorldParams;
 
+use super::accept::{self, AcceptLoop};
 use super::config::ServerConfig;
 use super::console::Console;
 use super::recorder::{CaptureTarget, Wanted};
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpGameFactory, TcpRoom, listener, room_thread, self_check, update_worker};
+use super::{TcpGameFactory, TcpRoom, room_thread, self_check, update_worker};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -28,11 +29,10 @@ use crate::util::os::{self, MachineCapacity};
 #[derive(Debug)]
 pub struct ServerHandle {
     host: Arc<ServerState>,
-    listener: Arc<TcpListener>,
     address: SocketAddr,
     ceilings: MachineCapacity,
     /// `None` once the server is stopped.
-    listener_thread: Option<JoinHandle<()>>,
+    accept_loop: Option<AcceptLoop<ServerState>>,
     /// Threads of the initial rooms, the default room's first.
     room_threads: Vec<JoinHandle<()>>,
     worker_threads: Vec<JoinHandle<()>>,
@@ -94,8 +94,7 @@ impl ServerHandle {
         let ceilings = os::ceilings();
         // Each room after the first also needs a thread.
         let connections = ceilings.check()?.saturating_sub(rooms_most - 1).max(limits::MIN_CONNECTIONS);
-        let listener = Arc::new(TcpListener::bind(config.bind)?);
-        os::widen_backlog(&listener)?;
+        let listener = accept::bind(config.bind)?;
         let address = listener.local_addr()?;
         config.identity = handles[0].identity.clone();
         let pending = pending_share(connections);
@@ -115,8 +114,7 @@ impl ServerHandle {
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
         let following = start_self_check(&host)?;
-        let for_thread = Arc::clone(&listener);
-        let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
+        let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());
         for room in rooms {
             let name = format!("world {}", room.handle().options.name);
@@ -128,10 +126,9 @@ impl ServerHandle {
         }
         Ok(ServerHandle {
             host,
-            listener,
             address,
             ceilings,
-            listener_thread: accepting,
+            accept_loop,
             room_threads: ticking,
             worker_threads: telling,
             self_check_thread: following,
@@ -239,25 +236,20 @@ impl ServerHandle {
     pub fn shut_down(&mut self) -> usize {
         let ServerHandle {
             host,
-            listener,
-            listener_thread: accepting,
+            accept_loop,
             room_threads: ticking,
             worker_threads: telling,
             self_check_thread: following,
             ..
         } = self;
-        let Some(accepting) = accepting.take() else { return 0 };
+        let Some(accept_loop) = accept_loop.take() else { return 0 };
         host.advance_to(ShutdownStage::Stopping);
-        os::wake_acceptor(listener);
-        let _ = accepting.join();
+        accept_loop.stop_accepting();
         for client in host.clients.all() {
             client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
         }
         // Rooms and update workers still run here and flush the queues.
-        if host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) > 0 {
-            host.abort_connections();
-        }
-        let left = host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
+        let left = host.connections.close_all(limits::SHUTDOWN_CLOSE_TIMEOUT);
         host.advance_to(ShutdownStage::RoomsStopping);
         host.rooms.wake_all();
         for room in ticking.drain(..) {

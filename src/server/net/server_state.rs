@@ -1,10 +1,10 @@
 //! The state that the threads of one server share.
 
-use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::accept::Connections;
 use super::config::ServerConfig;
 use super::inspector::ended_clients::EndedClients;
 use super::metrics::Metrics;
@@ -76,9 +76,8 @@ pub struct ServerState {
     pub next_client: AtomicU64,
     /// All current clients by id; a shutdown closes them.
     pub clients: Registry<Arc<TcpClient>>,
-    /// Sockets of all connections with a running thread. A shutdown waits for these threads and
-    /// shuts down the sockets.
-    pub connections: Registry<Arc<TcpStream>>,
+    /// All open connections. A shutdown waits for their threads.
+    pub connections: Connections,
 }
 
 impl ServerState {
@@ -118,7 +117,7 @@ impl ServerState {
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
-            connections: Registry::default(),
+            connections: Connections::default(),
         }
     }
 
@@ -159,19 +158,5 @@ impl ServerState {
     /// Returns the default room.
     pub fn room(&self) -> Arc<RunningRoom> {
         self.rooms.find("").expect("a host is made with a default room, and rooms are only replaced")
-    }
-
-    /// Shuts down the socket of this connection, which wakes its thread from any blocking call.
-    pub fn abort_connection(&self, number: u64) {
-        if let Some(stream) = self.connections.get(number) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Shuts down the sockets of all connections.
-    pub fn abort_connections(&self) {
-        for stream in self.connections.all() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! that do not fit are counted.
 
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +15,7 @@ use crate::server::clients::inspector_session::{self, InspectorRequest, Inspecto
 use crate::server::net::blocking_io;
 use crate::server::net::client_thread;
 use crate::server::net::inspector::ended_clients::Kept;
+use crate::server::net::request::finish;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::ServerState;
 use crate::server::net::tap::{self, Subscription};
@@ -52,8 +53,7 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     // reader.
     watcher.selected = None;
     let _ = watcher.flush();
-    let _ = stream.shutdown(Shutdown::Write);
-    blocking_io::drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| ());
+    finish(stream, limits::MAX_DRAIN_BYTES);
     why
 }
 
@@ -227,7 +227,7 @@ fn is_visible(only_room: &Option<Arc<str>>, client: &TcpClient) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{Shutdown, TcpListener};
     use std::thread;
     use std::time::Instant;
 

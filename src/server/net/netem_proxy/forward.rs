@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::Connections;
 use super::forwarded_header::Forward;
 use crate::limits;
 use crate::util::netem::{Arrival, DelayedStream, DuplexLink, SegmentCounts};
@@ -46,7 +46,7 @@ pub fn forward_bytes(
     [client, server]: [&TcpStream; 2],
     link: DuplexLink,
     forward: Forward,
-    is_stopping: &AtomicBool,
+    connections: &Connections,
     told: impl Fn(usize, usize, SegmentCounts, Option<Duration>),
 ) -> io::Result<()> {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
@@ -61,7 +61,7 @@ pub fn forward_bytes(
         is_over: false,
     };
     let mut ways = [way(client, server, link.up, Some(forward)), way(server, client, link.down, None)];
-    while !is_stopping.load(Ordering::Acquire) && ways.iter().any(|way| !way.is_over) {
+    while !connections.is_stopping() && ways.iter().any(|way| !way.is_over) {
         for direction in 0..ways.len() {
             let way = &mut ways[direction];
             way.read(began.elapsed(), &mut buffer);
@@ -211,7 +211,7 @@ mod tests {
         let carrying = thread::spawn(move || {
             let forward = Forward::new("192.168.1.20".parse().expect("an address"));
             let link = DuplexLink::new(&Conditions::default(), 1);
-            forward_bytes([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
+            forward_bytes([&client_end, &server_end], link, forward, &Connections::default(), |_, _, _, _| {})
         });
         let head = b"GET / HTTP/1.1\r\n\r\n";
         for stream in [&mut client, &mut server] {

@@ -10,17 +10,22 @@
 //! server that trusts the proxy reads the addresses from the right, so lines from the client itself
 //! are further left.
 //!
-//! A connection to a tickwire server carries one request: the server closes it after the response,
-//! or the upgrade turns it into frames. So only the first head is changed, and all later bytes are
-//! unchanged.
+//! Each request of a connection gets the line. After an upgrade, or after a head that the server's
+//! own reader refuses, all later bytes are unchanged.
 
 use std::net::IpAddr;
+
+use crate::limits;
+use crate::ws::http::HeadReader;
 
 /// Rewrites the bytes of one client on their way to the server.
 #[derive(Debug)]
 pub struct Forward {
     line: Vec<u8>,
     at: At,
+    /// Reads the same head, to find what follows it.
+    reader: HeadReader,
+    after_head: At,
 }
 
 /// Position of the next byte.
@@ -32,7 +37,11 @@ enum At {
     Line,
     /// At the first byte of a line after the request line.
     LineStart,
-    /// After the head, or in bytes that are not HTTP.
+    /// Before the line feed of the empty line.
+    LastByte,
+    /// In a body, with this many bytes left.
+    Body(usize),
+    /// In frames, or in bytes that are not HTTP.
     Rest,
 }
 
@@ -42,36 +51,69 @@ impl Forward {
     pub fn new(client: IpAddr) -> Forward {
         let client = client.to_canonical();
         let at = if client.is_loopback() { At::Rest } else { At::Start };
-        Forward { line: format!("X-Forwarded-For: {client}\r\n").into_bytes(), at }
+        let line = format!("X-Forwarded-For: {client}\r\n").into_bytes();
+        Forward { line, at, reader: new_reader(), after_head: At::Rest }
     }
 
-    /// Appends the bytes to `into`, with the added line before the empty line of the head.
+    /// Appends the bytes to `into`, with the added line before the empty line of each head.
     pub fn pass(&mut self, bytes: &[u8], into: &mut Vec<u8>) {
         for (place, &byte) in bytes.iter().enumerate() {
+            if self.at == At::Rest {
+                return into.extend_from_slice(&bytes[place..]);
+            }
+            let is_body = matches!(self.at, At::Body(_));
+            if !is_body {
+                self.read(byte);
+            }
             self.at = match (self.at, byte) {
-                (At::Rest, _) => return into.extend_from_slice(&bytes[place..]),
                 // Servers skip empty lines before a request (RFC 9112, section 2.2).
                 (At::Start, b'\r' | b'\n') => At::Start,
                 // Not HTTP: TLS, for example, starts with a control character.
                 (At::Start, _) if !byte.is_ascii_graphic() => At::Rest,
                 (At::LineStart, b'\r' | b'\n') => {
-                    into.append(&mut self.line);
-                    At::Rest
+                    into.extend_from_slice(&self.line);
+                    if byte == b'\r' { At::LastByte } else { self.end_head() }
                 }
+                (At::LastByte, _) => self.end_head(),
                 (At::Line, b'\n') => At::LineStart,
-                (At::Start | At::Line | At::LineStart, _) => At::Line,
+                (At::Body(left), _) => {
+                    if left > 1 {
+                        At::Body(left - 1)
+                    } else {
+                        At::Start
+                    }
+                }
+                (At::Start | At::Line | At::LineStart | At::Rest, _) => At::Line,
             };
             into.push(byte);
         }
     }
+
+    /// Passes a byte of a head to the reader. The last one decides what follows the head.
+    fn read(&mut self, byte: u8) {
+        if let Ok(Some(head)) = self.reader.receive(&[byte]) {
+            self.after_head = match head.content_length() {
+                _ if head.has_upgrade_headers() => At::Rest,
+                None | Some(0) => At::Start,
+                Some(length) => At::Body(length),
+            };
+        }
+    }
+
+    fn end_head(&mut self) -> At {
+        self.reader = new_reader();
+        std::mem::replace(&mut self.after_head, At::Rest)
+    }
+}
+
+fn new_reader() -> HeadReader {
+    HeadReader::with_body_rule(limits::HEAD_LIMITS, |_| true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits;
     use crate::server::net::access::is_local_request;
-    use crate::ws::http::HeadReader;
 
     /// Returns the bytes that the server receives, and checks that splitting the input changes
     /// nothing.
@@ -86,12 +128,25 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_remote_client_is_the_last_line_of_its_first_head() {
+    fn the_address_of_a_remote_client_is_the_last_line_of_each_head() {
         for (client, before, after) in [
             (
                 "192.168.1.20",
                 "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-                "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.168.1.20\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.168.1.20\r\n\r\n\
+                 GET / HTTP/1.1\r\nX-Forwarded-For: 192.168.1.20\r\n\r\n",
+            ),
+            (
+                "10.0.0.2",
+                "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n\r\na\r\n\r\nbc\
+                 GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                "POST /admin HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\nX-Forwarded-For: 10.0.0.2\r\n\r\n\
+                 a\r\n\r\nbcGET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.2\r\n\r\n",
+            ),
+            (
+                "10.0.0.2",
+                "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n\x01\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nX-Forwarded-For: 10.0.0.2\r\n\r\n\x01\r\n\r\n",
             ),
             (
                 "2001:db8::7",

@@ -14,18 +14,16 @@ mod forward;
 mod forwarded_header;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tickwire_sim::rng::Rng;
 use tracing::{debug, warn};
 
 use self::forward::{forward_bytes, is_reset};
 use self::forwarded_header::Forward;
-use super::accept::{self, AcceptErrors};
+use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
 use super::registry::Registry;
 use crate::limits;
 use crate::util::netem::{Conditions, DelayHistogram, DuplexLink, SegmentCounts};
@@ -65,10 +63,8 @@ pub struct ProxyStats {
 /// A running netem proxy. Its threads continue if it is dropped without [`NetemProxy::stop`].
 #[derive(Debug)]
 pub struct NetemProxy {
-    shared: Arc<ProxyState>,
-    listener: Arc<TcpListener>,
+    accept_loop: AcceptLoop<ProxyState>,
     address: SocketAddr,
-    accepting: JoinHandle<()>,
 }
 
 /// State shared by all threads.
@@ -76,10 +72,10 @@ pub struct NetemProxy {
 struct ProxyState {
     options: ProxyConfig,
     most: usize,
-    is_stopping: AtomicBool,
     totals: Mutex<ProxyStats>,
-    /// Sockets of all connections, which a stop shuts down.
-    connections: Registry<Arc<TcpStream>>,
+    connections: Connections,
+    /// Sockets to the server, which a stop shuts down.
+    servers: Registry<Arc<TcpStream>>,
 }
 
 impl NetemProxy {
@@ -90,22 +86,17 @@ impl NetemProxy {
     /// started.
     pub fn start(options: ProxyConfig) -> io::Result<NetemProxy> {
         let connections = os::ceilings().check()?;
-        let listener = Arc::new(TcpListener::bind(options.listen)?);
-        os::widen_backlog(&listener)?;
+        let listener = accept::bind(options.listen)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(ProxyState {
+        let state = ProxyState {
             options,
             // Each client needs two sockets.
             most: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
-            is_stopping: AtomicBool::new(false),
             totals: Mutex::default(),
-            connections: Registry::default(),
-        });
-        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
-        let accepting = thread::Builder::new()
-            .name("listener".to_owned())
-            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
-        Ok(NetemProxy { shared, listener, address, accepting })
+            connections: Connections::default(),
+            servers: Registry::default(),
+        };
+        Ok(NetemProxy { accept_loop: AcceptLoop::start(listener, Arc::new(state))?, address })
     }
 
     /// Returns the address on which the proxy listens, with the actual port if port 0 was
@@ -116,14 +107,13 @@ impl NetemProxy {
 
     /// Accepts no new connections and shuts down all others. Returns the statistics.
     pub fn stop(self) -> ProxyStats {
-        self.shared.is_stopping.store(true, Ordering::Release);
-        os::wake_acceptor(&self.listener);
-        let _ = self.accepting.join();
-        for stream in self.shared.connections.all() {
-            let _ = stream.shutdown(Shutdown::Both);
+        let state = Arc::clone(self.accept_loop.handler());
+        self.accept_loop.stop_accepting();
+        for server in state.servers.all() {
+            let _ = server.shutdown(Shutdown::Both);
         }
-        self.shared.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
-        self.shared.totals.lock().clone()
+        state.connections.close_all(Duration::ZERO);
+        state.totals.lock().clone()
     }
 }
 
@@ -145,43 +135,36 @@ pub fn loopback_address_for(client: IpAddr) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x7f00_0000 | host)
 }
 
-fn accept_all(shared: &Arc<ProxyState>, listener: &TcpListener) {
-    let mut errors = AcceptErrors::default();
-    for number in 0.. {
-        let accepted =
-            accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep);
-        let Some((stream, address)) = accepted else { return };
-        let totals = &mut *shared.totals.lock();
+impl ConnectionHandler for ProxyState {
+    const THREAD_NAME: &'static str = "relay";
+    /// The number of the connection.
+    type Permit = u64;
+
+    fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    fn admit(&self, stream: &TcpStream, _: SocketAddr) -> Option<(u64, u64)> {
+        let totals = &mut *self.totals.lock();
+        let number = totals.connections;
         totals.connections += 1;
-        if shared.connections.all().len() >= 2 * shared.most {
-            totals.refused += 1;
-            let _ = os::set_reset_on_close(&stream);
-            continue;
+        if self.connections.count() < self.most {
+            return Some((number, number));
         }
-        shared.spawn_connection(stream, address, number);
+        totals.refused += 1;
+        let _ = os::set_reset_on_close(stream);
+        None
+    }
+
+    fn serve(self: &Arc<ProxyState>, stream: Arc<TcpStream>, address: SocketAddr, number: u64) {
+        let _unregister = ServerGuard { state: self, number };
+        self.forward(&stream, address, number);
     }
 }
 
 impl ProxyState {
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.load(Ordering::Acquire)
-    }
-
-    fn spawn_connection(self: &Arc<ProxyState>, stream: TcpStream, address: SocketAddr, number: u64) {
-        let stream = Arc::new(stream);
-        self.connections.add(2 * number, Arc::clone(&stream));
-        let leaving = ConnectionGuard { shared: Arc::clone(self), number };
-        let spawned = thread::Builder::new()
-            .name("relay".to_owned())
-            .stack_size(limits::CLIENT_STACK_BYTES)
-            .spawn(move || leaving.shared.serve(&stream, address, number));
-        if let Err(error) = spawned {
-            warn!("cannot start a thread for a connection: {error}");
-        }
-    }
-
-    /// Runs the thread of a connection.
-    fn serve(&self, client: &TcpStream, address: SocketAddr, number: u64) {
+    /// Connects to the server, and carries bytes between it and the client.
+    fn forward(&self, client: &TcpStream, address: SocketAddr, number: u64) {
         let ProxyConfig { to, conditions, seed, .. } = self.options;
         let from = preserves_addresses(to).then(|| IpAddr::V4(loopback_address_for(address.ip())));
         // A small receive buffer: the server's sends then block soon after this proxy stops
@@ -195,10 +178,10 @@ impl ProxyState {
                 return;
             }
         };
-        if os::configure_accepted(client).and_then(|()| client.set_nonblocking(true)).is_err() {
+        if client.set_nonblocking(true).is_err() {
             return; // The client has already disconnected.
         }
-        self.connections.add(2 * number + 1, Arc::clone(&server));
+        self.servers.add(number, Arc::clone(&server));
         let link = DuplexLink::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
         let told = |direction: usize, bytes: usize, counts: SegmentCounts, delay: Option<Duration>| {
             let totals = &mut *self.totals.lock();
@@ -207,7 +190,7 @@ impl ProxyState {
             delay.into_iter().for_each(|delay| totals.delays.add(delay));
         };
         let forward = Forward::new(address.ip());
-        match forward_bytes([client, &server], link, forward, &self.is_stopping, told) {
+        match forward_bytes([client, &server], link, forward, &self.connections, told) {
             Ok(()) => {}
             Err(error) if is_reset(&error) => debug!(%address, "reset"),
             Err(error) => warn!(%address, "connection lost: {error}"),
@@ -215,22 +198,41 @@ impl ProxyState {
     }
 }
 
-/// Unregisters the sockets of a connection when its thread ends or panics.
-struct ConnectionGuard {
-    shared: Arc<ProxyState>,
+/// Unregisters the socket to the server when its thread ends or panics.
+struct ServerGuard<'a> {
+    state: &'a ProxyState,
     number: u64,
 }
 
-impl Drop for ConnectionGuard {
+impl Drop for ServerGuard<'_> {
     fn drop(&mut self) {
-        self.shared.connections.remove(2 * self.number);
-        self.shared.connections.remove(2 * self.number + 1);
+        self.state.servers.remove(self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_counts_before_its_connection_to_the_server_exists() {
+        let listener = accept::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let conditions = Conditions::default();
+        let state = ProxyState {
+            options: ProxyConfig { listen: address, to: address, conditions, seed: 1 },
+            most: 1,
+            totals: Mutex::default(),
+            connections: Connections::default(),
+            servers: Registry::default(),
+        };
+        let stream = TcpStream::connect(address).expect("a connection");
+        assert_eq!(state.admit(&stream, address), Some((0, 0)));
+        state.connections.add(0, Arc::new(stream.try_clone().expect("a socket")));
+        assert_eq!(state.admit(&stream, address), None);
+        let totals = state.totals.lock();
+        assert_eq!((totals.connections, totals.refused), (2, 1));
+    }
 
     #[test]
     fn each_client_gets_an_address_of_this_machine_that_can_be_used() {

@@ -7,23 +7,22 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::page_response::{CONTENT_SECURITY_POLICY, PageResponse};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::{PacketTables, routes, tables_json};
 use crate::server::admission::refusal::Refusal;
-use crate::server::net::accept::{self, AcceptErrors};
-use crate::server::net::blocking_io::{drain, read, write_all};
+use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections};
+use crate::server::net::blocking_io::write_all;
+use crate::server::net::request::{finish, read_head, refuse_at_accept};
 use crate::server::net::{access, pages};
 use crate::tools::capture::Untrusted;
-use crate::util::os;
 use crate::ws::http::{self, HeadReader, RequestHead};
 
 /// Name of the capture file below the root.
@@ -41,20 +40,18 @@ pub struct PlaybackContent {
     pub codes: Arc<PacketTables>,
 }
 
-/// A running server. Its thread continues if it is dropped without [`PlaybackServer::stop`].
+/// A running server. Its threads continue if it is dropped without [`PlaybackServer::stop`].
 #[derive(Debug)]
 pub struct PlaybackServer {
-    shared: Arc<PlaybackState>,
-    listener: Arc<TcpListener>,
+    accept_loop: AcceptLoop<PlaybackState>,
     address: SocketAddr,
-    accepting: JoinHandle<()>,
 }
 
 #[derive(Debug)]
 struct PlaybackState {
     served: PlaybackContent,
-    connections: AtomicUsize,
-    is_stopping: AtomicBool,
+    accepted: AtomicU64,
+    connections: Connections,
 }
 
 impl PlaybackServer {
@@ -67,18 +64,11 @@ impl PlaybackServer {
             let why = "it is not an address of this machine alone, such as 127.0.0.1";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let listener = Arc::new(TcpListener::bind(bind)?);
+        let listener = accept::bind(bind)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(PlaybackState {
-            served,
-            connections: AtomicUsize::new(0),
-            is_stopping: AtomicBool::new(false),
-        });
-        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
-        let accepting = thread::Builder::new()
-            .name("listener".to_owned())
-            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
-        Ok(PlaybackServer { shared, listener, address, accepting })
+        let (accepted, connections) = (AtomicU64::default(), Connections::default());
+        let state = Arc::new(PlaybackState { served, accepted, connections });
+        Ok(PlaybackServer { accept_loop: AcceptLoop::start(listener, state)?, address })
     }
 
     /// Returns the address on which the server listens, with the actual port if port 0 was
@@ -87,66 +77,40 @@ impl PlaybackServer {
         self.address
     }
 
-    /// Accepts no new connections. Responses in progress continue until the program ends.
-    pub fn stop(self) {
-        self.shared.is_stopping.store(true, Ordering::Release);
-        os::wake_acceptor(&self.listener);
-        let _ = self.accepting.join();
+    /// Accepts no new connections and shuts down all others. Returns the number of connections left
+    /// open: 0 unless a thread hangs.
+    pub fn stop(self) -> usize {
+        self.accept_loop.stop(Duration::ZERO)
     }
 }
 
-/// Starts a thread for each connection, up to [`limits::WATCH_CONNECTIONS`].
-fn accept_all(shared: &Arc<PlaybackState>, listener: &TcpListener) {
-    let (mut errors, is_stopping) = (AcceptErrors::default(), || shared.is_stopping.load(Ordering::Acquire));
-    while let Some((stream, address)) =
-        accept::next(|| listener.accept(), is_stopping, &mut errors, thread::sleep)
-    {
-        if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
-            let refused = Refusal::from_rule(503, "too_many_connections");
-            let _ = os::try_send(&stream, [&refused.response[..]].into_iter());
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
-            continue;
+impl ConnectionHandler for PlaybackState {
+    const THREAD_NAME: &'static str = "page";
+    const CONFIGURE: fn(&TcpStream) -> io::Result<()> = |stream| stream.set_nodelay(true);
+    type Permit = ();
+
+    fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    fn admit(&self, stream: &TcpStream, _: SocketAddr) -> Option<(u64, ())> {
+        if self.connections.count() < limits::WATCH_CONNECTIONS {
+            return Some((self.accepted.fetch_add(1, Ordering::Relaxed), ()));
         }
-        let for_thread = Arc::clone(shared);
-        let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
-            serve(&for_thread, &stream, address);
-            for_thread.connections.fetch_sub(1, Ordering::AcqRel);
-        });
-        if spawned.is_err() {
-            shared.connections.fetch_sub(1, Ordering::AcqRel);
-        }
+        refuse_at_accept(stream, &Refusal::from_rule(503, "too_many_connections"));
+        None
     }
-}
 
-/// Reads one request and responds to it.
-fn serve(shared: &PlaybackState, stream: &TcpStream, address: SocketAddr) {
-    let written = match read_head(stream) {
-        Ok(None) => return,
-        Ok(Some(head)) => answer(shared, stream, &head, address),
-        Err(refused) => write_all(stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
-    };
-    if written.is_ok() {
-        let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| {});
-    }
-}
-
-/// Reads the head. Returns `Ok(None)` if the peer left before it was complete or sent nothing in
-/// time.
-fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refusal> {
-    let deadline = Instant::now() + limits::HEAD_TIMEOUT;
-    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match read(stream, &mut buffer, left) {
-            Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
-            Ok(Some(0)) | Err(_) => return Ok(None),
-            Ok(Some(count)) => {
-                if let Some(head) = reader.receive(&buffer[..count])? {
-                    return Ok(Some(head));
-                }
-            }
+    /// Reads one request and responds to it.
+    fn serve(self: &Arc<PlaybackState>, stream: Arc<TcpStream>, address: SocketAddr, (): ()) {
+        let reader = HeadReader::new(limits::HEAD_LIMITS);
+        let written = match read_head(&stream, reader, Instant::now() + limits::HEAD_TIMEOUT, None) {
+            Ok(None) => return,
+            Ok(Some(received)) => answer(self, &stream, &received.head, address),
+            Err(refused) => write_all(&stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
+        };
+        if written.is_ok() {
+            finish(&stream, limits::MAX_DRAIN_BYTES);
         }
     }
 }
@@ -229,5 +193,26 @@ impl PlaybackContent {
             }
             name => pages::game_page_or_file(name, about),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_stop_closes_a_connection_without_a_request() {
+        let served =
+            PlaybackContent { file: PathBuf::new(), rooms: Vec::new(), codes: PacketTables::builtin() };
+        let server = PlaybackServer::start((Ipv4Addr::LOCALHOST, 0).into(), served).expect("a free port");
+        let mut client = TcpStream::connect(server.address()).expect("a connection");
+        while server.accept_loop.handler().connections.count() == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(server.stop(), 0);
+        assert_eq!(client.read(&mut [0]).unwrap_or(0), 0);
     }
 }

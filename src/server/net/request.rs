@@ -1,0 +1,85 @@
+//! Reads a request head before a deadline, and answers a request or refuses it.
+
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::accept::Connections;
+use super::blocking_io::{drain, read, write_all};
+use crate::limits;
+use crate::server::admission::refusal::Refusal;
+use crate::util::os;
+use crate::ws::http::{HeadReader, RequestHead};
+
+/// A received request head.
+#[derive(Debug)]
+pub struct ReceivedHead {
+    /// The parsed head.
+    pub head: RequestHead,
+    /// The bytes of the head.
+    pub raw: Vec<u8>,
+    /// The bytes after the head: frames or the start of a body.
+    pub rest: Vec<u8>,
+}
+
+/// Reads a head of at most [`limits::HEAD_LIMITS`]. Returns `Ok(None)` if the peer closes before
+/// the head is complete or sends nothing before `deadline`. With `connections`, the read also ends
+/// at their stop, which is checked every [`limits::ECHO_POLL_INTERVAL`].
+///
+/// # Errors
+/// The violation in the head, or 408 if its end does not arrive before `deadline`.
+pub fn read_head(
+    stream: &TcpStream,
+    mut reader: HeadReader,
+    deadline: Instant,
+    connections: Option<&Connections>,
+) -> Result<Option<ReceivedHead>, Refusal> {
+    let (mut raw, mut buffer) = (Vec::new(), [0; limits::READ_BYTES]);
+    let longest_wait = connections.map_or(Duration::MAX, |_| limits::ECHO_POLL_INTERVAL);
+    loop {
+        // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
+        let left = deadline.saturating_duration_since(Instant::now());
+        let count = match read(stream, &mut buffer, left.min(longest_wait)) {
+            Ok(None) if deadline > Instant::now() => {
+                if connections.is_some_and(Connections::is_stopping) {
+                    return Ok(None);
+                }
+                continue;
+            }
+            Ok(None) if !reader.has_begun() => return Ok(None),
+            Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
+            Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(Some(count)) => count,
+        };
+        raw.extend_from_slice(&buffer[..count]);
+        if let Some(head) = reader.receive(&buffer[..count])? {
+            let rest = reader.rest().to_vec();
+            raw.truncate(raw.len() - rest.len());
+            return Ok(Some(ReceivedHead { head, raw, rest }));
+        }
+    }
+}
+
+/// Sends a refusal from the listener's thread. The send does not block, because the send buffer of
+/// a new connection is empty.
+pub fn refuse_at_accept(stream: &TcpStream, refusal: &Refusal) {
+    let _ = os::try_send(stream, [&refusal.response[..]].into_iter());
+}
+
+/// Writes a response of one or two parts within [`limits::PAGE_WRITE_TIMEOUT`], then closes the
+/// connection so that the peer can read it.
+pub fn answer(stream: &TcpStream, response: &[u8], body: &[u8]) {
+    let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
+    let written = write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)
+        .and_then(|()| write_all(stream, body, deadline.saturating_duration_since(Instant::now())));
+    if written.is_ok() {
+        finish(stream, limits::MAX_DRAIN_BYTES);
+    }
+}
+
+/// Shuts down the sending side after the last bytes, and drains at most `most_bytes` from the peer.
+/// Closing a socket with unread bytes resets the connection, and a reset can discard the last
+/// bytes.
+pub fn finish(stream: &TcpStream, most_bytes: usize) {
+    let _ = stream.shutdown(Shutdown::Write);
+    drain(stream, limits::CLOSE_TIMEOUT, most_bytes, |_| {});
+}
