@@ -1,6 +1,7 @@
 //! Threads come with connections and go with them, however these end. In a file of its own, since it counts the
 //! threads of the whole process.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -9,9 +10,9 @@ use tickwire::client::url::Url;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
-use tickwire::internal::testing::abuse::misbehavior::{self, DisconnectCounts, Misbehavior};
-use tickwire::internal::testing::source_addresses::SourceAddresses;
+use tickwire::internal::testing::abuse::attack::{self, AttackPlan};
+use tickwire::internal::testing::abuse::client::MooTestClient;
+use tickwire::internal::testing::hostile::HostileKind;
 use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
@@ -32,12 +33,19 @@ fn wait_for_threads(wanted: impl Fn(usize) -> bool) {
     }
 }
 
-/// Lets 60 clients wait for nothing, and looks that each has a thread. Nothing when they were never seen all at once: on a loaded
-/// machine the first may have ended before the last came.
-fn idle_at_once(url: &Url, source: &SourceAddresses) -> Option<JoinHandle<DisconnectCounts>> {
+/// The ends of hostile clients, each of which connects once.
+fn attacked(kind: HostileKind, count: usize, url: &Url, source: &str) -> BTreeMap<String, u64> {
+    let (url, source) = (url.clone(), source.parse().unwrap());
+    let plan = AttackPlan { kind, url, source, addresses: None, count, time: PATIENCE, reconnects: false };
+    attack::run(&plan).unwrap().endings
+}
+
+/// Lets 60 clients wait for nothing, and checks that each has a thread. Nothing if they were never open all at once: on a
+/// loaded machine the first may have ended before the last came.
+fn idle_at_once(url: &Url) -> Option<JoinHandle<BTreeMap<String, u64>>> {
     wait_for_threads(|threads| threads == 0);
-    let (url, source) = (url.clone(), source.clone());
-    let idle = thread::spawn(move || misbehavior::idle(60, &url, &source, PATIENCE).unwrap());
+    let url = url.clone();
+    let idle = thread::spawn(move || attacked(HostileKind::Idle, 60, &url, "127.2.x.y"));
     while !idle.is_finished() {
         if client_threads() == 60 {
             return Some(idle);
@@ -66,23 +74,22 @@ fn the_number_of_threads_returns_to_what_it_was() {
     assert_eq!(client_threads(), 1);
     drop(talk);
     wait_for_threads(|threads| threads == 0);
-    let source: SourceAddresses = "127.2.x.y".parse().unwrap();
-    let mut tries = (0..5).map(|_| idle_at_once(&url, &source));
-    let idle = tries.find_map(|idle| idle).expect("a thread for each of those who wait");
+    let mut tries = (0..5).map(|_| idle_at_once(&url));
+    let idle = tries.find_map(|idle| idle).expect("a thread for each idle client");
     let floods = [
-        Misbehavior::MessageFlood,
-        Misbehavior::PingFlood,
-        Misbehavior::ByteFlood,
-        Misbehavior::FragmentFlood,
-        Misbehavior::Garbage,
+        HostileKind::MessageFlood,
+        HostileKind::PingFlood,
+        HostileKind::ByteFlood,
+        HostileKind::TinyFragments,
+        HostileKind::Garbage,
     ];
     thread::scope(|scope| {
-        for index in 0..20 {
-            let (url, kind, from) = (&url, floods[index % floods.len()], source.address(index));
-            scope.spawn(move || misbehavior::once(kind, url, from, index as u64, PATIENCE).unwrap());
+        for (number, kind) in floods.into_iter().enumerate() {
+            let url = &url;
+            scope.spawn(move || attacked(kind, 4, url, &format!("127.3.{number}.1")));
         }
     });
-    assert_eq!(idle.join().unwrap().0.len(), 1, "all idle ones end alike");
+    assert_eq!(idle.join().unwrap().len(), 1, "all idle ones end alike");
     wait_for_threads(|threads| threads == 0);
     assert!(server.metrics_text().contains("tickwire_panics_total 0\n"));
     assert_eq!(server.stop(), 0);

@@ -20,9 +20,8 @@ use crate::game::GameInfo;
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::routes::DEFAULT_PATHS;
 use crate::packet::{Dialect, PacketTables};
-use crate::testing::abuse::attack::{self, Attack};
-use crate::testing::abuse::misbehavior::{self, DisconnectCounts, Misbehavior};
-use crate::testing::abuse::sink;
+use crate::testing::abuse::{attack, sink};
+use crate::testing::hostile::HostileKind;
 use crate::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 use crate::testing::load::report::CrowdReport;
 use crate::testing::load::resume_test;
@@ -79,19 +78,15 @@ pub struct BotsArgs {
     /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Run misbehaving clients instead of bots: one after another, except that idle runs all
-    /// --count clients at once. Only against a server on this machine.
-    #[arg(long, value_name = "KIND", value_parser = misbehavior_parser())]
-    misbehave: Option<Misbehavior>,
     /// Attack the server with --count concurrent clients, then print what the attack achieved. For
     /// churn and reconnect, --count is the number of connections per second. Only against a server
     /// on this machine.
-    #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "misbehave")]
-    attack: Option<Attack>,
+    #[arg(long, value_name = "KIND", value_parser = attack_kinds())]
+    attack: Option<HostileKind>,
     /// Instead of bots, run --count clients with resume keys. PER_SECOND of them per second lose
     /// their connection and resume; each must get its own player. Only against a server on this
     /// machine.
-    #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["misbehave", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     resume_rate: Option<u32>,
     /// Number of source addresses for --attack, used in turn. Default: one address for every 16
     /// connections.
@@ -99,10 +94,9 @@ pub struct BotsArgs {
     addresses: Option<u32>,
     /// Instead of bots, run a server at URL that accepts and discards everything, as a baseline for
     /// --attack. It runs until interrupted; port 0 picks a free port.
-    #[arg(long, conflicts_with_all = ["misbehave", "attack", "resume_rate"])]
+    #[arg(long, conflicts_with_all = ["attack", "resume_rate"])]
     sink: bool,
-    /// Print JSON: one line for each dialect, or a single line with --misbehave, --attack or
-    /// --resume-rate.
+    /// Print JSON: one line for each dialect, or a single line with --attack or --resume-rate.
     #[arg(long)]
     json: bool,
 }
@@ -114,23 +108,16 @@ enum FollowMode {
     Lockstep,
 }
 
-/// Parses the names of `--misbehave`, which the help and the error list.
-fn misbehavior_parser() -> impl TypedValueParser<Value = Misbehavior> {
-    let kind = |name: String| Misbehavior::ALL.into_iter().find(|kind| kind.name() == name);
-    PossibleValuesParser::new(Misbehavior::ALL.map(Misbehavior::name))
-        .map(move |name| kind(name).expect("one of the listed names"))
-}
-
 /// Parses the names of `--attack`.
-fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
-    let attack = |name: String| Attack::ALL.into_iter().find(|attack| attack.name() == name);
-    let names = PossibleValuesParser::new(Attack::ALL.map(Attack::name));
+fn attack_kinds() -> impl TypedValueParser<Value = HostileKind> {
+    let attack = |name: String| HostileKind::ATTACKS.into_iter().find(|attack| attack.name() == name);
+    let names = PossibleValuesParser::new(HostileKind::ATTACKS.map(HostileKind::name));
     names.map(move |name| attack(name).expect("one of the listed names"))
 }
 
 /// Runs the bots. An error or a disconnect is a failure.
 pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
-    if let (Some(tables), true) = (&args.codes, args.misbehave.is_some() || args.attack.is_some()) {
+    if let (Some(tables), true) = (&args.codes, args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(
             "misbehaving clients speak the built-in tables only: leave out --codes {tables}"
@@ -144,21 +131,17 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         .or_else(|| (os::CAN_BIND_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     let native_url = || args.url.clone().with_dialect_path(&DEFAULT_PATHS, "native");
-    if (args.misbehave.is_some() || args.attack.is_some() || args.resume_rate.is_some())
-        && args.url.room_prefix().is_none()
-    {
+    if (args.attack.is_some() || args.resume_rate.is_some()) && args.url.room_prefix().is_none() {
         // Checked for the native dialect, which misbehaving clients use.
         tables::dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
-    if let Some(kind) = args.misbehave {
-        return misbehave(kind, args, &native_url(), &source.unwrap_or_else(local), time);
-    }
-    if let Some(attack) = args.attack {
+    if let Some(kind) = args.attack {
         let (url, source) = (native_url(), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
-        let plan = attack::AttackPlan { attack, url, source, addresses, count: args.count as usize, time };
+        let (count, reconnects) = (args.count as usize, true);
+        let plan = attack::AttackPlan { kind, url, source, addresses, count, time, reconnects };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
-        print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
+        print(&if args.json { pressure.json(kind) + "\n" } else { pressure.text(kind) });
         return Ok(());
     }
     if let Some(per_second) = args.resume_rate {
@@ -300,43 +283,6 @@ fn plan(
     }
 }
 
-fn misbehave(
-    kind: Misbehavior,
-    args: &BotsArgs,
-    url: &Url,
-    source: &SourceAddresses,
-    time: Duration,
-) -> Result<(), CliError> {
-    let done = match kind {
-        Misbehavior::Idle => misbehavior::idle(args.count as usize, url, source, time),
-        _ => misbehavior::rounds(kind, url, source, time),
-    };
-    let endings = done.map_err(|error| format!("{url}: {error}"))?;
-    print(&if args.json { json(kind, &endings) } else { text(kind, &endings) });
-    Ok(())
-}
-
-fn text(kind: Misbehavior, DisconnectCounts(endings): &DisconnectCounts) -> String {
-    let mut text = format!("{}\n", kind.name());
-    for (ending, (count, least, most)) in endings {
-        let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
-        text.push_str(&format!(
-            "  {ending:?} {}, after {least:.2} to {most:.2} s\n",
-            plural::count_noun(*count, "time")
-        ));
-    }
-    text
-}
-
-fn json(kind: Misbehavior, DisconnectCounts(endings): &DisconnectCounts) -> String {
-    let rows = endings.iter().map(|(ending, (count, least, most))| {
-        let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
-        (ending.clone(), serde_json::json!({ "count": count, "least_s": least, "most_s": most }))
-    });
-    let rows: serde_json::Map<_, _> = rows.collect();
-    format!("{}\n", serde_json::json!({ "kind": kind.name(), "endings": rows }))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, Parser};
@@ -384,14 +330,14 @@ mod tests {
     #[test]
     fn every_way_to_misbehave_is_in_the_help() {
         let help = Line::command().render_long_help().to_string();
-        for name in Misbehavior::ALL.map(Misbehavior::name).iter().chain(&Attack::ALL.map(Attack::name)) {
+        for name in HostileKind::ATTACKS.map(HostileKind::name) {
             assert!(help.contains(name), "{name} is not in {help}");
         }
         let line =
             Line::try_parse_from(["bots", "ws://a:1", "--attack", "bombs"]).expect("there is this one");
-        assert_eq!(line.bots.attack, Some(Attack::Bombs));
+        assert_eq!(line.bots.attack, Some(HostileKind::Bombs));
         let error =
-            Line::try_parse_from(["bots", "ws://a:1", "--misbehave", "bombs"]).expect_err("it is an attack");
-        assert!(error.to_string().contains("fragment-flood"), "{error}");
+            Line::try_parse_from(["bots", "ws://a:1", "--attack", "spam"]).expect_err("only simulated");
+        assert!(error.to_string().contains("tiny-fragments"), "{error}");
     }
 }

@@ -10,7 +10,7 @@ use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::checker::PacketChecker;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.

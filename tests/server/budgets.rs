@@ -12,8 +12,9 @@ use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::recorder::CaptureTarget;
-use tickwire::internal::testing::abuse::attack::{self, Attack};
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::attack;
+use tickwire::internal::testing::abuse::client::MooTestClient;
+use tickwire::internal::testing::hostile::HostileKind;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 
@@ -160,12 +161,13 @@ fn a_victim_hears_no_more_than_four_clients_may_say_from_an_address_that_reconne
     let server = server_with(|config| config.identity.set("map_size_px", 1_440));
     let started = Instant::now();
     let plan = attack::AttackPlan {
-        attack: Attack::Reconnect,
+        kind: HostileKind::Reconnect,
         url: url(&server),
         source: "127.77.9.1".parse().expect("an address"),
         addresses: None,
         count: 300,
         time: Duration::from_secs(3),
+        reconnects: true,
     };
     let pressure = attack::run(&plan).expect("on this machine");
     let intervals = started.elapsed().as_millis() / limits::CHAT_INTERVAL.as_millis() + 1;

@@ -14,7 +14,7 @@ use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::console::{Source, save_world};
 use tickwire::internal::server::room::WorldSnapshot;
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::sim::WorldParams;

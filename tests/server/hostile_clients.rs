@@ -1,6 +1,7 @@
 //! Clients that misbehave, against a server in this process: each is closed for its own rule, and an honest client is
 //! served before, meanwhile and afterwards.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use tickwire::client::url::Url;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
-use tickwire::internal::testing::abuse::misbehavior::{self, Misbehavior};
-use tickwire::internal::testing::source_addresses::SourceAddresses;
+use tickwire::internal::testing::abuse::attack::{self, AttackPlan};
+use tickwire::internal::testing::abuse::client::MooTestClient;
+use tickwire::internal::testing::hostile::HostileKind;
 use tickwire::limits;
 use tickwire::packet::{Dialect, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
@@ -88,21 +89,32 @@ fn assert_well(server: ServerHandle) {
     assert_eq!(server.stop(), 0, "a connection was left behind");
 }
 
+/// The ends of hostile clients, each of which connects once.
+fn attacked(kind: HostileKind, count: usize, url: &Url) -> BTreeMap<String, u64> {
+    let source = "127.0.9.9".parse().unwrap();
+    let (url, addresses, time) = (url.clone(), Some(1), PATIENCE);
+    attack::run(&AttackPlan { kind, url, source, addresses, count, time, reconnects: false }).unwrap().endings
+}
+
 #[test]
-fn floods_are_closed_for_what_they_flood_with() {
+fn each_hostile_client_gets_an_end_of_its_kind() {
     let (server, url) = start();
     let mut honest = Honest::join(&url);
     honest.is_served();
-    for (kind, expected) in [
-        (Misbehavior::MessageFlood, "1008 message_rate"),
-        (Misbehavior::PingFlood, "1008 message_rate"),
-        (Misbehavior::ByteFlood, "1008 byte_rate"),
-        (Misbehavior::FragmentFlood, "1008 too_many_fragments"),
+    for (kind, count) in [
+        (HostileKind::MessageFlood, 1),
+        (HostileKind::PingFlood, 1),
+        (HostileKind::ByteFlood, 1),
+        (HostileKind::TinyFragments, 1),
+        (HostileKind::Bombs, 8),
+        (HostileKind::Garbage, 40),
+        (HostileKind::Slowloris, 1),
+        (HostileKind::Idle, 40),
     ] {
         let to = url.clone();
-        let flood =
-            thread::spawn(move || misbehavior::once(kind, &to, hostile_address(), 1, PATIENCE).unwrap());
-        assert_eq!(honest.is_served_until(flood), expected, "{}", kind.name());
+        let endings = honest.is_served_until(thread::spawn(move || attacked(kind, count, &to)));
+        assert_eq!(endings.values().sum::<u64>(), count as u64, "{}: {endings:?}", kind.name());
+        assert!(endings.keys().all(|ending| kind.must_get(ending)), "{}: {endings:?}", kind.name());
     }
     assert_well(server);
 }
@@ -138,29 +150,7 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
         assert!(ending.starts_with(expected), "{expected}: {ending}");
         honest.is_served();
     }
-    for seed in 0..40 {
-        let ending =
-            misbehavior::once(Misbehavior::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
-        let code = ending.split(' ').next().unwrap();
-        assert!(["1002", "1003", "1007", "1008", "1009"].contains(&code), "seed {seed}: {ending}");
-    }
     honest.is_served();
-    assert_well(server);
-}
-
-#[test]
-fn a_connection_without_a_request_is_closed_without_a_response() {
-    let (server, url) = start();
-    let mut honest = Honest::join(&url);
-    honest.is_served();
-    let idle = thread::spawn(move || {
-        let source: SourceAddresses = "127.1.x.y".parse().unwrap();
-        misbehavior::idle(40, &url, &source, PATIENCE).unwrap()
-    });
-    let endings = honest.is_served_until(idle).0;
-    let all: Vec<(&str, u64)> =
-        endings.iter().map(|(ending, (count, ..))| (ending.as_str(), *count)).collect();
-    assert_eq!(all, [("end without an answer", 40)]);
     assert_well(server);
 }
 
@@ -170,9 +160,7 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
     let mut honest = Honest::join(&url);
     honest.is_served();
     // It reads nothing, so it cannot see its end either: the server is asked.
-    let deaf = thread::spawn(move || {
-        misbehavior::once(Misbehavior::ReadsNothing, &url, hostile_address(), 1, PATIENCE)
-    });
+    let deaf = thread::spawn(move || attacked(HostileKind::StalledReaders, 1, &url));
     let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
     let started = Instant::now();
     while !has_line(&server, slow) {

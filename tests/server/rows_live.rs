@@ -14,7 +14,7 @@ use std::thread;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::ServerHandle;
-use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::packet::{Direction, PacketTables};
 
 use crate::rows::heads::ALLOWED;

@@ -19,7 +19,7 @@ pub const ALLOWED: [(&str, &str); 12] = [
     ("src/client/local_worlds.rs", "a client in Rust names the game whose rules it runs"),
     ("src/testing/abuse/attack/behavior.rs", "misbehaving clients play moo"),
     ("src/testing/abuse/attack/victim.rs", "misbehaving clients play moo"),
-    ("src/testing/abuse/misbehavior.rs", "misbehaving clients play moo"),
+    ("src/testing/abuse/client.rs", "misbehaving clients play moo"),
     ("src/testing/load/resume_test.rs", "clients that come back play moo"),
     ("src/cli/room_arg.rs", "the name of a flag, which users have in their scripts"),
 ];

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 33] = [
+const LAYERS: [(&str, &[&str]); 34] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -102,9 +102,11 @@ const LAYERS: [(&str, &[&str]); 33] = [
         ],
     ),
     ("server/builder", &["sim", "limits", "packet", "game", "server/room", "server/admission", "server/net"]),
+    ("testing/hostile", &["ws", "game"]),
     (
         "testing/simulate",
         &[
+            "testing/hostile",
             "sim",
             "ws",
             "limits",
@@ -135,6 +137,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
             "games",
             "client",
             "testing/source_addresses",
+            "testing/hostile",
         ],
     ),
     (
@@ -179,6 +182,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
             "testing/abuse",
             "testing/load",
             "testing/source_addresses",
+            "testing/hostile",
         ],
     ),
     (

@@ -1,5 +1,5 @@
 //! Clients that break rules, alone and in large numbers, and a server that drops all input.
 
 pub mod attack;
-pub mod misbehavior;
+pub mod client;
 pub mod sink;

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::client::url::Url;
     use crate::packet::PacketTables;
-    use crate::testing::abuse::misbehavior::MooTestClient;
+    use crate::testing::abuse::client::MooTestClient;
 
     #[test]
     fn it_grants_the_upgrade_and_sends_nothing_more() {

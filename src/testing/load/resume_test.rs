@@ -23,7 +23,7 @@ use crate::client::url::Url;
 use crate::connection::session::NATIVE_VERSION;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Dialect, Direction};
-use crate::testing::abuse::misbehavior::{self, native};
+use crate::testing::abuse::client::{self, native};
 use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest};
 use crate::ws::close::CloseCode;
@@ -151,7 +151,7 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
     let client = |_| ResumingClient { player: None, line: None, older: None };
     let mut crowd = ResumeTest {
         plan,
-        to: misbehavior::check_local(&plan.url)?,
+        to: client::check_local(&plan.url)?,
         dialect: native(),
         clients: (0..plan.count).map(client).collect(),
         done: ResumeReport::default(),
@@ -278,7 +278,7 @@ impl TestConnection {
 
     /// Reads and processes the bytes that have arrived. `player` is the client's player.
     fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut ResumeReport) {
-        if let Err(error) = misbehavior::read(&self.stream, &mut self.link) {
+        if let Err(error) = client::read(&self.stream, &mut self.link) {
             return self.give_up(&error.kind().to_string(), done);
         }
         loop {

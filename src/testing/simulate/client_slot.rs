@@ -13,7 +13,7 @@ use super::connection_pair::{ConnectionPair, LostConnection};
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
 use super::lockstep_bot::{self, LockstepBot};
-use super::misbehaving_client::{MisbehavingClient, SimMisbehavior};
+use super::misbehaving_client::MisbehavingClient;
 use super::plan::MAX_ABSENCE;
 use super::sim_server::{SimServer, UpdatedClient};
 use super::virtual_tcp::VirtualTcp;
@@ -24,6 +24,7 @@ use crate::game::BotRng;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, ClientVariant, Tolerance};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::Dialect;
+use crate::testing::hostile::HostileKind;
 
 /// One in this many clients misbehaves.
 const MISBEHAVING_ONE_IN: u32 = 7;
@@ -217,7 +218,7 @@ impl ClientSlot {
         let (name, _, is_json) = visit.spoken;
         let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
         let (who, out) = if let Some(kind) = kind {
-            counts.add(kind.name());
+            counts.add(kind.count_name());
             let hostile = MisbehavingClient::new(kind, (host.game.about, dialect), self.dice.bits(), now);
             let request = hostile.request(&visit.target);
             (ClientKind::Hostile(Box::new(hostile)), request)
@@ -250,14 +251,14 @@ impl ClientSlot {
     }
 
     /// Chooses the misbehaviour of the next client; `None` for a bot.
-    fn hostile(&mut self) -> Option<SimMisbehavior> {
+    fn hostile(&mut self) -> Option<HostileKind> {
         if self.seats > 0 {
             self.seats -= 1;
-            return Some(SimMisbehavior::SeatHolder);
+            return Some(HostileKind::SeatHolders);
         }
         let kind = (self.dice.below(MISBEHAVING_ONE_IN) == 0)
-            .then(|| SimMisbehavior::ALL[self.dice.below(SimMisbehavior::ALL.len() as u32) as usize]);
-        if kind == Some(SimMisbehavior::SeatHolder) {
+            .then(|| HostileKind::SIMULATED[self.dice.below(HostileKind::SIMULATED.len() as u32) as usize]);
+        if kind == Some(HostileKind::SeatHolders) {
             self.seats = HELD_SEATS;
         }
         kind
@@ -279,16 +280,16 @@ impl ClientSlot {
     }
 
     /// Creates a new client.
-    fn visit(&mut self, host: &SimServer, kind: Option<SimMisbehavior>) -> ClientVisit {
+    fn visit(&mut self, host: &SimServer, kind: Option<HostileKind>) -> ClientVisit {
         let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
         let (name, path, is_json) = spoken;
         let room = match self.dice.below(self.rooms as u32) {
             0 => String::new(),
-            _ if kind == Some(SimMisbehavior::SeatHolder) => String::new(),
+            _ if kind == Some(HostileKind::SeatHolders) => String::new(),
             room => format!("/r/room-{room}"),
         };
         let format = if is_json && kind.is_none() { "&format=json" } else { "" };
-        let is_holder = kind == Some(SimMisbehavior::SeatHolder);
+        let is_holder = kind == Some(HostileKind::SeatHolders);
         let has_key = is_holder || kind.is_none() && self.dice.below(3) > 0;
         let key = match has_key {
             true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),

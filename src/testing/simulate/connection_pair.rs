@@ -14,6 +14,8 @@ use super::virtual_tcp::VirtualTcp;
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::game::bots::{Agent as _, ClientVariant, Tolerance};
+use crate::testing::hostile::HostileKind;
+use crate::ws::CloseCode;
 
 /// The data that a client retains when it loses its connection.
 #[derive(Debug, Default)]
@@ -97,7 +99,7 @@ impl ConnectionPair {
         if let Some(client) =
             client.filter(|id| peer.kind == LockstepBehavior::FalseChecksums && !worlds.has_changed(*id))
         {
-            counts.add("hostile: false checksums");
+            counts.add(HostileKind::FalseChecksums.count_name());
             worlds.mark_changed(client, 0);
         }
         let seen = peer.take_observations();
@@ -290,30 +292,32 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Checks that the server closed no client that broke no rule and had no network faults.
+    /// Checks that the server closed each hostile client for its own rule, and no other client
+    /// without network faults.
     fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
-        let is_lawful = match &client_end.kind {
-            ClientKind::Bot(_) => true,
-            ClientKind::Hostile(hostile) => hostile.kind.breaks_no_rule(),
+        let text = format!("{} {}", ending.close_code().map_or(0, CloseCode::get), ending.name());
+        let must_get = match &client_end.kind {
+            ClientKind::Bot(_) => false,
+            ClientKind::Hostile(hostile) => hostile.kind.must_get(&text),
         };
         let by_operator = [CloseReason::Kicked, CloseReason::Banned, CloseReason::GoingAway];
         let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
         let is_right = match ending {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
             // A stalled connection delivers at once what was within the rate limit over time.
-            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || !is_lawful,
+            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || must_get,
             DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
             DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,
             DisconnectReason::Breach(breach) if by_trouble.contains(breach) => {
-                client_end.has_network_fault || client_end.has_finished || !is_lawful
+                client_end.has_network_fault || client_end.has_finished || must_get
             }
             DisconnectReason::Breach(
                 CloseReason::InternalError | CloseReason::Overloaded | CloseReason::WorldFull,
             ) => false,
-            _ => !is_lawful,
+            _ => must_get,
         };
-        let rule = "the server never closes a client that breaks no rule";
+        let rule = "the server closes a client only for a rule that it breaks";
         if is_right { Ok(()) } else { Err(InvariantFailure::new(rule, format!("closed: {ending}"))) }
     }
 }

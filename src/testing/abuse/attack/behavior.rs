@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Attack, lockstep, msgpack_bombs};
+use super::{lockstep, msgpack_bombs};
+use crate::game::BotRng;
 use crate::games::moo::client_packet::ClientPacket;
-use crate::testing::abuse::misbehavior::{KEY, hello, packet};
-use crate::ws::frame::{self, Header, Opcode};
+use crate::testing::abuse::client::{hello, packet};
+use crate::testing::hostile::{HostileKind, KEY, garbage, write_frame};
+use crate::ws::frame::{Header, Opcode};
 
 /// Receive buffer of an attacker that reads little or nothing, in bytes. Small, so that it fills
 /// soon.
@@ -18,6 +20,11 @@ const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 /// Longer than a server waits for a client that does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
+/// Number of messages of a few bytes, and of 4 KB, in a block of an attacker that floods.
+const FLOOD_FRAMES: usize = 1024;
+const FLOOD_LONG_FRAMES: usize = 32;
+/// Number of random bytes in a block.
+const GARBAGE_BYTES: usize = 256;
 /// Number of commands per block of an attacker that sends far too many, at a hundred blocks per
 /// second.
 const COMMANDS: usize = 64;
@@ -31,16 +38,29 @@ pub(super) const CHAT_LINE: &str = "reconnect";
 /// tick of any rate, because a server drops the queued commands of a client that leaves.
 const LINGER: Duration = Duration::from_millis(80);
 
-impl Attack {
-    /// The behaviour of the attacker with this index.
-    pub(super) fn behavior(self, index: usize) -> Behavior {
+impl Behavior {
+    /// The behaviour of the attacker of this kind with this index.
+    pub(super) fn new(kind: HostileKind, index: usize) -> Behavior {
         let is_odd = index % 2 == 1;
         let manner = Behavior::default();
-        match self {
-            Attack::Slowloris => {
+        match kind {
+            HostileKind::Idle => Behavior { upgrades: false, request: b"", ..manner },
+            HostileKind::MessageFlood => {
+                let (block, frames) = (flood_messages(), FLOOD_FRAMES);
+                Behavior { opening: hello(), block, frames, every: Duration::ZERO, ..manner }
+            }
+            HostileKind::ByteFlood => {
+                let (block, frames) = (long_packet().repeat(FLOOD_LONG_FRAMES), FLOOD_LONG_FRAMES);
+                Behavior { opening: hello(), block, frames, every: Duration::ZERO, ..manner }
+            }
+            HostileKind::Garbage => {
+                let block = garbage(&mut BotRng::new(index as u64), GARBAGE_BYTES).collect();
+                Behavior { block, frames: 1, every: Duration::ZERO, ..manner }
+            }
+            HostileKind::Slowloris => {
                 Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
             }
-            Attack::StalledReaders => {
+            HostileKind::StalledReaders => {
                 let (block, frames) = (pings(100), 100);
                 Behavior {
                     reads: ReadMode::Nothing,
@@ -51,28 +71,28 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
-            Attack::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
-            Attack::TinyFragments => {
+            HostileKind::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
+            HostileKind::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
+            HostileKind::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
                 Behavior { opening, block, frames: TINY_FRAMES, ..manner }
             }
-            Attack::CommandFlood => {
+            HostileKind::CommandFlood => {
                 let commands = if is_odd { COMMANDS } else { 1 };
                 Behavior { opening: hello(), commands, frames: commands, ..manner }
             }
-            Attack::Contradictions => {
+            HostileKind::Contradictions => {
                 let says =
                     [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
                 Behavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
             }
-            Attack::SeatHolders => {
+            HostileKind::SeatHolders => {
                 Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
             }
-            Attack::SyncFlood => {
+            HostileKind::SyncFlood => {
                 Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
             }
-            Attack::FalseChecksums => {
+            HostileKind::FalseChecksums => {
                 let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
                 Behavior {
                     opening: lockstep::hello(),
@@ -82,21 +102,24 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::Churn => Behavior { leaves: true, ..Behavior::churn(index) },
-            Attack::Reconnect => {
+            HostileKind::Churn => Behavior { leaves: true, ..Behavior::churn(index) },
+            HostileKind::Reconnect => {
                 let opening = [hello(), chat()].concat();
                 Behavior { opening, leaves: true, lingers: LINGER, ..manner }
             }
-            Attack::Bombs => {
+            HostileKind::Bombs => {
                 let block = msgpack_bombs::frame(index);
                 Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
             }
-            Attack::HalfOpenPages => {
+            HostileKind::HalfOpenPages => {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
                 Behavior { upgrades: false, request: PAGE, reads, stays, ..manner }
             }
-            Attack::HalfOpen if is_odd => Behavior { reads: ReadMode::Nothing, opening: hello(), ..manner },
-            Attack::HalfOpen => Behavior { reads: ReadMode::Nothing, ..manner },
+            HostileKind::HalfOpen if is_odd => {
+                Behavior { reads: ReadMode::Nothing, opening: hello(), ..manner }
+            }
+            // The kinds of a simulation alone send nothing over a socket.
+            _ => Behavior { reads: ReadMode::Nothing, ..manner },
         }
     }
 }
@@ -140,7 +163,7 @@ impl SequencePattern {
 pub(super) struct Behavior {
     /// Whether it requests an upgrade and waits for it. Otherwise it sends immediately.
     pub(super) upgrades: bool,
-    /// The request that it sends without an upgrade.
+    /// The request that it sends without an upgrade; empty for none.
     pub(super) request: &'static [u8],
     /// Whether it requests an upgrade and does not wait for the response.
     pub(super) closes_after_request: bool,
@@ -222,8 +245,20 @@ impl Behavior {
 
 fn pings(count: usize) -> Vec<u8> {
     let mut block = Vec::new();
-    (0..count).for_each(|_| frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]));
+    (0..count).for_each(|_| write_frame(&mut block, Opcode::Ping, &[b'x'; 125]));
     block
+}
+
+fn flood_messages() -> Vec<u8> {
+    (0..FLOOD_FRAMES as u32).flat_map(|nonce| packet(&ClientPacket::Ping { nonce: Some(nonce) })).collect()
+}
+
+/// A ping with 4,000 extra bytes, which the server drops, in a frame.
+fn long_packet() -> Vec<u8> {
+    let (mut message, mut bytes) = (vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0], Vec::new());
+    message.resize(message.len() + 4_000, b'x');
+    write_frame(&mut bytes, Opcode::Binary, &message);
+    bytes
 }
 
 fn fragment(opcode: Opcode, length: u64) -> Vec<u8> {
@@ -255,9 +290,9 @@ mod tests {
 
     /// Processes an attacker's bytes like a server. Returns the number of messages, and the
     /// violation if there is one.
-    fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
+    fn taken(attack: HostileKind, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
         let (manner, mut conn) =
-            (attack.behavior(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
+            (Behavior::new(attack, index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
         conn.receive(&manner.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
         (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
@@ -275,18 +310,21 @@ mod tests {
     #[test]
     fn attackers_send_the_frames_that_they_count() {
         for (attack, index, blocks, expected) in [
-            (Attack::PingFlood, 0, 2, (1 + 128, None)),
-            (Attack::StalledReaders, 0, 1, (1 + 100, None)),
-            (Attack::CommandFlood, 1, 1, (1 + 64, None)),
-            (Attack::CommandFlood, 0, 3, (1 + 3, None)),
-            (Attack::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
-            (Attack::Reconnect, 0, 1, (2, None)),
-            (Attack::Contradictions, 2, 3, (1 + 3, None)),
-            (Attack::SeatHolders, 0, 1, (1, None)),
-            (Attack::SyncFlood, 0, 3, (1 + 3, None)),
-            (Attack::FalseChecksums, 0, 1, (1 + 80, None)),
-            (Attack::HalfOpen, 1, 1, (1, None)),
-            (Attack::HalfOpen, 0, 1, (0, None)),
+            (HostileKind::PingFlood, 0, 2, (1 + 128, None)),
+            (HostileKind::MessageFlood, 0, 1, (1 + 1024, None)),
+            (HostileKind::ByteFlood, 0, 1, (1 + 32, None)),
+            (HostileKind::Idle, 0, 1, (0, None)),
+            (HostileKind::StalledReaders, 0, 1, (1 + 100, None)),
+            (HostileKind::CommandFlood, 1, 1, (1 + 64, None)),
+            (HostileKind::CommandFlood, 0, 3, (1 + 3, None)),
+            (HostileKind::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
+            (HostileKind::Reconnect, 0, 1, (2, None)),
+            (HostileKind::Contradictions, 2, 3, (1 + 3, None)),
+            (HostileKind::SeatHolders, 0, 1, (1, None)),
+            (HostileKind::SyncFlood, 0, 3, (1 + 3, None)),
+            (HostileKind::FalseChecksums, 0, 1, (1 + 80, None)),
+            (HostileKind::HalfOpen, 1, 1, (1, None)),
+            (HostileKind::HalfOpen, 0, 1, (0, None)),
         ] {
             assert_eq!(taken(attack, index, blocks), expected, "{} {index}", attack.name());
         }
@@ -307,7 +345,7 @@ mod tests {
 
     #[test]
     fn every_command_of_a_flood_is_a_new_one() {
-        let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.behavior(1), 0, Vec::new());
+        let (manner, mut sequence, mut bytes) = (Behavior::new(HostileKind::CommandFlood, 1), 0, Vec::new());
         let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
@@ -338,7 +376,7 @@ mod tests {
             time,
             unreachable: 1,
         };
-        let text = pressure.text(Attack::Churn);
+        let text = pressure.text(HostileKind::Churn);
         assert!(
             text.starts_with("churn, 2.0 s\n  connections  10 (5 a second), 4 at once, 1 unreachable\n"),
             "{text}"
@@ -347,7 +385,7 @@ mod tests {
             text.contains("6 frames (3 a second), 100 bytes a second\n  chat         3 lines, received by a client on the same map\n  \"status 503\" 7 times\n"),
             "{text}"
         );
-        let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&pressure.json(HostileKind::Churn)).expect("JSON");
         assert_eq!(["connections", "lines_heard"].map(|name| json[name].as_u64()), [Some(10), Some(3)]);
         assert_eq!(json["endings"]["status 503"].as_u64(), Some(7));
     }

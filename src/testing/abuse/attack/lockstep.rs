@@ -3,8 +3,9 @@
 use crate::game::lockstep_packets::{CHECKSUM, MODE_LOCKSTEP, STATE_SYNC_REQUEST};
 use crate::limits;
 use crate::packet::{Direction, Value};
-use crate::testing::abuse::misbehavior::{KEY, native};
-use crate::ws::frame::{self, Opcode};
+use crate::testing::abuse::client::native;
+use crate::testing::hostile::write_frame;
+use crate::ws::frame::Opcode;
 
 /// Number of checksums in a block: for the checksum ticks of the first minutes.
 pub const CHECKSUMS: u32 = 80;
@@ -14,7 +15,7 @@ fn packet(name: &str, values: &[Value]) -> Vec<u8> {
     let mut bytes = Vec::new();
     // The built-in table has these packets. Without one, the attacker would send nothing.
     if let Ok(message) = native().encode(Direction::ToServer, name, values) {
-        frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message);
+        write_frame(&mut bytes, Opcode::Binary, &message);
     }
     bytes
 }

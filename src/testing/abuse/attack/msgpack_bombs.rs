@@ -4,8 +4,8 @@
 //! each of them.
 
 use crate::limits;
-use crate::testing::abuse::misbehavior::KEY;
-use crate::ws::frame::{self, Opcode};
+use crate::testing::hostile::write_frame;
+use crate::ws::frame::Opcode;
 
 /// Number of different values.
 pub const COUNT: usize = 8;
@@ -13,7 +13,7 @@ pub const COUNT: usize = 8;
 /// The value with this number, in a frame.
 pub fn frame(number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message(number));
+    write_frame(&mut bytes, Opcode::Binary, &message(number));
     bytes
 }
 

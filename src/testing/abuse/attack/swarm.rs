@@ -12,11 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::behavior::{Behavior, CHAT_LINE, ReadMode};
-use super::{Attack, AttackReport, victim};
+use super::{AttackReport, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;
-use crate::testing::abuse::misbehavior::{self, PollResult};
+use crate::testing::abuse::client::{self, PollResult};
+use crate::testing::hostile::HostileKind;
 use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest, Readiness};
 
@@ -42,7 +43,7 @@ const DRIP_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct AttackPlan {
     /// The kind of attack.
-    pub attack: Attack,
+    pub kind: HostileKind,
     /// The server, on this machine.
     pub url: Url,
     /// The source addresses.
@@ -50,11 +51,13 @@ pub struct AttackPlan {
     /// Number of source addresses, used in turn. `None` distributes attackers like
     /// [`SourceAddresses::address`].
     pub addresses: Option<usize>,
-    /// Number of concurrent attackers; for [`Attack::Churn`] and [`Attack::Reconnect`], connections
-    /// per second.
+    /// Number of concurrent attackers; for [`HostileKind::Churn`] and [`HostileKind::Reconnect`],
+    /// connections per second.
     pub count: usize,
     /// Duration of the attack.
     pub time: Duration,
+    /// Whether an attacker reconnects after its end. If not, the attack is over with the last end.
+    pub reconnects: bool,
 }
 
 /// One attacker.
@@ -88,8 +91,8 @@ enum AttackerStage {
 /// # Errors
 /// The server is not on this machine.
 pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
-    let to = misbehavior::check_local(&plan.url)?;
-    if plan.attack != Attack::Reconnect {
+    let to = client::check_local(&plan.url)?;
+    if plan.kind != HostileKind::Reconnect {
         return misbehave(plan, to);
     }
     thread::scope(|scope| {
@@ -103,7 +106,7 @@ pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
 fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
     let started = Instant::now();
     let mut swarm = Swarm::new(plan, to, started);
-    while started.elapsed() < plan.time {
+    while started.elapsed() < plan.time && !swarm.is_over() {
         swarm.dial(Instant::now());
         // The loop does not wait for ready sockets, because some socket would always be ready. All
         // attackers are served at a fixed interval.
@@ -130,15 +133,19 @@ struct Swarm<'a> {
 
 impl<'a> Swarm<'a> {
     fn new(plan: &'a AttackPlan, to: SocketAddr, started: Instant) -> Swarm<'a> {
-        let absent = if plan.attack.is_per_second() { 0 } else { plan.count };
+        let absent = if plan.kind.is_per_second() { 0 } else { plan.count };
         let absent = (0..absent).rev().map(|index| (index, started)).collect();
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
+    }
+
+    fn is_over(&self) -> bool {
+        !self.plan.reconnects && self.peers.is_empty() && self.absent.is_empty()
     }
 
     /// Connects the attackers that are due: all unconnected ones, or as many as the rate requires
     /// by now.
     fn dial(&mut self, now: Instant) {
-        if self.plan.attack.is_per_second() {
+        if self.plan.kind.is_per_second() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
             let failed = self.pressure.unreachable;
@@ -173,7 +180,7 @@ impl<'a> Swarm<'a> {
     }
 
     fn connect(&mut self, index: usize, now: Instant) {
-        let manner = self.plan.attack.behavior(index);
+        let manner = Behavior::new(self.plan.kind, index);
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
@@ -222,7 +229,7 @@ impl<'a> Swarm<'a> {
     }
 
     fn schedule_reconnect(&mut self, index: usize, at: Instant) {
-        if !self.plan.attack.is_per_second() {
+        if !self.plan.kind.is_per_second() {
             self.absent.push((index, at));
         }
     }
@@ -247,7 +254,9 @@ impl<'a> Swarm<'a> {
                 ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
             let pause = if is_turned_away { RETRY_AFTER_REFUSAL } else { RECONNECT_DELAY };
             *self.pressure.endings.entry(ending).or_default() += 1;
-            self.schedule_reconnect(peer.index, now + pause);
+            if self.plan.reconnects {
+                self.schedule_reconnect(peer.index, now + pause);
+            }
         }
     }
 }
@@ -299,7 +308,7 @@ impl Attacker {
     fn receive(&mut self, now: Instant) -> Option<String> {
         let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.manner.reads };
         let read = match reads {
-            ReadMode::All => misbehavior::read(&self.stream, &mut self.link),
+            ReadMode::All => client::read(&self.stream, &mut self.link),
             ReadMode::Drip if now >= self.reads_at => {
                 self.reads_at = now + DRIP_EVERY;
                 self.drip()
@@ -309,8 +318,11 @@ impl Attacker {
         if let Err(error) = read {
             return Some(error.kind().to_string());
         }
-        match misbehavior::poll_end(&mut self.link) {
+        match client::poll_end(&mut self.link) {
             PollResult::Nothing => None,
+            PollResult::Ended(_) if self.manner.request.is_empty() => {
+                Some("end without an answer".to_owned())
+            }
             PollResult::Ended(ending) => Some(ending),
             PollResult::Opened => {
                 (self.stage, self.since) = (AttackerStage::Busy, now);

@@ -1,4 +1,4 @@
-//! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that
+//! The victim of [`HostileKind::Reconnect`](crate::testing::hostile::HostileKind::Reconnect): one well-behaved client that
 //! counts the received chat messages of the attackers.
 //!
 //! It has its own source address, joins the game and does not move. On a small map it is in view of
@@ -13,7 +13,7 @@ use crate::connection::session::NATIVE_VERSION;
 use crate::games::moo::bot::received::ServerPacket;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::PacketTables;
-use crate::testing::abuse::misbehavior::MooTestClient;
+use crate::testing::abuse::client::MooTestClient;
 
 /// Source address that no pattern assigns to an attacker.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
