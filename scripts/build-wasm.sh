@@ -35,7 +35,7 @@ renew "target/tab/$target/tab/tickwire_wasm.wasm" src/web/wasm/prediction.wasm
 sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
     -not -path 'src/server/net/*' -not -path 'src/server/builder/*' -not -path 'src/cli/*' -not -path 'src/util/os/*' \
     -not -path 'src/testing/abuse/*' -not -path 'src/testing/load/*' -not -path 'src/testing/simulate/*' \
-    -not -path src/testing/source_addresses.rs \
+    -not -path src/testing/hostile.rs -not -path src/testing/source_addresses.rs \
     -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {
     echo "sources ${sources%% *}"

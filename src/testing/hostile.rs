@@ -1,8 +1,7 @@
 //! The hostile clients of all tests: their names, what the simple ones send, and the ends that a
 //! server must give them.
 //!
-//! [`attack`](super::abuse::attack) runs them over sockets, [`simulate`](super::simulate) in virtual
-//! time. Each kind behaves the same in both, at the rates of its driver.
+//! `abuse::attack` runs them over sockets, and `simulate` in virtual time.
 
 use crate::game::BotRng;
 use crate::ws::frame::{self, Opcode};
@@ -85,9 +84,8 @@ use HostileKind::{
 /// Ends of a client that reads little: over a socket it often detects only the reset.
 const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 
-/// Each kind in enum order, with its name in reports, and the ends that it must get. Each end is the
-/// start of a text of [`poll_end`](super::abuse::client::poll_end). A kind without ends breaks no
-/// rule that closes a connection.
+/// Each kind in enum order, with its name in reports, and the ends that it must get. An end is the
+/// start of the text in a report. A kind without ends breaks no rule that closes a connection.
 const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),

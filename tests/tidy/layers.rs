@@ -318,8 +318,14 @@ const SERVER: [&str; 7] = [
     "server/net",
     "server/builder",
 ];
-const TESTING: [&str; 5] =
-    ["testing/simulate", "testing/synctest", "testing/source_addresses", "testing/abuse", "testing/load"];
+const TESTING: [&str; 6] = [
+    "testing/simulate",
+    "testing/synctest",
+    "testing/source_addresses",
+    "testing/hostile",
+    "testing/abuse",
+    "testing/load",
+];
 const TOOLS: [&str; 5] =
     ["tools/capture", "tools/explain", "tools/inspector", "tools/replay", "tools/playback"];
 

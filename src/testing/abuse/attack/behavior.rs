@@ -46,31 +46,24 @@ impl Behavior {
         match kind {
             HostileKind::Idle => Behavior { upgrades: false, request: b"", ..manner },
             HostileKind::MessageFlood => {
-                let (block, frames) = (flood_messages(), FLOOD_FRAMES);
-                Behavior { opening: hello(), block, frames, every: Duration::ZERO, ..manner }
+                Behavior { opening: hello(), ..Behavior::flood(flood_messages(), FLOOD_FRAMES) }
             }
-            HostileKind::ByteFlood => {
-                let (block, frames) = (long_packet().repeat(FLOOD_LONG_FRAMES), FLOOD_LONG_FRAMES);
-                Behavior { opening: hello(), block, frames, every: Duration::ZERO, ..manner }
-            }
+            HostileKind::ByteFlood => Behavior {
+                opening: hello(),
+                ..Behavior::flood(long_packet().repeat(FLOOD_LONG_FRAMES), FLOOD_LONG_FRAMES)
+            },
             HostileKind::Garbage => {
-                let block = garbage(&mut BotRng::new(index as u64), GARBAGE_BYTES).collect();
-                Behavior { block, frames: 1, every: Duration::ZERO, ..manner }
+                Behavior::flood(garbage(&mut BotRng::new(index as u64), GARBAGE_BYTES).collect(), 1)
             }
             HostileKind::Slowloris => {
                 Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
             }
-            HostileKind::StalledReaders => {
-                let (block, frames) = (pings(100), 100);
-                Behavior {
-                    reads: ReadMode::Nothing,
-                    opening: hello(),
-                    block,
-                    frames,
-                    every: Duration::from_secs(1),
-                    ..manner
-                }
-            }
+            HostileKind::StalledReaders => Behavior {
+                reads: ReadMode::Nothing,
+                opening: hello(),
+                every: Duration::from_secs(1),
+                ..Behavior::flood(pings(100), 100)
+            },
             HostileKind::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
             HostileKind::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
             HostileKind::TinyFragments => {
@@ -92,16 +85,11 @@ impl Behavior {
             HostileKind::SyncFlood => {
                 Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
             }
-            HostileKind::FalseChecksums => {
-                let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
-                Behavior {
-                    opening: lockstep::hello(),
-                    block,
-                    frames,
-                    every: Duration::from_secs(1),
-                    ..manner
-                }
-            }
+            HostileKind::FalseChecksums => Behavior {
+                opening: lockstep::hello(),
+                every: Duration::from_secs(1),
+                ..Behavior::flood(lockstep::false_checksums(index), lockstep::CHECKSUMS as usize)
+            },
             HostileKind::Churn => Behavior { leaves: true, ..Behavior::churn(index) },
             HostileKind::Reconnect => {
                 let opening = [hello(), chat()].concat();
@@ -115,11 +103,7 @@ impl Behavior {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
                 Behavior { upgrades: false, request: PAGE, reads, stays, ..manner }
             }
-            HostileKind::HalfOpen if is_odd => {
-                Behavior { reads: ReadMode::Nothing, opening: hello(), ..manner }
-            }
-            // The kinds of a simulation alone send nothing over a socket.
-            _ => Behavior { reads: ReadMode::Nothing, ..manner },
+            _ => Behavior::half_open(is_odd),
         }
     }
 }
@@ -211,6 +195,17 @@ impl Default for Behavior {
 }
 
 impl Behavior {
+    /// A client that sends a block in each pass, if the socket accepts it.
+    fn flood(block: Vec<u8>, frames: usize) -> Behavior {
+        Behavior { block, frames, every: Duration::ZERO, ..Behavior::default() }
+    }
+
+    /// The half-open attackers and the kinds without a driver of their own: they read nothing.
+    fn half_open(joins: bool) -> Behavior {
+        let opening = if joins { hello() } else { Vec::new() };
+        Behavior { reads: ReadMode::Nothing, opening, ..Behavior::default() }
+    }
+
     /// A client that leaves before its request, before its response, or after its `hello`.
     fn churn(index: usize) -> Behavior {
         let behavior = Behavior::default();

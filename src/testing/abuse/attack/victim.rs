@@ -1,5 +1,5 @@
-//! The victim of [`HostileKind::Reconnect`](crate::testing::hostile::HostileKind::Reconnect): one well-behaved client that
-//! counts the received chat messages of the attackers.
+//! The victim of [`HostileKind::Reconnect`](crate::testing::hostile::HostileKind::Reconnect): one
+//! well-behaved client that counts the received chat messages of the attackers.
 //!
 //! It has its own source address, joins the game and does not move. On a small map it is in view of
 //! every player.
