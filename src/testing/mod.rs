@@ -9,8 +9,8 @@
 //!
 //! `simulate` runs a server and its clients in virtual time, and [`synctest`] finds what a snapshot
 //! lacks; both are pure. [`hostile`] lists the clients that break rules. `load` and `abuse` use
-//! sockets and clocks. A bot's agent checks the server's packets; `load::checking_bot` counts faults
-//! and measures traffic. `source_addresses` chooses the source addresses of clients.
+//! sockets and clocks. A bot's agent checks the server's packets; `load::checking_bot` counts
+//! faults and measures traffic. `source_addresses` chooses the source addresses of clients.
 
 pub mod abuse;
 pub mod hostile;
