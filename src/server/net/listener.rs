@@ -29,7 +29,11 @@ impl ConnectionHandler for ServerState {
         match self.admit_address(address) {
             Ok(Admitted { permit, displaced }) => {
                 if let Some(displaced) = displaced {
-                    Metrics::count(&self.metrics.refused_connections, "limit", RefusalReason::Displaced.name());
+                    Metrics::count(
+                        &self.metrics.refused_connections,
+                        "limit",
+                        RefusalReason::Displaced.name(),
+                    );
                     debug!(%address, "a new connection displaces an unfinished request");
                     self.connections.abort(displaced);
                 }
