@@ -164,7 +164,10 @@ export class FrameView {
     byId('frame-line').textContent = entry.line;
   }
 
-  /** @param {{ rule: string, address: string, sentence: string, answer: string } | null} problem */
+  /**
+   * @param {{ rule: string, citation: string, description: string, response: string } | null}
+   *   problem
+   */
   problem(problem) {
     byId('frame-problem').hidden = problem === null;
     if (!problem) return;

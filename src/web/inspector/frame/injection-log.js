@@ -23,7 +23,7 @@ export function linkOf(address) {
 /**
  * Returns the first problem of an explanation; null without a problem.
  * @param {any} explained
- * @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number,
+ * @returns {{ rule: string, citation: string, description: string, response: string, bits: [number,
  *   number] } | null}
  */
 export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
@@ -131,7 +131,7 @@ export class InjectionLog {
     const goesOn = isUnfinished(explained) ? ' The message is not finished.' : '';
     if (kind === 'fine') return this.add('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
     if (kind === 'wait') return this.add('wait', text);
-    this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
+    this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.description ?? '')}.`, address });
     const covered = coveredBytes(this.digits, explained.raw);
     if (isFirst && covered > 0) this.add('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
     return true;
