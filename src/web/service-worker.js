@@ -8,7 +8,8 @@
 
 importScripts('tab-files.js');
 
-const scope = /** @type {ServiceWorkerGlobalScope & { TAB_FILES: { version: string, files: string[] } }} */ (/** @type {unknown} */ (self));
+/** @typedef {{ version: string, files: string[] }} CachedFiles */
+const scope = /** @type {ServiceWorkerGlobalScope & { TAB_FILES: CachedFiles }} */ (/** @type {any} */ (self));
 const { version, files } = scope.TAB_FILES;
 const CACHE_PREFIX = `tickwire ${scope.registration.scope} `;
 const CACHE_NAME = CACHE_PREFIX + version;

@@ -45,10 +45,7 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     /** Weapons and items of the local player, and the number of its structures in each group. */
     get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
     get offers() { return structuredClone(world.built.offers); },
-    /**
-     * Structure that a press would place now, its position, and whether it may be placed. Null
-     * without a placeable item in the hand.
-     */
+    /** Structure that a press would place, its position and validity; null without one. */
     get ghost() { return ghost(); },
     /** Known structures. */
     get structures() { return [...world.built.structures.values()].map((one) => ({ ...one })); },
@@ -67,10 +64,7 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get animals() {
       return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
-    /**
-     * All clans, the clan of the local player, the tags of players, the positions of clan mates,
-     * and map pings.
-     */
+    /** All clans, the clan of the local player, tags of players, clan mates and map pings. */
     get clans() { return clansOf(world.clans); },
     get notice() { return world.notice && { ...world.notice }; },
     /** Players in view by number: the newest received position and the rendered one. */

@@ -76,7 +76,8 @@ export function bindSwitches(predict) {
 
 export class SyncPanel {
   /**
-   * @param {import('../tickwire.js').Game<any, any> & { history: import('./net-history.js').NetHistory }} game
+   * @param {import('../tickwire.js').Game<any, any> & { history:
+   *   import('./net-history.js').NetHistory }} game
    * @param {{ key?: string }} [how] `key`: code of the key that toggles the panel
    */
   constructor(game, { key } = {}) {

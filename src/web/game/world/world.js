@@ -48,88 +48,89 @@ const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills
 /** @typedef {import('./player.js').Board} Board */
 
 export class World {
+  epoch = '';
+  codeHash = '';
+  seed = 0;
+  mapSize = 14400;
+  tickHz = 30;
+  updateHz = 30;
+  clock = new TickClock(30, 30);
+  /** Newest received tick. */
+  tick = 0;
+  /** Players in view, including the local player. @type {Map<number, Player>} */
+  players = new Map();
+  /**
+   * Players that the newest update removed from view; `died` or `kill` may follow.
+   * @type {Map<number, Player>}
+   */
+  gone = new Map();
+  /** Known scenery. @type {Map<number, Thing>} */
+  things = new Map();
+  /** Structures, inventory and upgrade offers. */
+  built = new Structures();
+  projectiles = new Projectiles();
+  animalTracker = new AnimalTracker();
+  clans = new Clans();
+  /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
+  notice = null;
+  updatedAt = -Infinity;
+  /** Time of the last predicted swing of the local player. */
+  predictedSwingAt = -Infinity;
+  movedAt = -Infinity;
+  /** Version that rises when `things` grows or is cleared. */
+  thingsVersion = 0;
+  /** Number of the local player while it lives; otherwise null. @type {number | null} */
+  ownId = null;
+  /**
+   * Number of the local player. Unlike `ownId`, it is kept from death to respawn.
+   * @type {number | null}
+   */
+  bodyId = null;
+  /** Newest exact record of the local player. @type {Own | null} */
+  own = null;
+  /** Spectated player. @type {number | null} */
+  spectated = null;
+  /** Top ten, rank of the local player from 1, and number of players. @type {Board} */
+  leaderboard = { rows: [], place: null, players: 0 };
+  /** Chat lines. @type {import('./player.js').ChatLine[]} */
+  chat = [];
+  advancedAt = 0;
+  /** Statistics of the local player. @type {Stats} */
+  stats = INITIAL_STATS;
+  /**
+   * Highest age of this life. It is stored because the statistics are reset before the `died`
+   * packet is received.
+   */
+  lifeAge = 1;
+  /**
+   * Death of the local player; null while it lives or before its first life.
+   * @type {Death | null}
+   */
+  death = null;
+  /** Kill feed. @type {import('./player.js').KillMessage[]} */
+  kills = [];
+  /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
+  events = [];
+  /** Health of players that enter with the next update. @type {Map<number, number>} */
+  earlyHealth = new Map();
+  /**
+   * Hands of players that enter with the next update.
+   * @type {Map<number, { weapon: number, item: number | null }>}
+   */
+  earlyHands = new Map();
+  /** Newest swing that hit something, of any player. */
+  hitWith = { weapon: 0, atMs: -Infinity };
+  /**
+   * Object near the local player that was hit last.
+   * @type {{ x: number, y: number, atMs: number }}
+   */
+  struckAt = { x: 0, y: 0, atMs: -Infinity };
+  /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
+  error = null;
+
   /** @param {import('../../lib/prediction.js').Prediction | null} [prediction] */
   constructor(prediction = null) {
     this.prediction = prediction;
-    this.epoch = '';
-    this.codeHash = '';
-    this.seed = 0;
-    this.mapSize = 14400;
-    this.tickHz = 30;
-    this.updateHz = 30;
-    this.clock = new TickClock(30, 30);
-    /** Newest received tick. */
-    this.tick = 0;
-    /** Players in view, including the local player. @type {Map<number, Player>} */
-    this.players = new Map();
-    /**
-     * Players that the newest update removed from view; `died` or `kill` may follow.
-     * @type {Map<number, Player>}
-     */
-    this.gone = new Map();
-    /** Known scenery. @type {Map<number, Thing>} */
-    this.things = new Map();
-    /** Structures, inventory and upgrade offers. */
-    this.built = new Structures();
-    this.projectiles = new Projectiles();
-    this.animalTracker = new AnimalTracker();
-    this.clans = new Clans();
-    /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
-    this.notice = null;
-    this.updatedAt = -Infinity;
-    /** Time of the last predicted swing of the local player. */
-    this.predictedSwingAt = -Infinity;
-    this.movedAt = -Infinity;
-    /** Version that rises when `things` grows or is cleared. */
-    this.thingsVersion = 0;
-    /** Number of the local player while it lives; otherwise null. @type {number | null} */
-    this.ownId = null;
-    /**
-     * Number of the local player. Unlike `ownId`, it is kept from death to respawn.
-     * @type {number | null}
-     */
-    this.bodyId = null;
-    /** Newest exact record of the local player. @type {Own | null} */
-    this.own = null;
-    /** Spectated player. @type {number | null} */
-    this.spectated = null;
-    /** Top ten, rank of the local player from 1, and number of players. @type {Board} */
-    this.leaderboard = { rows: [], place: null, players: 0 };
-    /** Chat lines. @type {import('./player.js').ChatLine[]} */
-    this.chat = [];
-    this.advancedAt = 0;
-    /** Statistics of the local player. @type {Stats} */
-    this.stats = INITIAL_STATS;
-    /**
-     * Highest age of this life. It is stored because the statistics are reset before the `died`
-     * packet is received.
-     */
-    this.lifeAge = 1;
-    /**
-     * Death of the local player; null while it lives or before its first life.
-     * @type {Death | null}
-     */
-    this.death = null;
-    /** Kill feed. @type {import('./player.js').KillMessage[]} */
-    this.kills = [];
-    /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
-    this.events = [];
-    /** Health of players that enter with the next update. @type {Map<number, number>} */
-    this.earlyHealth = new Map();
-    /**
-     * Hands of players that enter with the next update.
-     * @type {Map<number, { weapon: number, item: number | null }>}
-     */
-    this.earlyHands = new Map();
-    /** Newest swing that hit something, of any player. */
-    this.hitWith = { weapon: 0, atMs: -Infinity };
-    /**
-     * Object near the local player that was hit last.
-     * @type {{ x: number, y: number, atMs: number }}
-     */
-    this.struckAt = { x: 0, y: 0, atMs: -Infinity };
-    /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
-    this.error = null;
   }
 
   /**
