@@ -25,7 +25,7 @@ fn talk_to(address: SocketAddr, flags: &[&str], script: &str) -> (Option<i32>, V
 }
 
 fn talk_at(url: &str, flags: &[&str], script: &str) -> (Option<i32>, Vec<String>, String) {
-    let arguments = [&["talk", url], flags].concat();
+    let arguments = [&["connect", url], flags].concat();
     let mut child = tickwire(&arguments).env_remove("NO_COLOR").spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("piped");
     // Who has failed already does not read to the end.
