@@ -52,17 +52,6 @@ export class Clans {
     this.own = null;
     this.pings = [];
     this.requested = null;
-    this.clear();
-  }
-
-  /** Clears everything for a new connection. */
-  clear() {
-    this.all.clear();
-    this.tags.clear();
-    this.mates.clear();
-    this.own = null;
-    this.pings = [];
-    this.requested = null;
     this.version += 1;
   }
 

@@ -22,12 +22,6 @@ export class EndedClients {
     this.complete.clear();
   }
 
-  /** Clears the list for a new server. */
-  forget() {
-    this.clients = [];
-    this.complete.clear();
-  }
-
   /** Records the end of a client. @param {number | null} client */
   received(client) {
     this.complete.add(client);
