@@ -99,7 +99,7 @@ const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     (CommandFlood, "hostile: command-flood", &["1008 message_rate"]),
     (Contradictions, "hostile: contradictions", &[]),
     (SeatHolders, "hostile: seat-holders", &[]),
-    (SyncFlood, "hostile: sync-flood", &["1008 message_rate"]),
+    (SyncFlood, "hostile: sync-flood", &[]),
     (FalseChecksums, "hostile: false-checksums", &[]),
     (Churn, "hostile: churn", &[]),
     (Reconnect, "hostile: reconnect", &[]),
@@ -169,11 +169,6 @@ impl HostileKind {
         ROWS[self as usize].1
     }
 
-    /// Whether the server must not close it.
-    pub fn breaks_no_rule(self) -> bool {
-        ROWS[self as usize].2.is_empty()
-    }
-
     /// Whether a server must end it like this: a close code with its reason, a status, or an error
     /// of the socket.
     pub fn must_get(self, ending: &str) -> bool {
@@ -213,6 +208,6 @@ mod tests {
     fn an_end_has_to_start_like_an_expected_one() {
         assert!(HostileKind::ByteFlood.must_get("1008 byte_rate"));
         assert!(!HostileKind::ByteFlood.must_get("1008 message_rate"));
-        assert!(HostileKind::Spam.breaks_no_rule() && !HostileKind::Spam.must_get("1008 message_rate"));
+        assert!(!HostileKind::Spam.must_get("1008 message_rate"));
     }
 }

@@ -181,7 +181,10 @@ impl<'a> Swarm<'a> {
     }
 
     fn connect(&mut self, index: usize, now: Instant) {
-        let manner = Behavior::new(self.plan.kind, index);
+        // Each connection of random bytes has its own.
+        let is_random = self.plan.kind == HostileKind::Garbage;
+        let number = if is_random { self.pressure.connections as usize } else { index };
+        let manner = Behavior::new(self.plan.kind, number);
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
