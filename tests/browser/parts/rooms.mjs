@@ -50,7 +50,7 @@ export async function rooms(game) {
       await page.locator('#announce').fill('to this room');
       await page.getByRole('button', { name: 'Announce', exact: true }).click();
       await page.locator('#log', { hasText: 'room arena announce to this room' }).waitFor();
-      await page.locator('#log .answer', { hasText: 'said' }).waitFor();
+      await page.locator('#log .answer', { hasText: 'announced' }).waitFor();
       assert.equal(await page.locator('#announce-title').innerText(), 'Tell everyone in arena');
     });
     await friends(game, server.url, page, complaints);
