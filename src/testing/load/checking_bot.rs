@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(bot.stage(), BotStage::Closed);
         let tally = bot.observer.measurements.clone();
         let json = CrowdReport { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
-        assert!(json.contains(r#""errors":{"welcome_order":1,"packet_reserved_byte":1}"#), "{json}");
+        assert!(json.contains(r#""errors":{"packet_reserved_byte":1,"welcome_order":1}"#), "{json}");
         assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");
     }
 }

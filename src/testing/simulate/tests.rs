@@ -76,7 +76,7 @@ const INJECTED: [&str; 63] = [
     "operator: ban",
     "operator: grant",
     "operator: kick",
-    "operator: say",
+    "operator: announce",
     "operator: spawn",
     "messages split at any byte",
     "refused: no place for a client",
