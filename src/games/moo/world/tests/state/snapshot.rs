@@ -374,7 +374,7 @@ const USED: &[&str] = &[
     "others.controller.kind",
     "others.controller.scale_px",
     "players.controller.clan",
-    "players.controller.asks",
+    "players.controller.join_request",
     "clans.id",
     "clans.name",
     "clans.owner",
