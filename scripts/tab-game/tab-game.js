@@ -5,13 +5,13 @@
  * @module tab-game
  */
 
-import { tabHost } from './wasm/worker-host.js';
-import { offerNet } from './lib/netem-menu.js';
+import { workerHost } from './wasm/worker-host.js';
+import { fillNetemMenu } from './lib/netem-menu.js';
 
 const part = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [game, wire, see] = ['game', 'wire', 'see'].map(part);
 
-const host = tabHost();
+const host = workerHost();
 Object.defineProperty(window, 'tickwireTab', { value: host });
 host.addEventListener('failed', () => say(host.failed));
 
@@ -49,7 +49,7 @@ game.addEventListener('load', () => {
 host.ready.then(() => {
   const bots = `${host.bots} bot${host.bots === 1 ? '' : 's'}`;
   say(`The whole server runs in this tab, with ${host.bots === 0 ? 'no bots' : bots}. Nothing leaves it.`);
-  offerNet(part('net'), (text) => { part('net').title = text; }, host);
+  fillNetemMenu(part('net'), (text) => { part('net').title = text; }, host);
   part('net').disabled = false;
   game.src = 'game.html';
 }, ({ message }) => say(message));
