@@ -45,7 +45,7 @@ pub struct SynctestArgs {
     trace: Option<PathBuf>,
     /// Instead of playing, run the command frames of such a file, and compare the checksums.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "check_distance"])]
-    again: Option<PathBuf>,
+    replay_trace: Option<PathBuf>,
     /// Print the counts as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -53,7 +53,7 @@ pub struct SynctestArgs {
 
 /// Runs the seeds. The first difference ends the run, and is a failure.
 pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
-    if let Some(file) = &args.again {
+    if let Some(file) = &args.replay_trace {
         return replay_trace(file, games, args.json);
     }
     let game = games.embedded(args.game.as_deref())?;

@@ -175,7 +175,7 @@ impl PlaybackContent {
             return PageResponse::text(404, "the capture has no such room\n".to_owned());
         };
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
-        if name == "index.html" && head.query("watch").is_none() {
+        if name == "index.html" && head.query("capture").is_none() {
             let up = if room.is_empty() { "" } else { "../../" };
             return PageResponse {
                 status: 307,
@@ -203,6 +203,30 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    /// The pages of a capture with one room, of the first game.
+    fn content() -> PlaybackContent {
+        let about = crate::games::INFO[0];
+        PlaybackContent {
+            file: PathBuf::new(),
+            rooms: vec![(Untrusted::new(String::new()), about)],
+            codes: PacketTables::builtin(),
+        }
+    }
+
+    #[test]
+    fn the_redirect_of_the_root_leads_to_the_page() {
+        let request = |target: &str| {
+            let bytes = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let head = HeadReader::new(limits::HEAD_LIMITS).receive(bytes.as_bytes());
+            head.expect("a valid head").expect("a whole head")
+        };
+        let redirect = content().find(&request("/"));
+        let (name, location) = redirect.extra_header;
+        assert_eq!((redirect.status, name), (307, "Location"));
+        let target = location.strip_prefix('.').expect("a relative location");
+        assert_eq!(content().find(&request(target)).status, 200, "{target}");
+    }
 
     #[test]
     fn a_stop_closes_a_connection_without_a_request() {
