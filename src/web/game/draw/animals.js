@@ -57,6 +57,11 @@ export function drawAnimals(ctx, camera, herd, effects, nowMs) {
   for (const animal of herd.all.values()) draw(ctx, camera, animal, effects, nowMs);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {import('../world/animals.js').Animal} animal
+ * @param {import('../world/effects.js').Effects} effects @param {number} nowMs
+ */
 function draw(ctx, camera, animal, effects, nowMs) {
   const { kind, shown, walked, pace, strike, goneMs } = animal;
   if (!camera.sees(shown.x, shown.y, REACH)) return;
@@ -85,7 +90,11 @@ function draw(ctx, camera, animal, effects, nowMs) {
   ctx.restore();
 }
 
-/** Draws the body or the head, white during a flash. */
+/**
+ * Draws the body or the head, white during a flash.
+ * @param {CanvasRenderingContext2D} ctx @param {number} kind @param {'body' | 'head'} part
+ * @param {number} scale @param {number} flash @param {number} alpha
+ */
 function piece(ctx, kind, part, scale, flash, alpha) {
   Sprites.show(ctx, sprite(kind, part, scale, false), 0, 0);
   if (flash === 0) return;
@@ -94,6 +103,9 @@ function piece(ctx, kind, part, scale, flash, alpha) {
   ctx.globalAlpha = alpha;
 }
 
+/**
+ * @param {number} kind @param {'body' | 'head'} part @param {number} scale @param {boolean} white
+ */
 function sprite(kind, part, scale, white) {
   const cover = () => ({ left: -REACH, top: -REACH, width: 2 * REACH, height: 2 * REACH });
   return sprites.get(`${kind}:${part}:${white}`, scale, cover, (ctx) => {
@@ -119,7 +131,11 @@ function feet(ctx, { foot, stance: [ahead, aside] }, walked, pace) {
   }
 }
 
-/** Draws the streaks of claws or horns in front of an attacking head. */
+/**
+ * Draws the streaks of claws or horns in front of an attacking head.
+ * @param {CanvasRenderingContext2D} ctx @param {number} kind @param {number} radius
+ * @param {number} part
+ */
 function claws(ctx, kind, radius, part) {
   ctx.strokeStyle = '#ffffff';
   ctx.lineCap = 'round';
@@ -137,6 +153,7 @@ function claws(ctx, kind, radius, part) {
 /**
  * Draws two eyes that look forward.
  * @param {string} fill colour of the eye; a light one gets a pupil
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y
  */
 function eyes(ctx, x, y, fill = INK) {
   for (const side of [-1, 1]) {
@@ -146,7 +163,10 @@ function eyes(ctx, x, y, fill = INK) {
   }
 }
 
-/** Draws slanted brows. */
+/**
+ * Draws slanted brows.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {string} colour
+ */
 function brows(ctx, x, y, colour) {
   ctx.strokeStyle = colour;
   ctx.lineWidth = 4.5;
@@ -158,11 +178,16 @@ function brows(ctx, x, y, colour) {
   }
 }
 
-/** Draws a highlight along the back. */
+/**
+ * Draws a highlight along the back.
+ * @param {CanvasRenderingContext2D} ctx @param {string} fill @param {number} x @param {number} y
+ * @param {number} radiusX @param {number} radiusY
+ */
 function back(ctx, fill, x, y, radiusX, radiusY, part = 0.3) {
   spot(ctx, x, y, radiusX, radiusY, bright(fill, part));
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function cowBody(ctx) {
   const fill = '#efe4d2';
   bow(ctx, [-62, 0, -82, -8, -88, 10], 5, fill, 4.5);
@@ -177,6 +202,7 @@ function cowBody(ctx) {
   back(ctx, fill, -14, -4, 30, 10);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function cowHead(ctx) {
   for (const side of [-1, 1]) {
     oval(ctx, 36, side * 31, 8, 13, '#d9b9a4', 4.5);
@@ -189,6 +215,7 @@ function cowHead(ctx) {
   eyes(ctx, 56, 15);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function pigBody(ctx) {
   const fill = '#eeaab2';
   bow(ctx, [-64, 0, -80, -16, -82, 2], 6, fill, 4.5);
@@ -198,6 +225,7 @@ function pigBody(ctx) {
   for (const [x, y] of [[-40, 24], [-32, -30], [10, 34]]) spot(ctx, x, y, 9, 6, mix(fill, '#c97f88', 0.35), 0.4);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function pigHead(ctx) {
   const fill = '#eeaab2';
   for (const side of [-1, 1]) polygon(ctx, [[28, side * 18], [34, side * 38], [54, side * 24]], '#d98b96', 4.5);
@@ -208,6 +236,7 @@ function pigHead(ctx) {
   eyes(ctx, 58, 15);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function bullBody(ctx) {
   const fill = '#7a5140';
   bow(ctx, [-66, 0, -86, 10, -96, -6], 6, fill, 4.5);
@@ -225,6 +254,7 @@ function bullBody(ctx) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function bullHead(ctx) {
   const fill = '#7a5140';
   for (const side of [-1, 1]) {
@@ -249,7 +279,11 @@ function bullHead(ctx) {
   brows(ctx, 60, 22, '#3d3038');
 }
 
-/** Draws an outlined ellipse with a rim of tufts. */
+/**
+ * Draws an outlined ellipse with a rim of tufts.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radiusX
+ * @param {number} radiusY @param {number} tufts @param {string} fill
+ */
 function fur(ctx, x, y, radiusX, radiusY, tufts, fill) {
   ctx.beginPath();
   for (let i = 0; i < tufts * 2; i++) {
@@ -261,6 +295,7 @@ function fur(ctx, x, y, radiusX, radiusY, tufts, fill) {
   paint(ctx, fill, 6);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function wolfBody(ctx) {
   const fill = '#7f8798';
   ctx.beginPath();
@@ -275,6 +310,7 @@ function wolfBody(ctx) {
   stripe(ctx, -64, -7, 76, 14, mix(fill, INK, 0.3));
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function wolfHead(ctx) {
   const fill = '#7f8798';
   for (const side of [-1, 1]) {

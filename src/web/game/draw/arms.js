@@ -17,7 +17,7 @@ const STRING = '#f4ecd8';
 
 /**
  * @typedef {object} Arm
- * @property {(ctx: CanvasRenderingContext2D, loaded?: boolean) => void} draw
+ * @property {(ctx: CanvasRenderingContext2D, loaded: boolean) => void} draw
  * @property {number} back extent behind the centre of the body, px; negative if it starts in front
  * @property {number} ahead
  * @property {number} wide extent to each side, px
@@ -38,7 +38,11 @@ export const ARMS = Object.freeze({
   15: { draw: musket, back: -16, ahead: 104, wide: 18, hands: [[32, 14], [62, 0]], kick: 14 },
 });
 
-/** Draws a thin line. */
+/**
+ * Draws a thin line.
+ * @param {CanvasRenderingContext2D} ctx @param {readonly import('./shapes.js').Point[]} points
+ * @param {number} width @param {string} colour
+ */
 function line(ctx, points, width, colour) {
   ctx.strokeStyle = colour;
   ctx.lineWidth = width;
@@ -47,7 +51,10 @@ function line(ctx, points, width, colour) {
   ctx.stroke();
 }
 
-/** Draws a bow. The string is drawn back to the right hand while an arrow is loaded. */
+/**
+ * Draws a bow. The string is drawn back to the right hand while an arrow is loaded.
+ * @param {CanvasRenderingContext2D} ctx @param {boolean} loaded
+ */
 function longbow(ctx, loaded) {
   const nock = loaded ? 37 : 49;
   line(ctx, [[48, -37], [nock, 0], [48, 37]], 5, outlineOf(STRING));
@@ -62,7 +69,11 @@ function longbow(ctx, loaded) {
   block(ctx, 61, -9, 9, 18, 4, LEATHER, 4);
 }
 
-/** Draws the stock and limbs of a crossbow, and a bolt. */
+/**
+ * Draws the stock and limbs of a crossbow, and a bolt.
+ * @param {CanvasRenderingContext2D} ctx @param {boolean} loaded @param {string} wood
+ * @param {string} limbs
+ */
 function stock(ctx, loaded, wood, limbs) {
   const nock = loaded ? 40 : 54;
   bow(ctx, [52, -31, 78, 4, 52, 39], 7, limbs);
@@ -72,6 +83,7 @@ function stock(ctx, loaded, wood, limbs) {
   stripe(ctx, 25, 0, 38, 3, bright(wood, 0.35));
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {boolean} loaded */
 function crossbow(ctx, loaded) {
   stock(ctx, loaded, LEATHER, WOOD);
   if (!loaded) return;
@@ -81,7 +93,10 @@ function crossbow(ctx, loaded) {
   ctx.restore();
 }
 
-/** Draws a steel crossbow with a magazine of darts. */
+/**
+ * Draws a steel crossbow with a magazine of darts.
+ * @param {CanvasRenderingContext2D} ctx @param {boolean} loaded
+ */
 function repeater(ctx, loaded) {
   stock(ctx, loaded, '#51455f', STEEL);
   block(ctx, 34, -7, 24, 22, 5, '#c95a4a', 4);
@@ -89,6 +104,7 @@ function repeater(ctx, loaded) {
   polygon(ctx, [[70, 0], [82, 4], [70, 8]], STEEL, 3.5);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function musket(ctx) {
   block(ctx, 44, 2, 58, 8, 3, DARK);
   stripe(ctx, 50, 3.5, 48, 2.5, bright(DARK, 0.5));
@@ -98,7 +114,10 @@ function musket(ctx) {
   for (const x of [74, 90]) block(ctx, x, 1, 5, 10, 2, GOLD, 3.5);
 }
 
-/** Draws the shield from above: a bent plate in front of the body. */
+/**
+ * Draws the shield from above: a bent plate in front of the body.
+ * @param {CanvasRenderingContext2D} ctx
+ */
 function shield(ctx) {
   ctx.beginPath();
   ctx.arc(-6, 0, 70, -0.82, 0.82);
@@ -106,7 +125,7 @@ function shield(ctx) {
   ctx.closePath();
   paint(ctx, WOOD);
   ctx.lineCap = 'butt';
-  for (const [radius, width, colour] of [[67, 6, STEEL], [57, 4, bright(WOOD, 0.35)]]) {
+  for (const [radius, width, colour] of /** @type {const} */ ([[67, 6, STEEL], [57, 4, bright(WOOD, 0.35)]])) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = width;
     ctx.beginPath();
@@ -116,7 +135,7 @@ function shield(ctx) {
   block(ctx, 54, -11, 15, 22, 6, GOLD, 4);
 }
 
-/** Draws the shield from the front. */
+/** Draws the shield from the front. @param {CanvasRenderingContext2D} ctx */
 function shieldIcon(ctx) {
   ctx.beginPath();
   ctx.moveTo(0, -38);
@@ -136,7 +155,11 @@ function shieldIcon(ctx) {
   block(ctx, -8, -11, 16, 16, 8, GOLD, 4);
 }
 
-/** Projectiles by kind: length, px, and a picture with the tip at the origin. */
+/**
+ * Projectiles by kind: length, px, and a picture with the tip at the origin.
+ * @type {Readonly<Record<number, { length: number, draw: (ctx: CanvasRenderingContext2D,
+ *   length: number) => void }>>}
+ */
 const SHOTS = Object.freeze({
   0: { length: 52, draw: arrow },
   1: { length: 38, draw: slug },
@@ -148,38 +171,49 @@ const SHOTS = Object.freeze({
 /** Returns the picture of a kind of projectile. @param {number} kind */
 export const shotPicture = (kind) => SHOTS[kind] ?? SHOTS[0];
 
-/** Draws two feathers at the end of a shaft. */
+/**
+ * Draws two feathers at the end of a shaft.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} reach
+ * @param {string} colour
+ */
 function feathers(ctx, x, reach, colour) {
   for (const side of [-1, 1]) {
     polygon(ctx, [[x, 0], [x - 5, side * reach], [x + 8, side * reach], [x + 13, 0]], colour, 3);
   }
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {number} length */
 function arrow(ctx, length) {
   block(ctx, -length, -1.8, length - 8, 3.6, 1.5, '#c99560', 4);
   feathers(ctx, -length + 3, 6, '#f4ecd8');
   polygon(ctx, [[-14, -6.5], [0, 0], [-14, 6.5], [-10, 0]], STEEL, 3.5);
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {number} length */
 function bolt(ctx, length) {
   block(ctx, -length, -2.4, length - 8, 4.8, 2, LEATHER, 4);
   feathers(ctx, -length + 2, 6.5, '#c95a4a');
   polygon(ctx, [[-13, -6], [0, 0], [-13, 6]], DARK, 3.5);
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {number} length */
 function dart(ctx, length) {
   block(ctx, -length, -1.6, length - 8, 3.2, 1.5, STEEL, 4);
   feathers(ctx, -length + 2, 5.5, '#8a6fc4');
   polygon(ctx, [[-12, -4.5], [0, 0], [-12, 4.5]], '#e9eef4', 3);
 }
 
-/** Draws the heavy bolt of a turret. */
+/**
+ * Draws the heavy bolt of a turret.
+ * @param {CanvasRenderingContext2D} ctx @param {number} length
+ */
 function slug(ctx, length) {
   block(ctx, -length, -3, length - 10, 6, 2.5, DARK, 4);
   polygon(ctx, [[-length - 3, -7], [-length + 8, -3], [-length + 8, 3], [-length - 3, 7], [-length + 2, 0]], '#c95a4a', 3);
   polygon(ctx, [[-16, -8], [0, 0], [-16, 8]], STEEL, 3.5);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function bullet(ctx) {
   ctx.beginPath();
   ctx.ellipse(-6, 0, 7.5, 5.5, 0, 0, 7);

@@ -14,7 +14,10 @@ import { Sprites } from './sprites.js';
 const sprites = new Sprites(60);
 const at = { x: 0, y: 0 };
 
-/** Colours of rising numbers by style. The number of a resource is drawn with its icon. */
+/**
+ * Colours of rising numbers by style. The number of a resource is drawn with its icon.
+ * @type {Readonly<Record<string, string>>}
+ */
 const STYLES = Object.freeze({ damage: '#ffffff', heal: '#8ee88f', age: '#ffe08a', score: '#ffe08a', wood: '#e8bf8a', food: '#ff9db4',
   stone: '#dfe5ec', gold: '#ffd85e' });
 /** Distance that a number rises, px. */
@@ -42,7 +45,11 @@ export function drawPieces(ctx, camera, effects, nowMs, low) {
   if (!low) rings(ctx, effects, nowMs);
 }
 
-/** Draws a puff that grows and fades. */
+/**
+ * Draws a puff that grows and fades.
+ * @param {CanvasRenderingContext2D} ctx @param {import('../world/effects.js').Particle} one
+ * @param {number} part
+ */
 function dust(ctx, { colour, size }, part) {
   ctx.globalAlpha = 0.72 * (1 - part) * Math.min(1, part * 8);
   ctx.fillStyle = colour;
@@ -51,7 +58,11 @@ function dust(ctx, { colour, size }, part) {
   ctx.fill();
 }
 
-/** Draws a streak along the path, shorter and thinner as it slows. */
+/**
+ * Draws a streak along the path, shorter and thinner as it slows.
+ * @param {CanvasRenderingContext2D} ctx @param {import('../world/effects.js').Particle} one
+ * @param {number} part
+ */
 function spark(ctx, { colour, size, vx, vy }, part) {
   const pace = Math.hypot(vx, vy) || 1;
   const reach = size * 1.6 * (1 - part);
@@ -65,13 +76,19 @@ function spark(ctx, { colour, size, vx, vy }, part) {
   ctx.stroke();
 }
 
-/** Draws a spinning leaf or splinter with its own outline. */
+/**
+ * Draws a spinning leaf or splinter with its own outline.
+ * @param {CanvasRenderingContext2D} ctx @param {import('../world/effects.js').Particle} one
+ * @param {number} part @param {number} nowMs
+ */
 function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
   const angle = turn + spin * ageMs(nowMs, bornMs);
   const cos = Math.cos(angle);
   const sin = Math.sin(angle);
   const long = size * (part > 0.7 ? (1 - part) / 0.3 : 1);
   const wide = long * (shape === 'leaf' ? 0.55 : 0.72);
+  /** @param {number} x @param {number} y */
+  /** @param {number} x @param {number} y @returns {[number, number]} */
   const point = (x, y) => [at.x + x * cos - y * sin, at.y + x * sin + y * cos];
   ctx.globalAlpha = 1;
   ctx.beginPath();
@@ -90,7 +107,11 @@ function piece(ctx, { shape, colour, size, turn, spin, bornMs }, part, nowMs) {
   ctx.fill();
 }
 
-/** Draws growing rings of hits. */
+/**
+ * Draws growing rings of hits.
+ * @param {CanvasRenderingContext2D} ctx @param {import('../world/effects.js').Effects} effects
+ * @param {number} nowMs
+ */
 function rings(ctx, effects, nowMs) {
   for (const { x, y, radius, colour, bornMs } of effects.rings.all) {
     const part = ageMs(nowMs, bornMs) / RING_MS;
@@ -130,7 +151,10 @@ export function drawNumbers(ctx, camera, effects, nowMs, calm) {
   ctx.globalAlpha = 1;
 }
 
-/** Returns the picture of a number with the icon of its resource. */
+/**
+ * Returns the picture of a number with the icon of its resource.
+ * @param {string} text @param {string} style @param {number} scale @param {number} size
+ */
 function figure(text, style, scale, size) {
   const height = (style === 'age' ? 34 : 29) * size;
   const font = `bold ${height}px ${FONT}`;

@@ -27,7 +27,10 @@ export function drawIcon(ctx, name, x, y, size) {
   ctx.restore();
 }
 
-/** Fills and outlines the current path. */
+/**
+ * Fills and outlines the current path.
+ * @param {CanvasRenderingContext2D} ctx @param {string} fill
+ */
 function paint(ctx, fill, width = 2.2) {
   ctx.fillStyle = fill;
   ctx.strokeStyle = outlineOf(fill);
@@ -36,13 +39,14 @@ function paint(ctx, fill, width = 2.2) {
   ctx.stroke();
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {readonly import('./shapes.js').Point[]} points */
 function polygon(ctx, points) {
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
   ctx.closePath();
 }
 
-/** Draws a log with its cut end to the right. */
+/** Draws a log with its cut end to the right. @param {CanvasRenderingContext2D} ctx */
 function wood(ctx) {
   ctx.rotate(-0.45);
   ctx.beginPath();
@@ -66,7 +70,7 @@ function wood(ctx) {
   ctx.stroke();
 }
 
-/** Draws a berry with a leaf. */
+/** Draws a berry with a leaf. @param {CanvasRenderingContext2D} ctx */
 function food(ctx) {
   ctx.beginPath();
   ctx.arc(0, 2.5, 7.5, 0, 7);
@@ -82,6 +86,7 @@ function food(ctx) {
   paint(ctx, '#6fb25c', 1.8);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function stone(ctx) {
   polygon(ctx, [[-9, 3], [-6, -6], [2, -9], [9, -3], [8, 6], [-2, 9]]);
   paint(ctx, '#9aa3af');
@@ -90,6 +95,7 @@ function stone(ctx) {
   ctx.fill();
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function gold(ctx) {
   polygon(ctx, [[-9, 4], [-7, -5], [0, -9], [8, -5], [9, 4], [1, 9]]);
   paint(ctx, '#dba93a');
@@ -101,7 +107,7 @@ function gold(ctx) {
   ctx.fill();
 }
 
-/** Draws a skull. */
+/** Draws a skull. @param {CanvasRenderingContext2D} ctx */
 function kills(ctx) {
   ctx.beginPath();
   ctx.arc(0, -2, 8, 2.6, 6.82);
@@ -119,7 +125,7 @@ function kills(ctx) {
   ctx.fill();
 }
 
-/** Draws a star for points. */
+/** Draws a star for points. @param {CanvasRenderingContext2D} ctx */
 function score(ctx) {
   ctx.beginPath();
   for (let i = 0; i < 10; i++) {
@@ -135,7 +141,7 @@ function score(ctx) {
   ctx.fill();
 }
 
-/** Draws the tool of the attack button. */
+/** Draws the tool of the attack button. @param {CanvasRenderingContext2D} ctx */
 function hammer(ctx) {
   ctx.rotate(-0.7);
   ctx.beginPath();

@@ -11,6 +11,8 @@ import { ageMs, hasStarted } from '../../lib/age.js';
 import { mix, outlineOf } from '../rules/palette.js';
 import { itemOf } from '../rules/rules.js';
 
+/** @typedef {readonly [x: number, y: number, width: number, height: number]} Rectangle in px */
+
 const OUTLINE = 5.5;
 const WOOD = '#b98a57';
 const STONE = '#a3acb8';
@@ -75,6 +77,7 @@ export function pictureOf(id) {
   const item = itemOf(id);
   if (!item) return NOTHING;
   const radius = Math.max(20, item.scale - 4);
+  /** @type {Picture} */
   const made = { reach: radius + 10, draw: (ctx) => named(ctx, radius, item.name.split(' ')) };
   plain.set(id, made);
   return made;
@@ -113,7 +116,10 @@ export function drawItem(ctx, id, size) {
   ctx.restore();
 }
 
-/** Fills and outlines the current path. */
+/**
+ * Fills and outlines the current path.
+ * @param {CanvasRenderingContext2D} ctx @param {string} fill
+ */
 function paint(ctx, fill, width = OUTLINE) {
   ctx.fillStyle = fill;
   ctx.strokeStyle = outlineOf(fill);
@@ -122,18 +128,30 @@ function paint(ctx, fill, width = OUTLINE) {
   ctx.fill();
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radius
+ * @param {string} fill
+ */
 function disc(ctx, x, y, radius, fill, width = OUTLINE) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 7);
   paint(ctx, fill, width);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} width
+ * @param {number} height @param {number} radius @param {string} fill
+ */
 function box(ctx, x, y, width, height, radius, fill, line = OUTLINE) {
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, radius);
   paint(ctx, fill, line);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {readonly import('./shapes.js').Point[]} points
+ * @param {string} fill
+ */
 function polygon(ctx, points, fill, width = OUTLINE) {
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
@@ -141,7 +159,11 @@ function polygon(ctx, points, fill, width = OUTLINE) {
   paint(ctx, fill, width);
 }
 
-/** Draws a lighter line. */
+/**
+ * Draws a lighter line.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} width
+ * @param {number} height @param {string} fill
+ */
 function light(ctx, x, y, width, height, fill) {
   ctx.fillStyle = mix(fill, '#ffffff', 0.38);
   ctx.beginPath();
@@ -165,6 +187,7 @@ function named(ctx, radius, words) {
   words.forEach((word, line) => ctx.fillText(word, 0, (line - (words.length - 1) / 2) * size * 1.1));
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function apple(ctx) {
   disc(ctx, 0, 3, 17, '#d8523f');
   ctx.fillStyle = 'rgb(255 255 255 / 0.6)';
@@ -178,6 +201,7 @@ function apple(ctx) {
   paint(ctx, '#6fb25c', 4);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function cookie(ctx) {
   disc(ctx, 0, 0, 19, '#cf9d5b');
   ctx.fillStyle = '#e2b879';
@@ -192,6 +216,7 @@ function cookie(ctx) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function cheese(ctx) {
   polygon(ctx, [[-20, 5], [8, -16], [20, 1], [20, 14], [-20, 16]], '#e2a52e');
   polygon(ctx, [[-20, 5], [8, -16], [20, 1]], '#f7cf5e', 3.5);
@@ -203,7 +228,7 @@ function cheese(ctx) {
   }
 }
 
-/** Draws planks held by two bars. */
+/** Draws planks held by two bars. @param {CanvasRenderingContext2D} ctx */
 function woodWall(ctx) {
   for (const x of [-46, -15, 16]) {
     box(ctx, x, -46, 30, 92, 9, WOOD);
@@ -220,12 +245,13 @@ function woodWall(ctx) {
   }
 }
 
-/** Draws hewn stones in three rows. */
+/** Draws hewn stones in three rows. @param {CanvasRenderingContext2D} ctx */
 function stoneWall(ctx) {
   box(ctx, -47, -47, 94, 94, 17, '#8b949f');
   stones(ctx, STONE, [[-43, -43, 48, 26], [9, -43, 34, 26], [-43, -13, 30, 26], [-9, -13, 52, 26], [-43, 17, 42, 26], [3, 17, 40, 26]]);
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {string} fill @param {readonly Rectangle[]} list */
 function stones(ctx, fill, list) {
   for (const [x, y, width, height] of list) {
     box(ctx, x, y, width, height, 8, fill, 3.5);
@@ -233,7 +259,7 @@ function stones(ctx, fill, list) {
   }
 }
 
-/** Draws a keep with a tower at each corner. */
+/** Draws a keep with a tower at each corner. @param {CanvasRenderingContext2D} ctx */
 function castleWall(ctx) {
   box(ctx, -44, -44, 88, 88, 8, '#77808d');
   stones(ctx, '#939dab', [[-34, -34, 38, 20], [8, -34, 26, 20], [-34, -10, 22, 20], [-8, -10, 42, 20], [-34, 14, 34, 20], [4, 14, 30, 20]]);
@@ -245,7 +271,11 @@ function castleWall(ctx) {
   }
 }
 
-/** Draws a ball of spikes. */
+/**
+ * Draws a ball of spikes.
+ * @param {CanvasRenderingContext2D} ctx @param {number} count @param {number} inner
+ * @param {number} outer @param {string} metal @param {string} core
+ */
 function spikes(ctx, count, inner, outer, metal, core) {
   ctx.beginPath();
   for (let i = 0; i < count * 2; i++) {
@@ -268,7 +298,7 @@ function spikes(ctx, count, inner, outer, metal, core) {
   light(ctx, -inner * 0.36, -inner * 0.36, inner * 0.4, 6, core);
 }
 
-/** Draws poisoned spikes. */
+/** Draws poisoned spikes. @param {CanvasRenderingContext2D} ctx */
 function poisonSpikes(ctx) {
   spikes(ctx, 11, 42, 62, '#b9c9a8', '#6f5b3f');
   ctx.fillStyle = '#6fbf4b';
@@ -289,7 +319,7 @@ function poisonSpikes(ctx) {
   }
 }
 
-/** Draws the round stone base of a turret. */
+/** Draws the round stone base of a turret. @param {CanvasRenderingContext2D} ctx */
 function turretBase(ctx) {
   disc(ctx, 0, 0, 40, '#8b949f');
   for (let i = 0; i < 8; i++) {
@@ -302,9 +332,9 @@ function turretBase(ctx) {
   disc(ctx, 0, 0, 25, '#6f7784', 4);
 }
 
-/** Draws a heavy crossbow on a turning disc. */
+/** Draws a heavy crossbow on a turning disc. @param {CanvasRenderingContext2D} ctx */
 function turretGun(ctx) {
-  for (const [width, colour] of [[14, outlineOf('#d9a441')], [8, '#d9a441']]) {
+  for (const [width, colour] of /** @type {const} */ ([[14, outlineOf('#d9a441')], [8, '#d9a441']])) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = width;
     ctx.beginPath();
@@ -319,12 +349,12 @@ function turretGun(ctx) {
   disc(ctx, 0, 0, 7, '#d9a441', 3.5);
 }
 
-/** Draws the base of a saw. */
+/** Draws the base of a saw. @param {CanvasRenderingContext2D} ctx */
 function spindle(ctx) {
   disc(ctx, 0, 0, 30, '#6f7784');
 }
 
-/** Draws a saw blade with hooked teeth. */
+/** Draws a saw blade with hooked teeth. @param {CanvasRenderingContext2D} ctx */
 function saw(ctx) {
   const teeth = 9;
   ctx.beginPath();
@@ -339,7 +369,10 @@ function saw(ctx) {
   disc(ctx, 0, 0, 8, '#f0d0c4', 3.5);
 }
 
-/** Draws the tower of a mill from above. */
+/**
+ * Draws the tower of a mill from above.
+ * @param {CanvasRenderingContext2D} ctx @param {number} radius @param {string} fill
+ */
 function tower(ctx, radius, fill) {
   ctx.beginPath();
   for (let i = 0; i < 8; i++) ctx.lineTo((radius + 4) * Math.cos(((i + 0.5) * Math.PI) / 4), (radius + 4) * Math.sin(((i + 0.5) * Math.PI) / 4));
@@ -356,6 +389,10 @@ function tower(ctx, radius, fill) {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} ctx @param {number} count @param {number} length
+ * @param {string} fill
+ */
 function sails(ctx, count, length, fill) {
   for (let i = 0; i < count; i++) {
     ctx.save();
@@ -375,7 +412,7 @@ function sails(ctx, count, length, fill) {
   disc(ctx, 0, 0, 11, '#d9a441');
 }
 
-/** Draws a dark hole with teeth. */
+/** Draws a dark hole with teeth. @param {CanvasRenderingContext2D} ctx */
 function pit(ctx) {
   disc(ctx, 0, 0, 47, '#8a7252');
   disc(ctx, 0, 0, 36, '#463a44', 3);
@@ -387,7 +424,7 @@ function pit(ctx) {
   }
 }
 
-/** Draws the plate of a pad. */
+/** Draws the plate of a pad. @param {CanvasRenderingContext2D} ctx @param {string} fill */
 function plate(ctx, fill) {
   box(ctx, -43, -43, 86, 86, 18, fill);
   ctx.strokeStyle = mix(fill, '#ffffff', 0.35);
@@ -397,18 +434,20 @@ function plate(ctx, fill) {
   ctx.stroke();
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function boost(ctx) {
   plate(ctx, '#6f7784');
   for (const x of [-26, -1]) polygon(ctx, [[x, -23], [x + 13, -23], [x + 31, 0], [x + 13, 23], [x, 23], [x + 17, 0]], '#f5c542', 4);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function healing(ctx) {
   plate(ctx, '#e9e3d2');
   const [a, b] = [8.5, 25];
   polygon(ctx, [[-a, -b], [a, -b], [a, -a], [b, -a], [b, a], [a, a], [a, b], [-a, b], [-a, a], [-b, a], [-b, -a], [-a, -a]], '#df5a55', 4.5);
 }
 
-/** Draws a spawn pad: a bright star on a disc. */
+/** Draws a spawn pad: a bright star on a disc. @param {CanvasRenderingContext2D} ctx */
 function spawn(ctx) {
   plate(ctx, '#4f86a8');
   disc(ctx, 0, 0, 26, '#7fc0df', 4);

@@ -48,7 +48,11 @@ export function drawLabels(ctx, camera, players, world, names, nowMs) {
   }
 }
 
-/** Draws the name of an animal, and its health bar while hurt. */
+/**
+ * Draws the name of an animal, and its health bar while hurt.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {import('../world/animals.js').Animal} animal @param {number} size @param {boolean} names
+ */
 function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, names) {
   const { health: whole, radius, name } = speciesOf(kind);
   if (!camera.sees(shown.x, shown.y, 140)) return;
@@ -61,6 +65,8 @@ function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, na
 /**
  * Draws a health bar: green, amber when hurt, red near death. A recent loss of health lingers in
  * white.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} size
+ * @param {number} shown @param {number} health
  */
 function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
   const height = 8.5 * size;
@@ -82,6 +88,7 @@ function healthBar(ctx, x, y, size, shown, health, half = 36 * size) {
 /**
  * Draws a name as light text with a dark rim, readable on snow and sand. The name of the local
  * player has a mark.
+ * @param {string} name @param {keyof typeof NAMES} side @param {number} scale @param {number} size
  */
 function label(name, side, scale, size) {
   const height = 24 * size;
@@ -102,7 +109,10 @@ function label(name, side, scale, size) {
   });
 }
 
-/** Draws a speech bubble with its tail at the origin. */
+/**
+ * Draws a speech bubble with its tail at the origin.
+ * @param {string} text @param {number} scale @param {number} size
+ */
 function speech(text, scale, size) {
   const font = `${21 * size}px ${FONT}`;
   const height = 40 * size;

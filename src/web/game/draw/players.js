@@ -58,10 +58,10 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   const skinFill = (SKINS[skin] ?? SKINS[0]).body;
   const fill = pose.flash > 0 ? mix(skinFill, FLASH, 0.85 * pose.flash) : skinFill;
   const gait = Math.sin(walked / 21) * 0.2 * pace;
-  const arm = pose.item === null && pose.weapon !== null && pose.weapon in ARMS;
-  if (arm) drawArmed(ctx, x, y, heading + gait * 0.2, fill, pose);
-  else if (pose.item === null) drawHands(ctx, x, y, heading, fill, gait, pose);
-  else carry(ctx, x, y, heading + gait * 0.3, fill, pose);
+  const { weapon, item } = pose;
+  if (item !== null) carry(ctx, x, y, heading + gait * 0.3, fill, item, pose.scale);
+  else if (weapon !== null && weapon in ARMS) drawArmed(ctx, x, y, heading + gait * 0.2, fill, weapon, pose);
+  else drawHands(ctx, x, y, heading, fill, gait, pose);
   disc(ctx, x, y, RADIUS - OUTLINE / 2, fill);
   // The light comes from the top left for every heading.
   ctx.globalAlpha *= 0.5;
@@ -74,7 +74,11 @@ export function drawBody(ctx, x, y, heading, skin, walked, pace, pose = EMPTY_HA
   eyes(ctx, x, y, heading);
 }
 
-/** Draws both hands, and the tool in the right one. The body is drawn later, above them. */
+/**
+ * Draws both hands, and the tool in the right one. The body is drawn later, above them.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} heading
+ * @param {string} fill @param {number} gait @param {Pose} pose
+ */
 function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   const swing = swingAngle(part);
   const hand = mix(fill, '#ffffff', 0.08);
@@ -96,8 +100,12 @@ function drawHands(ctx, x, y, heading, fill, gait, { weapon, part, scale }) {
   disc(ctx, x + RADIUS * 0.98 * Math.cos(free), y + RADIUS * 0.98 * Math.sin(free), HAND, hand);
 }
 
-/** Draws a two-handed weapon or the shield, and both hands. */
-function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
+/**
+ * Draws a two-handed weapon or the shield, and both hands.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} heading
+ * @param {string} fill @param {number} weapon @param {Pose} pose
+ */
+function drawArmed(ctx, x, y, heading, fill, weapon, { sinceShotMs, scale }) {
   const { hands, kick, behind } = ARMS[weapon];
   const held = () => drawArm(ctx, weapon, sinceShotMs > swingMs(weapon) * RELOADED, scale);
   ctx.save();
@@ -112,8 +120,12 @@ function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
   ctx.restore();
 }
 
-/** Draws both hands in front with an item between them. */
-function carry(ctx, x, y, heading, fill, { item, scale }) {
+/**
+ * Draws both hands in front with an item between them.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} heading
+ * @param {string} fill @param {number} item @param {number} scale
+ */
+function carry(ctx, x, y, heading, fill, item, scale) {
   ctx.save();
   ctx.translate(x, y);
   ctx.rotate(heading);
@@ -134,7 +146,10 @@ function carried(item, scale) {
   return sprites.get(`item:${item}`, scale, cover, (ctx) => drawItem(ctx, item, CARRIED.size));
 }
 
-/** Draws the streak behind the head of a tool, in the coordinates of the arm. */
+/**
+ * Draws the streak behind the head of a tool, in the coordinates of the arm.
+ * @param {CanvasRenderingContext2D} ctx @param {number} part @param {number} swing
+ */
 function drawStreak(ctx, part, swing) {
   const trace = streak(part);
   if (!trace) return;
@@ -151,7 +166,10 @@ function drawStreak(ctx, part, swing) {
   ctx.globalAlpha = 1;
 }
 
-/** Draws two eyes near the front, which show the heading. */
+/**
+ * Draws two eyes near the front, which show the heading.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} heading
+ */
 function eyes(ctx, x, y, heading) {
   for (const side of [-1, 1]) {
     const angle = heading + side * 0.5;
@@ -168,7 +186,11 @@ function eyes(ctx, x, y, heading) {
   }
 }
 
-/** Draws a filled circle with the current outline. */
+/**
+ * Draws a filled circle with the current outline.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radius
+ * @param {string} fill
+ */
 function disc(ctx, x, y, radius, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -217,7 +239,11 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
 /** Reused pose, so that a frame allocates nothing. @type {Pose} */
 const pose = { weapon: 0, item: null, part: 1, sinceShotMs: Infinity, flash: 0, scale: 1 };
 
-/** Draws rings around players in water. */
+/**
+ * Draws rings around players in water.
+ * @param {CanvasRenderingContext2D} ctx @param {import('../world/player.js').Player} player
+ * @param {number} seconds
+ */
 function ripples(ctx, { id, shown, pace }, seconds) {
   ctx.strokeStyle = WATER.foam;
   ctx.lineWidth = 4;

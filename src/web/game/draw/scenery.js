@@ -22,6 +22,11 @@ const LEAVES = {
   desert: { low: '#7d9a3e', high: '#9bb34d', glow: '#bccb6d' },
 };
 
+/** @typedef {import('../rules/palette.js').Biome} Biome */
+/** @typedef {import('../rules/random.js').Random} Random */
+/** @typedef {'whole' | 'skirt' | 'crown'} Layer */
+/** Traces a path, scaled and moved. @typedef {(part: number, dx: number, dy: number) => void} Trace */
+
 const sprites = new Sprites(72);
 const off = { x: 0, y: 0 };
 
@@ -79,7 +84,11 @@ export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, 
   }
 }
 
-/** Returns the picture of an object or of one of its layers. */
+/**
+ * Returns the picture of an object or of one of its layers.
+ * @param {import('../world/player.js').Thing} thing @param {number} scale @param {number} mapSize
+ * @param {Layer} layer
+ */
 function picture(thing, scale, mapSize, layer) {
   const shape = thing.id % SHAPES;
   const biome = biomeAt(thing.y, mapSize);
@@ -93,7 +102,11 @@ function picture(thing, scale, mapSize, layer) {
   });
 }
 
-/** Traces a closed line through points on a circle, bulging between them. */
+/**
+ * Traces a closed line through points on a circle, bulging between them.
+ * @param {CanvasRenderingContext2D} ctx @param {number} radius @param {number} count
+ * @param {number} depth @param {number} turn @param {Random} random
+ */
 function lobes(ctx, radius, count, depth, turn, random) {
   ctx.beginPath();
   const inner = radius * (1 - depth);
@@ -112,7 +125,11 @@ function lobes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** Traces a star with pointed arms: a fir or a palm from above. */
+/**
+ * Traces a star with pointed arms: a fir or a palm from above.
+ * @param {CanvasRenderingContext2D} ctx @param {number} radius @param {number} count
+ * @param {number} depth @param {number} turn @param {Random} random
+ */
 function spikes(ctx, radius, count, depth, turn, random) {
   const inner = radius * (1 - depth);
   const half = Math.PI / count;
@@ -130,7 +147,11 @@ function spikes(ctx, radius, count, depth, turn, random) {
   ctx.closePath();
 }
 
-/** Fills the current path, lights it from the top left, and outlines it. */
+/**
+ * Fills the current path, lights it from the top left, and outlines it.
+ * @param {CanvasRenderingContext2D} ctx @param {string} fill @param {string} light
+ * @param {number} radius
+ */
 function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.fillStyle = fill;
   ctx.fill();
@@ -147,7 +168,10 @@ function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
   ctx.stroke();
 }
 
-/** Draws the shadow of the shape that `trace` traces. */
+/**
+ * Draws the shadow of the shape that `trace` traces.
+ * @param {CanvasRenderingContext2D} ctx @param {() => void} trace
+ */
 function shadow(ctx, trace) {
   ctx.save();
   ctx.translate(SHADOW_X, SHADOW_Y);
@@ -157,7 +181,11 @@ function shadow(ctx, trace) {
   ctx.restore();
 }
 
-/** Draws one layer of a tree: its lower leaves or its crown. Two pictures let the crown sway. */
+/**
+ * Draws one layer of a tree: its lower leaves or its crown. Two pictures let the crown sway.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Random} random
+ * @param {Biome} biome @param {Layer} layer
+ */
 function tree(ctx, scale, random, biome, layer) {
   const leaves = LEAVES[biome];
   const pointed = biome === 'snow' || biome === 'desert';
@@ -167,6 +195,7 @@ function tree(ctx, scale, random, biome, layer) {
   const seed = Math.floor(random() * 1e6);
   const depth = biome === 'desert' ? 0.44 : pointed ? 0.24 : 0.15;
   const shape = pointed ? spikes : lobes;
+  /** @param {number} radius @param {number} lobeCount @param {number} twist */
   const trace = (radius, lobeCount, twist) => shape(ctx, radius, lobeCount, depth, turn + twist, sequence(seed + lobeCount));
   if (skirt) {
     const radius = scale * 0.92;
@@ -194,7 +223,11 @@ function tree(ctx, scale, random, biome, layer) {
   ctx.restore();
 }
 
-/** Draws a low bush with berries, or a cactus in the desert. */
+/**
+ * Draws a low bush with berries, or a cactus in the desert.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Random} random
+ * @param {Biome} biome
+ */
 function bush(ctx, scale, random, biome) {
   if (biome === 'desert') {
     cactus(ctx, scale, random);
@@ -218,7 +251,11 @@ function bush(ctx, scale, random, biome) {
   }
 }
 
-/** Draws a berry with a dark rim and a bright spot. */
+/**
+ * Draws a berry with a dark rim and a bright spot.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radius
+ * @param {string} fill
+ */
 function ball(ctx, x, y, radius, fill) {
   ctx.beginPath();
   ctx.arc(x, y, radius, 0, 7);
@@ -233,7 +270,10 @@ function ball(ctx, x, y, radius, fill) {
   ctx.fill();
 }
 
-/** Draws a barrel cactus from above: ribs, spines, a flower. */
+/**
+ * Draws a barrel cactus from above: ribs, spines, a flower.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Random} random
+ */
 function cactus(ctx, scale, random) {
   const radius = scale * 0.78;
   const count = 10;
@@ -267,18 +307,24 @@ function cactus(ctx, scale, random) {
 
 const STONES = { grass: '#9aa0a8', river: '#9aa0a8', snow: '#aab6c4', desert: '#b89b78' };
 
-/** Draws a rock or gold: rough outline, lit upper face, cracks; gold glints. */
+/**
+ * Draws a rock or gold: rough outline, lit upper face, cracks; gold glints.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Random} random
+ * @param {Biome} biome @param {boolean} golden
+ */
 function rock(ctx, scale, random, biome, golden) {
   const fill = golden ? '#dba93a' : STONES[biome];
   const face = golden ? '#f4cf63' : mix(fill, '#ffffff', 0.28);
   const corners = golden ? 7 : 6 + Math.floor(random() * 2);
   const turn = random() * 2;
+  /** @type {{ x: number, y: number }[]} */
   const points = [];
   for (let i = 0; i < corners; i++) {
     const angle = turn + ((i + (random() - 0.5) * 0.4) / corners) * 2 * Math.PI;
     const distance = scale * (0.9 + 0.12 * random());
     points.push({ x: distance * Math.cos(angle), y: distance * Math.sin(angle) });
   }
+  /** @param {number} part @param {number} dx @param {number} dy */
   const trace = (part, dx, dy) => {
     ctx.beginPath();
     for (const point of points) ctx.lineTo(point.x * part + dx, point.y * part + dy);
@@ -302,14 +348,20 @@ function rock(ctx, scale, random, biome, golden) {
   if (golden) glints(ctx, scale, random);
 }
 
-/** Draws snow on the upper face. */
+/**
+ * Draws snow on the upper face.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Trace} trace
+ */
 function cap(ctx, scale, trace) {
   trace(0.52, -scale * 0.1, -scale * 0.13);
   ctx.fillStyle = '#f4f8fb';
   ctx.fill();
 }
 
-/** Draws bright specks in gold. */
+/**
+ * Draws bright specks in gold.
+ * @param {CanvasRenderingContext2D} ctx @param {number} scale @param {Random} random
+ */
 function glints(ctx, scale, random) {
   ctx.fillStyle = '#fff4c4';
   for (let i = 0; i < 4; i++) {

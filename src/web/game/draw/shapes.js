@@ -6,6 +6,8 @@
 
 import { mix, outlineOf } from '../rules/palette.js';
 
+/** @typedef {readonly [x: number, y: number]} Point in px */
+
 const OUTLINE = 5;
 
 /**
@@ -21,14 +23,21 @@ export function paint(ctx, fill, width = OUTLINE) {
   ctx.fill();
 }
 
-/** Draws a rounded box. */
+/**
+ * Draws a rounded box.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} width
+ * @param {number} height @param {number} radius @param {string} fill
+ */
 export function block(ctx, x, y, width, height, radius, fill, line = OUTLINE) {
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, radius);
   paint(ctx, fill, line);
 }
 
-/** Draws an outlined polygon. */
+/**
+ * Draws an outlined polygon.
+ * @param {CanvasRenderingContext2D} ctx @param {readonly Point[]} points @param {string} fill
+ */
 export function polygon(ctx, points, fill, line = OUTLINE) {
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
@@ -36,14 +45,22 @@ export function polygon(ctx, points, fill, line = OUTLINE) {
   paint(ctx, fill, line);
 }
 
-/** Draws an axis-aligned ellipse. */
+/**
+ * Draws an axis-aligned ellipse.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radiusX
+ * @param {number} radiusY @param {string} fill
+ */
 export function oval(ctx, x, y, radiusX, radiusY, fill, line = OUTLINE) {
   ctx.beginPath();
   ctx.ellipse(x, y, radiusX, radiusY, 0, 0, 7);
   paint(ctx, fill, line);
 }
 
-/** Draws an ellipse without an outline. */
+/**
+ * Draws an ellipse without an outline.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} radiusX
+ * @param {number} radiusY @param {string} fill
+ */
 export function spot(ctx, x, y, radiusX, radiusY, fill, turn = 0) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -51,7 +68,11 @@ export function spot(ctx, x, y, radiusX, radiusY, fill, turn = 0) {
   ctx.fill();
 }
 
-/** Draws a line with round ends. */
+/**
+ * Draws a line with round ends.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} width
+ * @param {number} height @param {string} fill
+ */
 export function stripe(ctx, x, y, width, height, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();

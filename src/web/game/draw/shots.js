@@ -41,7 +41,10 @@ export function drawShots(ctx, camera, shots) {
   }
 }
 
-/** Draws a thin white trail. */
+/**
+ * Draws a thin white trail.
+ * @param {CanvasRenderingContext2D} ctx @param {number} length @param {number} far
+ */
 function trail(ctx, length, far) {
   if (far < 12) return;
   const fade = ctx.createLinearGradient(-length * 0.6 - far, 0, -length * 0.6, 0);

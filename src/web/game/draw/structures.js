@@ -19,6 +19,8 @@ const RING = Object.freeze(/** @type {const} */ ([[9, 'rgb(56 50 74 / 0.55)'], [
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const REFUSED = 'rgb(222 64 52 / 0.72)';
 
+/** @typedef {import('../world/structures.js').Structure} Structure */
+
 const sprites = new Sprites(64);
 const off = { x: 0, y: 0 };
 
@@ -56,13 +58,20 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
   }
 }
 
-/** Returns the remaining fraction of the lifetime; 1 if the structure has no end. */
+/**
+ * Returns the remaining fraction of the lifetime; 1 if the structure has no end.
+ * @param {Structure} structure @param {import('../rules/rules.js').Item} item
+ * @param {import('../world/world.js').World} world @param {number} nowMs
+ */
 function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
   if (endsTick === null || lasts === null) return 1;
   return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
 }
 
-/** Draws a ring that closes as the lifetime ends. @param {number} radius @param {number} left */
+/**
+ * Draws a ring that closes as the lifetime ends.
+ * @param {CanvasRenderingContext2D} ctx @param {number} radius @param {number} left
+ */
 function ring(ctx, radius, left) {
   ctx.lineCap = 'round';
   for (const [width, style] of RING) {
@@ -74,6 +83,7 @@ function ring(ctx, radius, left) {
   }
 }
 
+/** @param {CanvasRenderingContext2D} ctx @param {number} radius */
 function shadow(ctx, radius) {
   ctx.fillStyle = SHADOW;
   ctx.beginPath();
@@ -111,7 +121,7 @@ function sprite(id, part, scale, refused) {
  * @param {number} seconds
  */
 export function drawGhost(ctx, camera, world, heading, seconds) {
-  for (const one of world.built.predicted) drawForeseen(ctx, camera, one);
+  for (const one of world.built.predicted) drawPredicted(ctx, camera, one);
   const ghost = ghostOf(world, heading);
   if (!ghost) return;
   ctx.save();
@@ -127,8 +137,9 @@ export function drawGhost(ctx, camera, world, heading, seconds) {
  * Draws a predicted structure of the local player.
  * @param {CanvasRenderingContext2D} ctx
  * @param {import('./camera.js').Camera} camera
+ * @param {Pick<Structure, 'item' | 'x' | 'y' | 'heading'>} one
  */
-function drawForeseen(ctx, camera, { item, x, y, heading }) {
+function drawPredicted(ctx, camera, { item, x, y, heading }) {
   ctx.save();
   ctx.translate(x, y);
   ctx.rotate(heading);

@@ -32,6 +32,16 @@ export const LINES = Object.freeze({ snow: 11, riverStart: 23, riverEnd: 37, des
  */
 const MAX_SCALE = 1.5;
 
+/** @typedef {import('../rules/palette.js').Biome} Biome */
+/** @typedef {import('../rules/palette.js').Borders} Borders */
+/** @typedef {import('../rules/random.js').Random} Random */
+/** @typedef {{ x: number, y: number, width: number, height: number }} Box in px */
+/**
+ * Rows and columns of chunks, all inclusive.
+ * @typedef {{ left: number, top: number, right: number, bottom: number }} Span
+ */
+/** @typedef {(height: number, seed: number, reach: number, fill: string) => void} FillBelow */
+
 const chunks = new Sprites(64);
 
 /**
@@ -44,6 +54,7 @@ export function drawTerrain(ctx, camera, mapSize) {
   const { left, top, right, bottom } = camera.view;
   if (left < 0 || top < 0 || right > mapSize || bottom > mapSize) drawOutside(ctx, camera);
   const last = Math.ceil(mapSize / CHUNK) - 1;
+  /** @param {number} value */
   const clamp = (value) => Math.max(0, Math.min(last, Math.floor(value / CHUNK)));
   if (right < 0 || bottom < 0 || left > mapSize || top > mapSize) return;
   const scale = Math.min(MAX_SCALE, camera.scale);
@@ -60,10 +71,14 @@ export function drawTerrain(ctx, camera, mapSize) {
 /** @param {number} column @param {number} row @param {number} mapSize */
 const keyOf = (column, row, mapSize) => `${mapSize}:${column}:${row}`;
 
-/** Returns the picture of a chunk. */
+/**
+ * Returns the picture of a chunk.
+ * @param {number} column @param {number} row @param {number} scale @param {number} mapSize
+ */
 function chunk(column, row, scale, mapSize) {
   const x = column * CHUNK;
   const y = row * CHUNK;
+  /** @param {number} from */
   const side = (from) => Math.min(CHUNK, mapSize - from) + OVERLAP;
   const cover = () => ({ left: 0, top: 0, width: side(x), height: side(y) });
   return chunks.get(keyOf(column, row, mapSize), scale, cover, (ctx) => {
@@ -74,6 +89,7 @@ function chunk(column, row, scale, mapSize) {
 
 /**
  * Paints one chunk per frame just outside the window, so that no frame has to paint a whole row.
+ * @param {Span} span @param {number} last @param {number} scale @param {number} mapSize
  */
 function paintAhead(span, last, scale, mapSize) {
   for (let row = Math.max(0, span.top - 1); row <= Math.min(last, span.bottom + 1); row++) {
@@ -85,12 +101,16 @@ function paintAhead(span, last, scale, mapSize) {
   }
 }
 
-/** Paints the static parts of a chunk. */
+/**
+ * Paints the static parts of a chunk.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} mapSize
+ */
 function paint(ctx, x, y, mapSize) {
   const at = biomeBorders(mapSize);
   const box = { x: x - CELL, y: y - CELL, width: CHUNK + 2 * CELL, height: CHUNK + 2 * CELL };
   ctx.fillStyle = SNOW.base;
   ctx.fillRect(box.x, box.y, box.width, box.height);
+  /** @type {FillBelow} */
   const below = (height, seed, reach, fill) => fillBelow(ctx, box, height, seed, reach, fill);
   below(at.snowEnd - 26, LINES.snow, 44, SNOW.dark);
   below(at.snowEnd - 6, LINES.snow, 44, '#b9cbaa');
@@ -102,7 +122,11 @@ function paint(ctx, x, y, mapSize) {
   grid(ctx, x, y, mapSize);
 }
 
-/** Fills from an uneven border down to the end of the box. */
+/**
+ * Fills from an uneven border down to the end of the box.
+ * @param {CanvasRenderingContext2D} ctx @param {Box} box @param {number} height
+ * @param {number} seed @param {number} reach @param {string} fill
+ */
 function fillBelow(ctx, box, height, seed, reach, fill) {
   if (height - 2 * reach > box.y + box.height) return;
   ctx.fillStyle = fill;
@@ -113,7 +137,11 @@ function fillBelow(ctx, box, height, seed, reach, fill) {
   ctx.fill();
 }
 
-/** Paints the river on the grass: bank, wet bank, water, darker middle. */
+/**
+ * Paints the river on the grass: bank, wet bank, water, darker middle.
+ * @param {CanvasRenderingContext2D} ctx @param {Box} box @param {Borders} at
+ * @param {FillBelow} below
+ */
 function riverBed(ctx, box, at, below) {
   const reach = 12;
   if (at.riverStart - 80 > box.y + box.height || at.riverEnd + 80 < box.y) return;
@@ -125,6 +153,7 @@ function riverBed(ctx, box, at, below) {
     ctx.lineTo(x, at.riverEnd + BANK_WIDTH + borderOffset(x, LINES.riverEnd, reach));
   }
   ctx.clip();
+  /** @param {number} inset @param {string} fill */
   const between = (inset, fill) => below(at.riverStart + inset, LINES.riverStart, reach, fill);
   between(-BANK_WIDTH, GRASS.mark);
   between(-BANK_WIDTH + 5, BANK.base);
@@ -140,7 +169,11 @@ function riverBed(ctx, box, at, below) {
   stripe(ctx, box, at.riverEnd + BANK_WIDTH - 5, at.riverEnd + BANK_WIDTH, reach, GRASS.mark);
 }
 
-/** Paints a band along the lower bank. */
+/**
+ * Paints a band along the lower bank.
+ * @param {CanvasRenderingContext2D} ctx @param {Box} box @param {number} from @param {number} to
+ * @param {number} reach @param {string} fill
+ */
 function stripe(ctx, box, from, to, reach, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
@@ -152,6 +185,7 @@ function stripe(ctx, box, from, to, reach, fill) {
 /**
  * Paints the patches of all cells, then the marks. The decoration of a cell depends only on its
  * position.
+ * @param {CanvasRenderingContext2D} ctx @param {Box} box @param {Borders} at
  */
 function decorate(ctx, box, at) {
   const cells = [];
@@ -171,7 +205,11 @@ function decorate(ctx, box, at) {
   }
 }
 
-/** Paints soft patches of another tone. */
+/**
+ * Paints soft patches of another tone.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ * @param {Exclude<Biome, 'river'>} biome
+ */
 function patch(ctx, x, y, random, biome) {
   const tones = { snow: SNOW, grass: GRASS, desert: SAND }[biome];
   if (random() < 0.62) return;
@@ -189,7 +227,11 @@ function patch(ctx, x, y, random, biome) {
   ctx.globalAlpha = 1;
 }
 
-/** Paints small marks. */
+/**
+ * Paints small marks.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ * @param {Exclude<Biome, 'river'>} biome
+ */
 function mark(ctx, x, y, random, biome) {
   const kind = random();
   if (biome === 'snow') {
@@ -203,7 +245,10 @@ function mark(ctx, x, y, random, biome) {
   else if (kind < 0.56) pebble(ctx, x, y, random, '#8b9488');
 }
 
-/** Paints three to five blades of grass. */
+/**
+ * Paints three to five blades of grass.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ */
 function tuft(ctx, x, y, random) {
   ctx.strokeStyle = GRASS.mark;
   ctx.lineWidth = 4;
@@ -220,7 +265,10 @@ function tuft(ctx, x, y, random) {
 
 const PETALS = ['#fdf6e3', '#f7d774', '#f2c4cf', '#d8d2f0'];
 
-/** Paints two to four flowers. */
+/**
+ * Paints two to four flowers.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ */
 function flowers(ctx, x, y, random) {
   const colour = PETALS[Math.floor(random() * PETALS.length)];
   const count = 2 + Math.floor(random() * 3);
@@ -245,7 +293,11 @@ function flowers(ctx, x, y, random) {
   }
 }
 
-/** Paints up to three pebbles with a lit side. */
+/**
+ * Paints up to three pebbles with a lit side.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ * @param {string} colour
+ */
 function pebble(ctx, x, y, random, colour) {
   for (let i = 0; i <= random() * 2.4; i++) {
     const px = x + (random() - 0.5) * 50;
@@ -266,11 +318,14 @@ function pebble(ctx, x, y, random, colour) {
   }
 }
 
-/** Paints a snow drift: light crest, blue shade. */
+/**
+ * Paints a snow drift: light crest, blue shade.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ */
 function drift(ctx, x, y, random) {
   const width = 26 + 30 * random();
   ctx.lineWidth = 5;
-  for (const [dy, colour] of [[5, SNOW.mark], [0, '#ffffff']]) {
+  for (const [dy, colour] of /** @type {const} */ ([[5, SNOW.mark], [0, '#ffffff']])) {
     ctx.strokeStyle = colour;
     ctx.globalAlpha = 0.7;
     ctx.beginPath();
@@ -281,7 +336,10 @@ function drift(ctx, x, y, random) {
   ctx.globalAlpha = 1;
 }
 
-/** Paints wind ripples. */
+/**
+ * Paints wind ripples.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {Random} random
+ */
 function dune(ctx, x, y, random) {
   const width = 34 + 26 * random();
   const rows = 1 + Math.floor(random() * 3);
@@ -289,7 +347,7 @@ function dune(ctx, x, y, random) {
   for (let row = 0; row < rows; row++) {
     const at = y + row * 15;
     const half = width * (1 - row * 0.22);
-    for (const [dy, colour] of [[3.5, SAND.light], [0, SAND.mark]]) {
+    for (const [dy, colour] of /** @type {const} */ ([[3.5, SAND.light], [0, SAND.mark]])) {
       ctx.strokeStyle = colour;
       ctx.globalAlpha = 0.6;
       ctx.beginPath();
@@ -301,7 +359,10 @@ function dune(ctx, x, y, random) {
   ctx.globalAlpha = 1;
 }
 
-/** Draws faint grid lines for judging distances. */
+/**
+ * Draws faint grid lines for judging distances.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} mapSize
+ */
 function grid(ctx, x, y, mapSize) {
   const step = mapSize / GRID_LINES;
   ctx.strokeStyle = 'rgb(56 50 74 / 0.055)';
@@ -318,7 +379,10 @@ function grid(ctx, x, y, mapSize) {
   ctx.stroke();
 }
 
-/** Draws the area beyond the map with faint marks, which show movement. */
+/**
+ * Draws the area beyond the map with faint marks, which show movement.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ */
 function drawOutside(ctx, camera) {
   const { left, top, right, bottom } = camera.view;
   ctx.fillStyle = OUTSIDE.base;
@@ -333,7 +397,11 @@ function drawOutside(ctx, camera) {
   }
 }
 
-/** Draws the map edge: a dark line and a shade inside. */
+/**
+ * Draws the map edge: a dark line and a shade inside.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {number} mapSize
+ */
 function drawEdge(ctx, camera, mapSize) {
   const { left, top, right, bottom } = camera.view;
   const shade = 90;

@@ -21,7 +21,7 @@ const GOLD = '#e2b13c';
 
 /**
  * A tool, drawn with the hand at the origin.
- * @typedef {{ draw: (ctx: CanvasRenderingContext2D, loaded?: boolean) => void, back: number, ahead:
+ * @typedef {{ draw: (ctx: CanvasRenderingContext2D, loaded: boolean) => void, back: number, ahead:
  *   number, wide: number }} Tool extents behind the hand, in front of it and to each side, px
  */
 
@@ -56,7 +56,7 @@ const ICON_REACH = 44;
 export function drawTool(ctx, weapon, scale) {
   const { draw, back, ahead, wide } = toolOf(weapon);
   const cover = () => ({ left: -back - 6, top: -wide - 6, width: back + ahead + 12, height: 2 * wide + 12 });
-  Sprites.show(ctx, sprites.get(String(weapon), scale, cover, draw), GRIP.x, GRIP.y);
+  Sprites.show(ctx, sprites.get(String(weapon), scale, cover, (to) => draw(to, false)), GRIP.x, GRIP.y);
 }
 
 /**
@@ -97,7 +97,7 @@ export function drawToolIcon(ctx, weapon, size) {
   ctx.restore();
 }
 
-/** Draws a stone mallet. */
+/** Draws a stone mallet. @param {CanvasRenderingContext2D} ctx */
 function hammer(ctx) {
   block(ctx, -17, -4.5, 52, 9, 4.5, HANDLE);
   block(ctx, 21, -20, 23, 40, 6, STONE);
@@ -107,12 +107,14 @@ function hammer(ctx) {
   ctx.fillRect(23.5, -3.5, 18, 7);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function handAxe(ctx) {
   block(ctx, -17, -4.5, 62, 9, 4.5, HANDLE);
   blade(ctx, -1, 24, 22, STONE);
   stripe(ctx, 26, -3.5, 15, 7, LEATHER);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function greatAxe(ctx) {
   block(ctx, -22, -5, 76, 10, 5, LEATHER);
   blade(ctx, -1, 28, 27, STEEL);
@@ -125,6 +127,7 @@ function greatAxe(ctx) {
  * @param {-1 | 1} side
  * @param {number} x start
  * @param {number} far distance of the edge from the handle, px
+ * @param {CanvasRenderingContext2D} ctx @param {string} fill
  */
 function blade(ctx, side, x, far, fill) {
   ctx.beginPath();
@@ -142,6 +145,7 @@ function blade(ctx, side, x, far, fill) {
   ctx.stroke();
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function shortSword(ctx) {
   polygon(ctx, [[12, -6.5], [51, -6.5], [62, 0], [51, 6.5], [12, 6.5]], STEEL);
   stripe(ctx, 15, -4.5, 37, 4, bright(STEEL, 0.75));
@@ -149,7 +153,7 @@ function shortSword(ctx) {
   block(ctx, 9, -14, 7, 28, 3.5, GOLD);
 }
 
-/** Draws a long curved blade. */
+/** Draws a long curved blade. @param {CanvasRenderingContext2D} ctx */
 function katana(ctx) {
   ctx.beginPath();
   ctx.moveTo(14, -5);
@@ -169,6 +173,7 @@ function katana(ctx) {
   block(ctx, 10, -10, 6, 20, 3, GOLD);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function polearm(ctx) {
   block(ctx, -44, -4, 106, 8, 4, HANDLE);
   polygon(ctx, [[60, -8], [74, -14], [92, 0], [74, 14], [60, 8]], STEEL);
@@ -176,6 +181,7 @@ function polearm(ctx) {
   block(ctx, 54, -7, 9, 14, 3, '#c95a4a');
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function bat(ctx) {
   ctx.beginPath();
   ctx.moveTo(-12, -4);
@@ -192,6 +198,7 @@ function bat(ctx) {
   for (const x of [-5, 2]) ctx.fillRect(x, -4, 4, 8);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function dagger(ctx) {
   polygon(ctx, [[9, -6], [29, -4.5], [38, 0], [29, 4.5], [9, 6]], STEEL);
   stripe(ctx, 11, -4, 19, 3.5, bright(STEEL, 0.75));
@@ -199,11 +206,11 @@ function dagger(ctx) {
   block(ctx, 6, -10, 6, 20, 3, '#77808d');
 }
 
-/** Draws a branch with a twig and a leaf. */
+/** Draws a branch with a twig and a leaf. @param {CanvasRenderingContext2D} ctx */
 function stick(ctx) {
   ctx.lineCap = 'round';
   const branch = [[-16, 1, 14, -2, 52, 1], [22, -1, 30, -6, 36, -13]];
-  for (const [width, colour] of [[12, outlineOf(HANDLE)], [6.5, HANDLE]]) {
+  for (const [width, colour] of /** @type {const} */ ([[12, outlineOf(HANDLE)], [6.5, HANDLE]])) {
     ctx.strokeStyle = colour;
     ctx.lineWidth = width;
     for (const [x, y, overX, overY, toX, toY] of branch) {
@@ -218,6 +225,7 @@ function stick(ctx) {
   paint(ctx, '#7fb860', 3.5);
 }
 
+/** @param {CanvasRenderingContext2D} ctx */
 function greatHammer(ctx) {
   block(ctx, -20, -5.5, 66, 11, 5, LEATHER);
   block(ctx, 22, -28, 34, 56, 7, '#8791a0');
@@ -225,7 +233,7 @@ function greatHammer(ctx) {
   for (const y of [-15, 9]) stripe(ctx, 23, y, 32, 6, GOLD);
 }
 
-/** Draws a claw at the end of a rod. */
+/** Draws a claw at the end of a rod. @param {CanvasRenderingContext2D} ctx */
 function grabby(ctx) {
   block(ctx, -26, -4.5, 68, 9, 4, '#77808d');
   for (const side of [-1, 1]) {

@@ -39,7 +39,11 @@ export function drawRiver(ctx, camera, mapSize, seconds) {
   ctx.restore();
 }
 
-/** Draws two lines of foam at a bank. */
+/**
+ * Draws two lines of foam at a bank.
+ * @param {CanvasRenderingContext2D} ctx @param {number} left @param {number} right
+ * @param {number} seconds @param {number} height @param {number} seed @param {number} side
+ */
 function foam(ctx, left, right, seconds, height, seed, side) {
   for (const [rest, alpha, width, pace] of [[9, 0.75, 5, 1.1], [26, 0.3, 4, 0.8]]) {
     ctx.strokeStyle = WATER.foam;
@@ -55,7 +59,11 @@ function foam(ctx, left, right, seconds, height, seed, side) {
   ctx.globalAlpha = 1;
 }
 
-/** Draws short crests that drift, swell and fade. */
+/**
+ * Draws short crests that drift, swell and fade.
+ * @param {CanvasRenderingContext2D} ctx @param {number} left @param {number} right
+ * @param {import('../rules/palette.js').Borders} at @param {number} seconds
+ */
 function waves(ctx, left, right, at, seconds) {
   const shift = seconds * CURRENT_PX_PER_S;
   const firstColumn = Math.floor((left - shift) / WAVE_CELL) - 1;
@@ -104,7 +112,10 @@ export function drawSparkles(ctx, camera, mapSize, seconds) {
   }
 }
 
-/** Traces a four-pointed star. */
+/**
+ * Traces a four-pointed star.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} size
+ */
 function star(ctx, x, y, size) {
   const waist = size * 0.2;
   ctx.beginPath();

@@ -46,6 +46,7 @@ const RIVER_HALF = 362 / 14400;
 const DESERT_START = 12000 / 14400;
 
 /** @typedef {'snow' | 'grass' | 'river' | 'desert'} Biome */
+/** @typedef {ReturnType<typeof biomeBorders>} Borders */
 
 /** Returns the y coordinates of the biome borders, px. @param {number} mapSize px */
 export function biomeBorders(mapSize) {
@@ -89,6 +90,7 @@ export function borderOffset(x, seed, reach) {
 export function mix(from, to, part) {
   const a = parseInt(from.slice(1), 16);
   const b = parseInt(to.slice(1), 16);
+  /** @param {number} shift */
   const channel = (shift) => Math.round(((a >> shift) & 255) * (1 - part) + ((b >> shift) & 255) * part);
   return `#${((channel(16) << 16) | (channel(8) << 8) | channel(0)).toString(16).padStart(6, '0')}`;
 }

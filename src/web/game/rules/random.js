@@ -19,11 +19,13 @@ export function hash(a, b = 0, c = 0) {
   return ((h ^ (h >>> 15)) >>> 0) / 0x100000000;
 }
 
+/** Generator of numbers, 0 to 1, exclusive. @typedef {() => number} Random */
+
 /**
- * Returns a generator of pseudo-random numbers, 0 to 1, exclusive.
+ * Returns a generator of pseudo-random numbers.
  * @param {number} a
  * @param {number} [b]
- * @returns {() => number}
+ * @returns {Random}
  */
 export function sequence(a, b = 0) {
   let i = 0;

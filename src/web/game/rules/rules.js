@@ -138,6 +138,7 @@ export function positionInFront(at, heading, item) {
  */
 export function hasRoom({ x, y }, scale, things, structures, mapSize) {
   if (Math.min(x, y) < scale || Math.max(x, y) > mapSize - scale || biomeAt(y, mapSize) === 'river') return false;
+  /** @param {{ x: number, y: number }} other @param {number} radius */
   const touches = (other, radius) => Math.hypot(other.x - x, other.y - y) < radius + scale;
   // Only the inner part of a tree or a bush is solid.
   const leaf = rules.leaf_percent / 100;
