@@ -295,7 +295,8 @@ function recallLine(event) {
 }
 
 function bindEvents() {
-  const on = (form, act) => byId(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
+  /** @param {string} form @param {() => void} act */
+  const on = (form, act) => byId(form).addEventListener('submit', (/** @type {SubmitEvent} */ event) => { event.preventDefault(); act(); });
   on('token-form', () => { const given = byId('token').value.trim(); byId('token').value = ''; tryToken(given); });
   on('announce-form', () => { runAndShow(`${roomPrefix()}announce ${byId('announce').value}`); byId('announce').value = ''; });
   on('line-form', () => {

@@ -33,7 +33,7 @@ const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 const SAME_TURN_MS = 20;
 /** Events that are shown at once, without waiting for the drawn arm. */
 const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'announced']);
-/** Sounds of projectiles, by kind. */
+/** Sounds of projectiles, by kind. @type {Readonly<Record<number, string>>} */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
 /** Distance between two puffs of dust of a walking player, px. */
@@ -142,11 +142,13 @@ export class EffectPlayer {
   /**
    * Shows a gain of health. A small gain of another player is not shown, because a crowd would be
    * full of numbers.
+   * @param {import('./world/events.js').WorldEvent} event @param {number} nowMs
    */
   healed({ id, x, y, amount }, nowMs) {
     if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
 
+  /** @param {import('./world/events.js').WorldEvent} event */
   swung({ id, x, y, atMs }) {
     const answered = id === this.world.ownId && atMs - this.pressedMs < swingMs(this.own?.weapon ?? 0) * 0.8;
     if (!answered) this.playAt('swing', x, y);

@@ -9,7 +9,10 @@
 
 import { HeldKeys, HeldPointers, codeOf, isPressing, isTyping } from '../lib/held.js';
 
-/** Walking directions by key position, so that WASD works on every layout. */
+/**
+ * Walking directions by key position, so that WASD works on every layout.
+ * @type {Readonly<Record<string, readonly [x: number, y: number]>>}
+ */
 const WALK = Object.freeze({
   KeyW: [0, -1], ArrowUp: [0, -1],
   KeyS: [0, 1], ArrowDown: [0, 1],

@@ -52,7 +52,7 @@ export class Settings {
  * @param {unknown} value
  */
 function validated(name, value) {
-  if (!Object.hasOwn(DEFAULTS, name) || typeof value !== typeof DEFAULTS[name]) return undefined;
+  if (!Object.hasOwn(DEFAULTS, name) || typeof value !== typeof DEFAULTS[/** @type {Name} */ (name)]) return undefined;
   if (typeof value !== 'number') return value;
   return Number.isFinite(value) ? Math.max(0, Math.min(100, Math.round(value))) : undefined;
 }

@@ -176,7 +176,12 @@ export class Sound {
     return true;
   }
 
-  /** Starts one voice. @returns {number} duration of the voice, ms */
+  /**
+   * Starts one voice.
+   * @param {AudioContext} context @param {Voice} voice @param {AudioNode} out
+   * @param {number} loudness factor of the voice's gain
+   * @returns {number} duration of the voice, ms
+   */
   voice(context, { wave, from, to, ms, gain, delayMs = 0, attackMs = 3, width = 1 }, out, loudness) {
     const begin = context.currentTime + delayMs / 1000;
     const end = begin + ms / 1000;
@@ -194,7 +199,10 @@ export class Sound {
     return delayMs + ms;
   }
 
-  /** Returns a source of band-limited noise. It loops a shared buffer from a random offset. */
+  /**
+   * Returns a source of band-limited noise. It loops a shared buffer from a random offset.
+   * @param {AudioContext} context @param {number} width quality factor
+   */
   band(context, width) {
     const source = context.createBufferSource();
     source.buffer = this.noise;
@@ -208,6 +216,7 @@ export class Sound {
   }
 }
 
+/** @param {AudioContext} context @param {OscillatorType} wave */
 function tone(context, wave) {
   const source = context.createOscillator();
   source.type = wave;

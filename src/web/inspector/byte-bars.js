@@ -16,6 +16,7 @@ import { TINTS } from './frame/tree.js';
 const LETTER_PX = 6.1;
 /** Width of the space around a word, px. */
 const AROUND_PX = 10;
+/** @type {Readonly<Record<string, string>>} */
 const TINTS_BY_NAME = { header: 'length', masking_key: 'key', code: 'code' };
 
 /** Bar chart of buttons, which the keyboard can reach. */

@@ -20,6 +20,32 @@ const BRACE = 0x7b;
  *   connections: Connection[] }} About
  */
 
+/** @typedef {'client' | 'server'} Sender */
+
+/**
+ * Broken rule of a frame.
+ * @typedef {{ rule: string, citation: string, description: string, response: string,
+ *   bits: [number, number] }} Problem
+ */
+
+/**
+ * Explanation of a frame. `start` and `end` are in bytes; `payload` is in hexadecimal.
+ * @typedef {{ start: number, end: number, line: string, opcode: string | null,
+ *   fin: number | boolean | null, masked: boolean | null, packet: string | null, payload: string,
+ *   tree: import('./frame/tree.js').Node, problem: Problem | null }} ExplainedFrame
+ */
+
+/**
+ * Explanation of bytes, as `tickwire explain --json` prints it. `raw`: the bytes in hexadecimal;
+ * `text`: request or response head.
+ * @typedef {{ n?: number, raw: string, text?: string, from: Sender, dialect: string,
+ *   frames: ExplainedFrame[], gone?: undefined }} Explanation
+ */
+
+/** Result for a frame that is no longer stored. @typedef {{ gone: true }} Gone */
+/** @typedef {import('./list/frames.js').Entry} Entry */
+/** @typedef {Gone & Partial<Record<keyof Entry, undefined>>} GoneEntry */
+
 /** Inspector core. */
 export class Explainer extends WasmInstance {
   /** @param {BufferSource} bytes content of tickwire.wasm */
@@ -62,7 +88,7 @@ export class Explainer extends WasmInstance {
   /**
    * Receives a message of the server. A message about another client returns an empty result.
    * @param {ArrayBuffer} message
-   * @returns {{ frames?: import('./list/frames.js').Entry[], gone?: number, lost?: number, missed?:
+   * @returns {{ frames?: Entry[], gone?: number, lost?: number, missed?:
    *   number, ended?: string }} `gone`: entries removed at the front
    */
   receive(message) {
@@ -70,7 +96,7 @@ export class Explainer extends WasmInstance {
     return this.json(this.wasm.receive());
   }
 
-  /** Explains a frame; `gone` if it is no longer stored. @param {number} n */
+  /** Explains a frame. @param {number} n @returns {Explanation | Gone} */
   explain(n) {
     return this.json(this.wasm.explain(BigInt(n)));
   }
@@ -80,6 +106,7 @@ export class Explainer extends WasmInstance {
    * independently of it.
    * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given
    *   `bytes` in hexadecimal
+   * @returns {Explanation}
    */
   explainBytes(given) {
     this.setInputText(JSON.stringify(given));
@@ -130,7 +157,7 @@ export class Explainer extends WasmInstance {
    * Returns visible entries.
    * @param {number} first index
    * @param {number} count
-   * @returns {import('./list/frames.js').Entry[]}
+   * @returns {Entry[]}
    */
   rows(first, count) {
     return this.json(this.wasm.rows(first, count)).rows ?? [];
@@ -147,8 +174,9 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Returns the entry of a frame, visible or not; `gone` if it is no longer stored.
+   * Returns the entry of a frame, visible or not.
    * @param {number} n
+   * @returns {Entry & { gone?: undefined } | GoneEntry}
    */
   entry(n) {
     return this.json(this.wasm.entry(BigInt(n)));
@@ -228,6 +256,7 @@ export class Explainer extends WasmInstance {
   setFileInput(file) {
     const address = this.wasm.list_file_input(file.length);
     if (address === 0) {
+      /** @param {number} bytes */
       const mib = (bytes) => Math.ceil(bytes / 2 ** 20);
       throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.maxFileBytes)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
     }

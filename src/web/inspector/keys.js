@@ -6,7 +6,10 @@
 
 import { isComposing } from '../lib/held.js';
 
-/** Number of lines by which a key moves the selection in the list. */
+/**
+ * Number of lines by which a key moves the selection in the list.
+ * @type {Readonly<Record<string, number | undefined>>}
+ */
 const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
 
 /**

@@ -54,6 +54,7 @@ const filterBar = new FilterBar(onFilterChanged);
 const work = new WorkSlices(onProgress);
 const updateStrip = new UpdateStrip(byId('updates'), byId('updates-words'), goTo);
 const statusLine = new StatusLine(byId('note'), notes);
+/** @param {string} what */
 const showNote = (what) => statusLine.showTemporarily(what);
 const bookmarks = new Bookmarks(() => state.shown, frameList, { goTo, notify: showNote });
 const connection = new InspectorConnection({ onOpen, onMessage, onObserved, state: status, askForToken });
@@ -200,7 +201,7 @@ function showFrame(n) {
   const [explained, entry] = [shown.explain(n), shown.entry(n)];
   if (explained.gone) byId('frame-line').textContent = entry.gap ?? 'This frame is no longer kept.';
   else if (!entry.gone) view.show(explained, { ...entry, line: explained.frames[0].line, where: placeOf(entry) });
-  showChanges(shown, n, entry.packet);
+  showChanges(shown, n, entry.packet ?? null);
   drawStrip();
 }
 
@@ -385,8 +386,8 @@ function onFilterChanged() {
 /** Returns the selected frame, explained; null if no frame is selected. */
 function chosenFrame() {
   const shown = state.shown.explainer;
-  const explained = frameList.chosen === 0 ? { gone: true } : shown.explain(frameList.chosen);
-  if (explained.gone) return null;
+  const explained = frameList.chosen === 0 ? null : shown.explain(frameList.chosen);
+  if (!explained || explained.gone) return null;
   const entry = shown.entry(frameList.chosen);
   return { explained, name: entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes' };
 }
@@ -453,7 +454,7 @@ function bindEvents() {
   byId('follow').onclick = () => setFollow(follower.toggles());
   byId('save').onclick = save;
   byId('game').onclick = closeOrOpenGame;
-  byId('token-form').addEventListener('submit', (event) => {
+  byId('token-form').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     connection.storeToken(byId('token').value.trim());
     byId('token').value = '';

@@ -72,6 +72,7 @@ export class PlaybackSync {
   onFrameSelected(n) {
     const { explainer, kind } = this.shown();
     if (!this.page || this.isFollowing || kind !== 'file') return;
-    this.tick = this.page.seek(explainer.entry(n).at_ms);
+    const { at_ms } = explainer.entry(n);
+    if (at_ms !== undefined) this.tick = this.page.seek(at_ms);
   }
 }

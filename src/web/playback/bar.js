@@ -19,6 +19,7 @@ const [STEP_S, LEAP_S] = [5, 30];
 const NEAR_PX = 5;
 /** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;
+/** Colours of markers by kind. @type {Readonly<Record<string, string>>} */
 const COLOURS = Object.freeze({ joined: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
 /** Later kinds are drawn over earlier ones. */
 const MARKER_ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
@@ -303,6 +304,7 @@ export class PlaybackBar {
     setText(find('.wire'), isWire ? 'Hide the wire' : 'See the wire');
     if (!status) return;
     const tick = playback.seeking === null ? playback.tick : Math.min(Math.max(playback.seeking, status.first), status.last);
+    /** @param {number} count ticks */
     const seconds = (count) => count / status.tick_hz;
     setText(find('.clock b'), formatTime(seconds(tick - status.first), 1));
     setText(find('.clock .of'), `/ ${formatTime(seconds(status.last - status.first))}`);

@@ -137,7 +137,7 @@ export class ServerWorker {
 
 /**
  * Listens to the page. Its first message starts the server.
- * @param {any} scope global scope of the worker
+ * @param {Pick<Window, 'onmessage' | 'onunhandledrejection' | 'postMessage'>} scope
  */
 function serve(scope) {
   /** @type {ServerWorker | null} */

@@ -25,7 +25,10 @@ const LEAVES = {
 /** @typedef {import('../rules/palette.js').Biome} Biome */
 /** @typedef {import('../rules/random.js').Random} Random */
 /** @typedef {'whole' | 'skirt' | 'crown'} Layer */
-/** Traces a path, scaled and moved. @typedef {(part: number, dx: number, dy: number) => void} Trace */
+/**
+ * Traces a path, scaled and moved.
+ * @typedef {(part: number, dx: number, dy: number) => void} Trace
+ */
 
 const sprites = new Sprites(72);
 const off = { x: 0, y: 0 };

@@ -7,7 +7,10 @@
 
 import { biomeAt } from '../rules/palette.js';
 
-/** Hints by biome. */
+/**
+ * Hints by biome.
+ * @type {Readonly<Partial<Record<import('../rules/palette.js').Biome, string>>>}
+ */
 const WORDS = Object.freeze({ snow: 'Snow slows you down', river: 'The river carries you along, and slows you' });
 
 export class Hints {
@@ -25,8 +28,9 @@ export class Hints {
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
     if (!own?.track.last || own.pace < 0.2) return;
     const biome = biomeAt(own.shown.y, world.mapSize);
-    if (!(biome in WORDS) || this.shownBiomes.has(biome)) return;
+    const hint = WORDS[biome];
+    if (hint === undefined || this.shownBiomes.has(biome)) return;
     this.shownBiomes.add(biome);
-    this.notify(WORDS[biome]);
+    this.notify(hint);
   }
 }

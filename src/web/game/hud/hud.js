@@ -50,7 +50,9 @@ export class Hud {
     this.drawnAt = 0;
     this.note = { text: '', untilMs: 0 };
     /** @type {unknown} */
-    this.boardSeen = null;
+    /** @type {import('../world/player.js').Board | null} */
+    this.drawnBoard = null;
+    this.boardKey = '';
     this.chatSeen = '';
     this.errorSeen = /** @type {unknown} */ (null);
     this.form = /** @type {HTMLFormElement} */ (byId('chat'));
@@ -161,8 +163,8 @@ export class Hud {
     // A local player below the top ten gets an extra row, with its current score.
     const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
     const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
-    if (this.boardSeen === leaderboard && this.boardKey === key) return;
-    this.boardSeen = leaderboard;
+    if (this.drawnBoard === leaderboard && this.boardKey === key) return;
+    this.drawnBoard = leaderboard;
     this.boardKey = key;
     const rows = leaderboard.rows.map((row, i) => boardRow(i + 1, row.name || `guest ${row.player}`, row.score, row.player === ownId));
     const { place } = leaderboard;
@@ -209,6 +211,7 @@ export class Hud {
   drawPanel(nowMs) {
     const { world, connection, rates } = this;
     const gap = connection.history.longestGapMs(nowMs);
+    /** @param {string} name */
     const rate = (name) => Math.round(rates.perSecond[name] ?? 0);
     const margin = world.own?.marginTicks;
     setText('p-ping', connection.pingMs === null ? '–' : `${connection.pingMs.toFixed(connection.pingMs < 10 ? 1 : 0)} ms`);

@@ -53,6 +53,7 @@ export function describeEvents({ corrupted, report }, { asked, checksums }) {
     lines.unshift(`${entity}, ${field}: ${formatValue(server)} on the server, ${formatValue(own)} with ${participant}.`);
   }
   const [[expected, agreeing], ...others] = report.groups;
+  /** @param {string[]} names */
   const has = (names) => `${joinNames(names)} ${names.length === 1 ? 'has' : 'have'}`;
   const who = others.map(([checksum, names]) => `${has(names)} the checksum ${checksum}`);
   const right = has(agreeing.map((name) => (name === 'server' ? 'the server' : name)));

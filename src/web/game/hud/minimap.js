@@ -48,6 +48,7 @@ export class Minimap {
     this.drawBuilt(world, scale, camera.ratio);
     this.drawMates(world, scale, camera.ratio, nowMs);
     const focus = world.cameraTarget;
+    /** @param {number} value */
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
     if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
@@ -73,7 +74,11 @@ export class Minimap {
     ctx.stroke();
   }
 
-  /** Draws clan mates in view at their rendered positions, others at the last received ones. */
+  /**
+   * Draws clan mates in view at their rendered positions, others at the last received ones.
+   * @param {import('../world/world.js').World} world @param {number} scale @param {number} ratio
+   * @param {number} nowMs
+   */
   drawMates(world, scale, ratio, nowMs) {
     for (const { player, x, y } of world.clans.matesAt(nowMs)) {
       if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
@@ -83,7 +88,11 @@ export class Minimap {
     }
   }
 
-  /** Draws map pings as growing rings. */
+  /**
+   * Draws map pings as growing rings.
+   * @param {readonly { x: number, y: number, part: number }[]} pings
+   * @param {number} scale @param {number} ratio
+   */
   drawPings(pings, scale, ratio) {
     const { ctx } = this;
     for (const { x, y, part } of pings) {
@@ -100,7 +109,10 @@ export class Minimap {
     ctx.globalAlpha = 1;
   }
 
-  /** Draws the background. It changes only with new scenery or a new size. */
+  /**
+   * Draws the background. It changes only with new scenery or a new size.
+   * @param {import('../world/world.js').World} world @param {number} size @param {number} ratio
+   */
   drawGround(world, size, ratio) {
     this.size = size;
     this.version = world.thingsVersion;
@@ -124,7 +136,10 @@ export class Minimap {
     }
   }
 
-  /** Draws a frame around the visible part of the map. */
+  /**
+   * Draws a frame around the visible part of the map.
+   * @param {import('../draw/camera.js').Camera} camera @param {number} scale
+   */
   drawView(camera, scale) {
     const { left, top, right, bottom } = camera.view;
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
@@ -132,7 +147,10 @@ export class Minimap {
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
   }
 
-  /** Draws the structures of the local player as small squares. */
+  /**
+   * Draws the structures of the local player as small squares.
+   * @param {import('../world/world.js').World} world @param {number} scale @param {number} ratio
+   */
   drawBuilt(world, scale, ratio) {
     if (world.bodyId === null) return;
     const { ctx } = this;
@@ -147,7 +165,10 @@ export class Minimap {
     }
   }
 
-  /** Draws the place of death as a cross. */
+  /**
+   * Draws the place of death as a cross.
+   * @param {number} x @param {number} y @param {number} ratio
+   */
   drawGrave(x, y, ratio) {
     const { ctx } = this;
     const reach = 4 * ratio;
@@ -163,7 +184,10 @@ export class Minimap {
     }
   }
 
-  /** Draws the local or spectated player as a diamond. Other players are discs. */
+  /**
+   * Draws the local or spectated player as a diamond. Other players are discs.
+   * @param {number} x @param {number} y @param {number} ratio
+   */
   drawSelf(x, y, ratio) {
     const { ctx } = this;
     const reach = 5 * ratio;

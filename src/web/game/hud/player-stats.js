@@ -68,6 +68,7 @@ export class PlayerStatsHud {
     this.drawKills(nowMs);
   }
 
+  /** @param {number} nowMs */
   drawFigures(nowMs) {
     const { stats } = this.world;
     const { isNarrow } = this;
@@ -100,6 +101,7 @@ export class PlayerStatsHud {
     byId('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
   }
 
+  /** @param {import('../world/player.js').KillMessage} kill */
   killRow({ killer, killerName, victim, victimName, atMs }) {
     const row = document.createElement('li');
     const own = this.world.bodyId;
@@ -109,6 +111,7 @@ export class PlayerStatsHud {
     const icon = document.createElement('canvas');
     icon.dataset.icon = 'kills';
     paintIcon(icon);
+    /** @param {number | null} id @param {string} text */
     const name = (id, text) => {
       const who = document.createElement('b');
       who.textContent = text || `guest ${id}`;

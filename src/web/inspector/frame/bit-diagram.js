@@ -11,7 +11,7 @@
 import { ByteLanes } from './byte-lanes.js';
 import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, overlaps } from './tree.js';
 
-/** Field names as in the RFC. */
+/** Field names as in the RFC. @type {Readonly<Record<string, string>>} */
 const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
 
 /** Creates a `div` with a class and a text. @param {string} kind @param {string} [text] */
@@ -174,12 +174,14 @@ function rangeOf(event) {
   return box instanceof HTMLElement ? { start: Number(box.dataset.start), end: Number(box.dataset.end) } : null;
 }
 
+/** Texts of the bit FIN by its value. @type {Readonly<Record<string, string>>} */
+const FIN_TEXTS = { 0: 'goes on', 1: 'last' };
+
 /** Shortens a value to the width of a box. @param {{ name: string, value: string }} leaf */
 function short({ name, value }) {
-  if (['fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') && name !== 'fin' ? 'set' : SHORT[name]?.[value[0]] ?? 'unused';
+  if (name === 'fin') return FIN_TEXTS[value[0]] ?? 'unused';
+  if (['rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') ? 'set' : 'unused';
   if (name === 'mask') return value.startsWith('1') ? 'masked' : 'off';
   if (name === 'payload_length') return /^\d+$/.test(value) ? `${value} byte${value === '1' ? '' : 's'}` : value.replace(': the length follows in', ':');
   return value;
 }
-
-const SHORT = { fin: { 0: 'goes on', 1: 'last' } };

@@ -18,13 +18,15 @@ const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓'
 /** @param {Uint8Array} bytes */
 const digits = (bytes) => [...bytes].map(hex).join('');
 
+/** @typedef {import('../explainer.js').Explanation} Explanation */
+
 /** Editor of a frame. */
 export class BitEditor {
   /**
    * @param {import('../explainer.js').Explainer} explainer
    * @param {import('../own-client.js').OwnClient} own
-   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () =>
-   *   void }} on callbacks of the frame view
+   * @param {{ edited: (explained: Explanation, changed: number[]) => void, closed: () => void,
+   *   sent: () => void }} on callbacks of the frame view
    */
   constructor(explainer, own, on) {
     this.explainer = explainer;
@@ -35,7 +37,7 @@ export class BitEditor {
     this.edit = null;
     /** @type {import('../list/frames.js').Entry | null} */
     this.entry = null;
-    this.tree = /** @type {any} */ (null);
+    this.tree = /** @type {import('./tree.js').Node | null} */ (null);
     this.leaves = /** @type {import('./tree.js').Leaf[]} */ ([]);
     this.teaches = '';
     /** Names of the values that the explainer has rewritten. @type {string[]} */
@@ -49,7 +51,7 @@ export class BitEditor {
     return this.edit !== null;
   }
 
-  /** @param {any} explained @param {import('../list/frames.js').Entry} entry */
+  /** @param {Explanation} explained @param {import('../list/frames.js').Entry} entry */
   open(explained, entry) {
     this.closeLog();
     this.edit = new Edit(parseHex(explained.raw));
@@ -108,7 +110,7 @@ export class BitEditor {
   }
 
   drawExamples() {
-    if (!this.edit || !this.entry) return;
+    if (!this.edit || !this.entry || !this.tree) return;
     const all = this.entry.from === 'client' ? suggestedFlips(this.edit.original, this.tree) : [];
     byId('examples').replaceChildren(...all.map((example) => {
       const button = document.createElement('button');
@@ -129,7 +131,7 @@ export class BitEditor {
     this.changed();
   }
 
-  /** @param {any} explained */
+  /** @param {Explanation} explained */
   drawVerdict(explained) {
     const { kind, rule, text, address } = verdict(explained);
     byId('verdict').dataset.kind = kind;
@@ -181,12 +183,12 @@ export class BitEditor {
    */
   observed(entries) {
     let sent = null;
-    let isTold = false;
+    let hasChanged = false;
     for (const entry of entries) {
-      isTold = this.log.observed(entry, (n) => this.explainer.explain(n)) || isTold;
-      if (this.log.isActive && /** @type {any} */ (entry).injected) sent ??= entry;
+      hasChanged = this.log.observed(entry, (n) => this.explainer.explain(n)) || hasChanged;
+      if (this.log.isActive && entry.injected) sent ??= entry;
     }
-    if (isTold) this.drawLog();
+    if (hasChanged) this.drawLog();
     return sent;
   }
 

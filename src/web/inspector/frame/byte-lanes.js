@@ -95,7 +95,7 @@ export class ByteLanes {
       const to = Math.min(from + this.columns, end);
       const block = { from, to, begin: part.start };
       if (part.masked) lanes.push(...this.masked(source, block));
-      else lanes.push(this.lane(NAMES[part.kind] ?? 'payload', part.kind, block, source, (at) => source.bytes[at]));
+      else lanes.push(this.lane(part.kind === 'masked' ? 'payload' : NAMES[part.kind], part.kind, block, source, (at) => source.bytes[at]));
       if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
       if (means) lanes.push(this.drawValues(source, block));
       lanes.at(-1)?.classList.add('ends');
@@ -163,5 +163,6 @@ export class ByteLanes {
   }
 }
 
+/** @type {Readonly<Record<Exclude<import('./tree.js').Part['kind'], 'masked'>, string>>} */
 const NAMES = { key: 'masking key', plain: 'payload', unread: 'not read', next: '' };
 const EDITABLE = new Set(['key', 'sent', 'plain', 'unread', 'next']);

@@ -24,7 +24,7 @@ export const asHex = ({ raw }) => groups(raw).join(' ');
 
 /**
  * Formats the explanation as JSON, like `tickwire explain --json`.
- * @param {Record<string, any>} explained
+ * @param {Explanation} explained
  */
 export function asJson({ n, raw, text, ...rest }) {
   return JSON.stringify(rest, null, 2);
@@ -49,10 +49,13 @@ export function asArray({ raw, from }, name) {
   return `/* ${name}, from the ${from} */\nstatic const unsigned char ${word}_frame[${bytes.length}] = {\n${lines.join('\n')}\n};\n`;
 }
 
+/** @typedef {import('../explainer.js').Explanation} Explanation */
+/** @typedef {'hex' | 'json' | 'command' | 'array' | 'link'} CopyKind */
+
 /** Menu button with its menu. Arrow keys move in the menu. */
 export class CopyMenu {
   /**
-   * @param {() => { explained: any, name: string } | null} chosen returns the selected frame
+   * @param {() => { explained: Explanation, name: string } | null} chosen returns the selected frame
    * @param {() => string} link returns a link to the frame; throws if it is too long
    * @param {(text: string) => void} notify
    */
@@ -62,8 +65,11 @@ export class CopyMenu {
     this.notify = notify;
     byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
     byId('copy-link').onclick = () => this.copyAs('link');
-    byId('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.copyAs(event.target.dataset.as); };
-    byId('copy-menu').onkeydown = (event) => this.key(event);
+    byId('copy-menu').onclick = (/** @type {MouseEvent} */ event) => {
+      const kind = /** @type {HTMLElement} */ (event.target).dataset.as;
+      if (kind) this.copyAs(/** @type {CopyKind} */ (kind));
+    };
+    byId('copy-menu').onkeydown = (/** @type {KeyboardEvent} */ event) => this.key(event);
     document.addEventListener('pointerdown', (event) => {
       if (!(/** @type {HTMLElement} */ (event.target).closest('.copying'))) this.toggle(false, false);
     });
@@ -89,7 +95,7 @@ export class CopyMenu {
     if (event.key !== 'Tab') event.preventDefault();
   }
 
-  /** @param {string} kind */
+  /** @param {CopyKind} kind */
   async copyAs(kind) {
     this.toggle(false, !byId('copy-menu').hidden);
     const chosen = this.chosen();

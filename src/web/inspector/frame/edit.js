@@ -79,11 +79,10 @@ export function setBits(bytes, [start, end], value) {
   return out;
 }
 
+/** @typedef {import('./tree.js').Node} Node */
 /**
- * @typedef {{ name: string, bits: [number, number], raw?: any, value?: string, children: Node[] }}
- *   Node
  * @typedef {{ id: string, label: string, teaches: string, bytes?: Uint8Array, values?:
- *   Record<string, any> }} Example `values`: values that the explainer writes into the packet
+ *   Record<string, number> }} Example `values`: values that the explainer writes into the packet
  */
 
 /**
@@ -93,8 +92,14 @@ export function setBits(bytes, [start, end], value) {
  * @returns {Example[]}
  */
 export function suggestedFlips(bytes, tree) {
+  /** @param {string} name */
   const field = (name) => tree.children.find((node) => node.name === name);
+  /** @type {Example[]} */
   const found = [];
+  /**
+   * @param {string} name @param {string} id @param {string} label @param {string} teaches
+   * @param {(range: [number, number]) => Uint8Array} make
+   */
   const add = (name, id, label, teaches, make) => {
     const node = field(name);
     if (node) found.push({ id, label, teaches, bytes: make(node.bits) });
@@ -102,15 +107,15 @@ export function suggestedFlips(bytes, tree) {
   add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (range) => setBits(bytes, range, 0));
   add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (range) => setBits(bytes, range, 1));
   add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (range) => setBits(bytes, range, 3));
-  const length = field('payload_length');
-  if (length && length.raw < LENGTH_IN_16) {
+  const length = field('payload_length')?.raw;
+  if (typeof length === 'number' && length < LENGTH_IN_16) {
     add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (range) => {
       const declared = setBits(bytes, range, LENGTH_IN_16);
       const end = range[1] / BYTE;
       return Uint8Array.from([...declared.slice(0, end), ...LONG, ...declared.slice(end)]);
     });
     add('payload_length', 'short', 'Length − 1', 'TCP has no message boundaries: one wrong length, and every later frame begins at the wrong byte.',
-      (range) => setBits(bytes, range, Math.max(0, length.raw - 1)));
+      (range) => setBits(bytes, range, Math.max(0, length - 1)));
   }
   const direction = findNode(tree, 'direction');
   if (direction) {

@@ -17,6 +17,7 @@ import { Unmasking } from './unmasking.js';
 const byId = (id) => document.getElementById(id);
 
 /** @typedef {{ start: number, end: number }} BitRange range in bits */
+/** @typedef {import('../explainer.js').Explanation} Explanation */
 
 export class FrameView {
   /**
@@ -24,8 +25,11 @@ export class FrameView {
    * @param {import('../own-client.js').OwnClient} own
    */
   constructor(explainer, own) {
+    /** @param {BitRange | null} range @param {string} by */
     const point = (range, by) => this.point(range, by);
+    /** @param {BitRange} range */
     const pin = (range) => this.pin(range);
+    /** @param {number} bit */
     const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.editor.flip(bit); };
     this.diagram = new BitDiagram(byId('figure'), byId('cells'), { point, pin, bit, byte: (byte) => this.selectByte(byte), redrawn: () => this.unmasking.drawLanes() });
     this.rows = new TreeRows(byId('tree'), point, pin);
@@ -40,7 +44,7 @@ export class FrameView {
     this.pinned = null;
     /**
      * Shown frame, for editing.
-     * @type {{ explained: any, entry: import('../list/frames.js').Entry } | null}
+     * @type {{ explained: Explanation, entry: import('../list/frames.js').Entry } | null}
      */
     this.shown = null;
     /** Bytes and masked part of the shown frame. */
@@ -82,7 +86,7 @@ export class FrameView {
     this.drawSelected();
   }
 
-  /** @param {any} explained @param {import('../list/frames.js').Entry} entry */
+  /** @param {Explanation} explained @param {import('../list/frames.js').Entry} entry */
   show(explained, entry) {
     this.editor.close();
     this.shown = { explained, entry };
@@ -92,7 +96,7 @@ export class FrameView {
     byId('tree').parentElement.scrollTop = 0;
   }
 
-  /** Draws a frame. @param {any} explained @param {number[]} changed bits */
+  /** Draws a frame. @param {Explanation} explained @param {number[]} changed bits */
   draw(explained, changed) {
     const { frames, text } = explained;
     byId('frame-text').hidden = text === undefined;
@@ -137,7 +141,7 @@ export class FrameView {
     byId('flip-word').textContent = this.editor.isOpen ? 'Done' : 'Flip a bit';
   }
 
-  /** @param {any} explained @param {number[]} changed */
+  /** @param {Explanation} explained @param {number[]} changed */
   edited(explained, changed) {
     byId('chosen').classList.add('editing');
     this.draw(explained, changed);
@@ -156,7 +160,7 @@ export class FrameView {
     byId('chosen').hidden = false;
     byId('chosen').dataset.n = String(entry.n);
     byId('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
-    const who = /** @type {any} */ (entry).injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
+    const who = entry.injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `frame ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
@@ -164,10 +168,7 @@ export class FrameView {
     byId('frame-line').textContent = entry.line;
   }
 
-  /**
-   * @param {{ rule: string, citation: string, description: string, response: string } | null}
-   *   problem
-   */
+  /** @param {import('../explainer.js').Problem | null} problem */
   problem(problem) {
     byId('frame-problem').hidden = problem === null;
     if (!problem) return;

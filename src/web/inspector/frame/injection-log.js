@@ -20,21 +20,29 @@ export function linkOf(address) {
   return rfc ? `https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section}` : null;
 }
 
+/** @typedef {import('../explainer.js').Explanation} Explanation */
+/** @typedef {import('../explainer.js').Gone} Gone */
+
+/**
+ * Returns a node of the first frame.
+ * @param {Explanation | Gone} explained @param {string} name
+ */
+const nodeOf = (explained, name) => (explained.gone ? undefined : findNode(explained.frames[0].tree, name));
+
 /**
  * Returns the first problem of an explanation; null without a problem.
- * @param {any} explained
- * @returns {{ rule: string, citation: string, description: string, response: string, bits: [number,
- *   number] } | null}
+ * @param {Explanation} explained
+ * @returns {import('../explainer.js').Problem | null}
  */
 export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
 
-/** Whether a frame belongs to a message that it does not finish. @param {any} explained */
-const isUnfinished = (explained) => [0, false].includes(explained.frames[0]?.fin);
+/** Whether a frame belongs to a message that it does not finish. @param {Explanation} explained */
+const isUnfinished = (explained) => explained.frames[0]?.fin === 0 || explained.frames[0]?.fin === false;
 
-/** Names the sender and the receiver of a frame. @param {any} explained */
+/** Names the sender and the receiver of a frame. @param {Explanation} explained */
 const ends = ({ from }) => (from === 'server' ? { sender: 'the server', receiver: 'your game' } : { sender: 'your game', receiver: 'the server' });
 
-/** Describes what the receiver does with the bytes. @param {any} explained */
+/** Describes what the receiver does with the bytes. @param {Explanation} explained */
 export function verdict(explained) {
   const problem = problemOf(explained);
   const line = explained.frames[0]?.line ?? '';
@@ -104,8 +112,8 @@ export class InjectionLog {
 
   /**
    * Receives an observed frame.
-   * @param {import('../list/frames.js').Entry & { injected?: boolean }} entry
-   * @param {(n: number) => any} explain
+   * @param {import('../list/frames.js').Entry} entry
+   * @param {(n: number) => Explanation | Gone} explain
    * @returns {boolean} whether the log has changed
    */
   observed(entry, explain) {
@@ -119,7 +127,7 @@ export class InjectionLog {
     return false;
   }
 
-  /** @param {any} explained */
+  /** @param {Explanation | Gone} explained */
   read(explained) {
     if (explained.gone) return false;
     const isFirst = !this.isRead;
@@ -137,24 +145,24 @@ export class InjectionLog {
     return true;
   }
 
-  /** @param {any} explained */
+  /** @param {Explanation | Gone} explained */
   closed(explained) {
-    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.value);
+    const [code, reason] = ['code', 'reason'].map((name) => nodeOf(explained, name)?.value);
     const why = reason ? `, reason ${reason}` : '';
     return this.add('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
   }
 
-  /** @param {any} explained */
+  /** @param {Explanation | Gone} explained */
   refused(explained) {
-    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.raw);
+    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => nodeOf(explained, name)?.raw);
     return this.add('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
   }
 
-  /** @param {any} explained */
+  /** @param {Explanation | Gone} explained */
   updated(explained) {
-    const own = explained.frames && findNode(explained.frames[0].tree, 'own');
+    const own = nodeOf(explained, 'own');
     const direction = own && findNode(own, 'direction');
-    if (direction?.raw !== this.direction) return false;
+    if (!direction || direction.raw !== this.direction) return false;
     this.direction = null;
     return this.add('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
   }

@@ -6,6 +6,9 @@
 
 import { findNode } from './edit.js';
 
+/** @typedef {import('../explainer.js').Explanation} Explanation */
+/** @typedef {import('../explainer.js').Gone} Gone */
+
 /**
  * Client packets that do not count as input: `ping` and `hello` are automatic, and mouse movements
  * send `aim` often.
@@ -20,10 +23,10 @@ export const isCommand = (entry) => entry.from === 'client' && entry.packet !== 
 
 /**
  * Whether a packet only reports a released key or button.
- * @param {any} explained explanation of the frame
+ * @param {Explanation | Gone} explained explanation of the frame
  */
 export function isRelease(explained) {
-  const frame = explained.frames?.[0];
+  const frame = explained.gone ? undefined : explained.frames[0];
   if (!frame) return false;
   const [direction, state] = ['direction', 'state'].map((name) => findNode(frame.tree, name));
   return (frame.packet === 'move' && direction !== undefined && typeof direction.raw !== 'number')
@@ -32,7 +35,7 @@ export function isRelease(explained) {
 
 /** Stores the newest frame that an input has caused. Frames of a release do not count. */
 export class KeyPresses {
-  /** @param {(n: number) => any} explain */
+  /** @param {(n: number) => Explanation | Gone} explain */
   constructor(explain) {
     this.explain = explain;
     /** @type {import('../list/frames.js').Entry | null} */

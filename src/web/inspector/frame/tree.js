@@ -13,14 +13,15 @@ export const FIGURE_BITS = 16;
  * shows it.
  */
 const HEAD = 'head';
+/** Colours of header fields. @type {Readonly<Record<string, string | undefined>>} */
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
   extended_payload_length: 'length', masking_key: 'key' };
 /** Number of argument colours, which repeat. */
 export const TINTS = 6;
 
 /**
- * @typedef {{ name: string, bits: [number, number], value: string, encoding: string, children:
- *   Node[] }} Node
+ * @typedef {{ name: string, bits: [number, number], value: string,
+ *   raw?: string | number | boolean | null, encoding: string, children: Node[] }} Node
  * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, row:
  *   number, tint: string }} Leaf `start` and `end` in bits
  * @typedef {{ name: string, value: string, encoding: string, start: number, end: number, headEnd:
@@ -66,9 +67,11 @@ export function partsOf(frames, isText) {
  */
 export function flattenTree(tree) {
   const laid = { leaves: /** @type {Leaf[]} */ ([]), rows: /** @type {Row[]} */ ([]) };
-  const tintOf = (child) => HEADER_TINTS[child.name];
-  for (const child of tree.children.filter((one) => !tintOf(one))) add(laid, child, 0, -1, 'code');
-  for (const child of tree.children.filter(tintOf)) add(laid, child, 0, -1, tintOf(child));
+  for (const child of tree.children) if (!HEADER_TINTS[child.name]) add(laid, child, 0, -1, 'code');
+  for (const child of tree.children) {
+    const tint = HEADER_TINTS[child.name];
+    if (tint) add(laid, child, 0, -1, tint);
+  }
   laid.leaves.sort((a, b) => a.start - b.start);
   return laid;
 }
@@ -128,16 +131,22 @@ export const bytesOf = (start, end) => [Math.floor(start / BYTE), end > start ? 
 export const overlaps = (a, b) => a.start < b.end && b.start < a.end;
 
 /**
+ * @typedef {{ leaf: number, start: number, end: number, row: number, column: number, bits: number,
+ *   main: boolean }} Segment `main`: whether it is the first widest segment of its leaf, which
+ *   shows the value
+ */
+
+/**
  * Splits the leaves at the row ends of the diagram.
  * @param {Leaf[]} leaves
  * @param {number} endBit end of the diagram
- * @returns {{ leaf: number, start: number, end: number, row: number, column: number, bits: number,
- *   main: boolean }[]} `main`: whether it is the first widest segment of its leaf, which shows the
- *   value
+ * @returns {Segment[]}
  */
 export function segments(leaves, endBit) {
+  /** @type {Segment[]} */
   const found = [];
   leaves.forEach((one, leaf) => {
+    /** @type {Segment[]} */
     const parts = [];
     for (let start = one.start; start < Math.min(one.end, endBit);) {
       const row = Math.floor(start / FIGURE_BITS);

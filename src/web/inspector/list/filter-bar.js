@@ -57,7 +57,10 @@ export class FilterBar {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.onChange(true), TYPING_MS);
     });
-    byId('from').onclick = (event) => { if (event.target.dataset.from !== undefined) this.setFrom(event.target.dataset.from); };
+    byId('from').onclick = (/** @type {MouseEvent} */ event) => {
+      const { from } = /** @type {HTMLElement} */ (event.target).dataset;
+      if (from !== undefined) this.setFrom(/** @type {'' | 'client' | 'server'} */ (from));
+    };
     byId('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
     const closeHelp = () => { byId('filter-help').open = false; };
     document.addEventListener('pointerdown', (event) => { if (!byId('filter-help').contains(event.target)) closeHelp(); });

@@ -115,6 +115,7 @@ export class FrameListView {
    */
   visibleRange() {
     const top = this.box.scrollTop * this.scale();
+    /** @param {number} px */
     const indexAt = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
     return { first: this.frames.at(indexAt(top)), last: this.frames.at(indexAt(top + this.box.clientHeight - 1)) };
   }

@@ -48,6 +48,7 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
  */
 export function sourceOptions([clients, ended], watched, shown, file, connection) {
   const isLive = shown.kind === 'live';
+  /** @param {Client} client */
   const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
   const all = clients.map(optionOf);
   const isHere = isLive && [...clients, ...ended].some((client) => client.id === watched);

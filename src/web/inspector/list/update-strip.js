@@ -54,6 +54,7 @@ export function describe(timeline) {
   const { normal_ms, updates = [] } = timeline;
   const known = updates.filter(([, , gap]) => gap !== null);
   if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
+  /** @param {string[]} wanted */
   const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, timeline))).map(([, , gap]) => gap ?? 0);
   const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
@@ -141,6 +142,7 @@ export class UpdateStrip {
     if (canvas.height !== Math.round(height * dots)) canvas.height = Math.round(height * dots);
     const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     const style = getComputedStyle(canvas);
+    /** @param {string} name */
     const color = (name) => style.getPropertyValue(name).trim();
     pen.setTransform(dots, 0, 0, dots, 0, 0);
     pen.clearRect(0, 0, width, height);
