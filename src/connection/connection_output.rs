@@ -82,7 +82,7 @@ pub enum ClientRequest {
         profile: JoinRequest,
         /// The last tick that a resuming client received. If it is set and the player is new, the
         /// driver informs the client.
-        since: Option<u32>,
+        resume_tick: Option<u32>,
     },
     /// Queue a command. Needs [`Answer::CommandQueued`].
     Command {

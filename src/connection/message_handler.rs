@@ -338,9 +338,9 @@ impl MessageHandler {
                 self.open_request = Some(OpenRequest::Authenticate { lockstep });
                 ClientRequest::Authenticate { token: self.token.take(), lockstep }
             }
-            SessionOutput::Join(profile, since) => {
+            SessionOutput::Join(profile, resume_tick) => {
                 self.open_request = Some(OpenRequest::Join);
-                ClientRequest::Join { profile, since }
+                ClientRequest::Join { profile, resume_tick }
             }
             SessionOutput::Command(command, intended, shared) => {
                 self.open_request = Some(OpenRequest::Command { sequence: command.sequence });

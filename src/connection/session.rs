@@ -243,7 +243,7 @@ impl Session {
     fn handle_join(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) {
         let profile = self.verbs.join_request(packet);
         match self.player() {
-            None => outputs.push(SessionOutput::Join(profile, packet.integer("since"))),
+            None => outputs.push(SessionOutput::Join(profile, packet.integer("resume_tick"))),
             Some(_) => {
                 let ask = self.verbs.rejoin(&profile);
                 self.push_effect(None, None, ask, outputs);

@@ -345,7 +345,7 @@ export class Game {
     if (attempt !== this.#connection.attempt) return;
     this.#isInLockstep = lockstep?.isActive ?? false;
     const mode = (this.#isSpectating ? SPECTATE : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
-    const hello = { version: VERSION, mode, since: this.#resumeTick.tick, ...this.#player };
+    const hello = { version: VERSION, mode, resume_tick: this.#resumeTick.tick, ...this.#player };
     this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 

@@ -204,7 +204,7 @@ impl Told {
         connection: u64,
         dialect: &str,
         entered: JoinOutcome,
-        since: Option<u32>,
+        resume_tick: Option<u32>,
     ) -> Arc<Client<Kept>> {
         let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
@@ -219,7 +219,7 @@ impl Told {
             declined: Vec::new(),
         };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
-        client.set_player(entered, "p", since);
+        client.set_player(entered, "p", resume_tick);
         client.sender.life.on_hello();
         client.start_updates(false);
         self.audience.add_client(Arc::clone(&client));

@@ -138,7 +138,7 @@ fn events_are_counted_with_the_bytes_of_their_lists_and_kept_within_the_bound() 
 
 #[test]
 fn no_events_are_kept_that_no_client_can_ask_for() {
-    assert_eq!(kept(4, true, false, 20).1, 0, "the table has no since");
+    assert_eq!(kept(4, true, false, 20).1, 0, "the table has no resume_tick");
     assert_eq!(kept(4, false, true, 20).1, 0, "no player has a key to come back with");
     assert_eq!(kept(1, true, true, 5).1, 5);
 }

@@ -91,12 +91,12 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
         assert!(done.is_ok, "{}", done.text);
     };
     let (one, welcome, player) = Native::play_at(server.address(), PATH, "Ann");
-    let since = welcome[7].clone();
+    let resume_tick = welcome[7].clone();
     drop(one);
     run("announce the server restarts at noon");
     let come_back = || {
         let mut native = Native { peer: Peer::connect(server.address(), PATH) };
-        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), Value::Nil, since.clone()]);
+        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), Value::Nil, resume_tick.clone()]);
         native
     };
     let mut two = come_back();

@@ -97,7 +97,7 @@ impl<L: Transport> Client<L> {
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: AcceptedClient, now: Duration) -> Client<L> {
         let AcceptedClient { room, endpoint, resume_key, token, is_local, .. } = entry;
         let hello = endpoint.dialect.row(Direction::ToServer, "hello");
-        if hello.is_some_and(|row| row.argument("since").is_some()) {
+        if hello.is_some_and(|row| row.argument("resume_tick").is_some()) {
             room.keep_events();
         }
         Client {
@@ -167,12 +167,13 @@ impl<L: Transport> Client<L> {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Stores its player and the player's name. After a resume, `since` is the last tick that the
+    /// Stores its player and the player's name. After a resume, `resume_tick` is the last tick that the
     /// client received.
-    pub fn set_player(&self, entered: JoinOutcome, name: &str, since: Option<u32>) {
+    pub fn set_player(&self, entered: JoinOutcome, name: &str, resume_tick: Option<u32>) {
         let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
         name.clone_into(&mut self.name.lock());
-        let missed = since.filter(|_| is_resumed).map_or(0, |since| since.max(taken_at).saturating_add(1));
+        let missed =
+            resume_tick.filter(|_| is_resumed).map_or(0, |tick| tick.max(taken_at).saturating_add(1));
         self.resume_tick.store(missed, Ordering::Release);
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }

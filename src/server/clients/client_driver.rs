@@ -206,8 +206,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             ClientRequest::Authenticate { token, lockstep } => {
                 return Some(Answer::Authenticated(self.authenticate(token.as_deref(), lockstep)));
             }
-            ClientRequest::Join { profile, since } => {
-                return Some(Answer::Joined(self.join(&profile, since)));
+            ClientRequest::Join { profile, resume_tick } => {
+                return Some(Answer::Joined(self.join(&profile, resume_tick)));
             }
             ClientRequest::Command { command, intended, shared } => {
                 return Some(Answer::CommandQueued(self.command(command, intended, shared)));
@@ -261,17 +261,17 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     /// A client with an exhausted rate limit of joins remains a spectator and may retry.
-    fn join(&self, profile: &JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
+    fn join(&self, profile: &JoinRequest, resume_tick: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.resume_key()?;
         self.charge(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
         let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
         let entered = room.join(entering, self.at.now, |entered| {
-            self.client.set_player(entered, &profile.name, since);
+            self.client.set_player(entered, &profile.name, resume_tick);
             (room.about.join)(entered.player, profile)
         });
         let JoinOutcome { player, is_resumed, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
-        if since.is_some() && !is_resumed {
+        if resume_tick.is_some() && !is_resumed {
             self.send_player_gone();
         }
         (self.on_event)(DriverEvent::Joined { player, name: &profile.name, tick: self.at.tick });

@@ -43,7 +43,7 @@ test('it names the dialect, offers the subprotocol, and says hello with what the
   assert.equal(socket.protocols.length, 2);
   assert.equal(socket.protocols[0], 'tickwire.v1');
   assert.match(socket.protocols[1], /^key\.[0-9a-f]{32}$/);
-  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null, since: null });
+  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null, resume_tick: null });
   assert.equal(game.state, 'open');
   assert.equal(game.welcome.map_size_px, 3600);
   game.close();
@@ -72,7 +72,7 @@ test('a watcher looks on until it enters, also after an outage', async () => {
   assert.equal(game.player, null);
   await pass(200);
   sockets[1].welcome();
-  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null, token: null, since: 100 });
+  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null, token: null, resume_tick: 100 });
   game.send('move', { direction: 1 });
   assert.equal(sockets[1].last('move').sequence, 1, 'a connection counts from 1');
   game.close();

@@ -276,7 +276,7 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
     }
     let all: Vec<(String, Vec<String>)> = names(Direction::ToServer).collect();
     let expected = [
-        ("hello", vec!["version", "mode", "name", "token", "since"]),
+        ("hello", vec!["version", "mode", "name", "token", "resume_tick"]),
         ("enter", vec!["name"]),
         ("ping", vec!["nonce"]),
         ("control", vec!["sequence", "tick", "drive", "turn", "aim", "fires", "kind", "seen"]),

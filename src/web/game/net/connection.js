@@ -178,7 +178,7 @@ export class GameConnection {
   hello() {
     this.isInLockstep = this.lockstep?.isActive ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.resumeTick() });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, resume_tick: this.resumeTick() });
   }
 
   /** Joins the game, now and after each reconnect. @param {Player} player */
