@@ -88,7 +88,7 @@ export interface Options<ToClient> {
    * `lockstep`: the page runs the room's world, and `tickwire.wasm` must contain the game's rules.
    * If lockstep is unavailable, the page receives a stream; see `game.lockstep`.
    */
-  mode?: 'stream' | 'lockstep';
+  mode?: 'stream' | 'lockstep' | null;
   /** Name of the game for `mode`; default: `predict`. */
   game?: string;
   /**
@@ -220,7 +220,7 @@ export interface Game<ToServer, ToClient> {
 }
 
 /** Connects to the server of this module. */
-export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;
+export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<NoInfer<ToClient>>): Promise<Game<ToServer, ToClient>>;
 
 /** `localStorage`. If the browser forbids it, the values last as long as the page. */
 export const local: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void };

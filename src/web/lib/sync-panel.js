@@ -76,12 +76,13 @@ export function bindSwitches(predict) {
 
 export class SyncPanel {
   /**
-   * @param {import('../tickwire.js').Game<any, any> & { history:
-   *   import('./net-history.js').NetHistory }} game
+   * @param {import('../tickwire.js').Game<any, any>} game
    * @param {{ key?: string }} [how] `key`: code of the key that toggles the panel
    */
   constructor(game, { key } = {}) {
     this.game = game;
+    /** Measurements of the connection; `tickwire.d.ts` does not declare them. */
+    this.history = /** @type {typeof game & { history: import('./net-history.js').NetHistory }} */ (game).history;
     this.drawnAt = -Infinity;
     document.head.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
     // The markup is constant, so `innerHTML` is safe.
@@ -122,6 +123,6 @@ export class SyncPanel {
     this.byPart('delay').textContent = ms(game.interpolationDelay);
     this.byPart('lead').textContent = why === '' ? ms(isActive ? leadMs : null) : why;
     this.byPart('corrections').textContent = isActive ? `${corrected} of ${compared}, 99 % up to ${p99ErrorPx.toFixed(1)} px` : '–';
-    drawNetGraph(/** @type {HTMLCanvasElement} */ (this.byPart('graph')), game.history, now);
+    drawNetGraph(/** @type {HTMLCanvasElement} */ (this.byPart('graph')), this.history, now);
   }
 }

@@ -1,0 +1,31 @@
+// The inline modules of the games' pages call `tickwire.js` as `tickwire.d.ts` and the packet tables declare.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { typeErrors } from '../lib/page-types.mjs';
+
+const read = (/** @type {string} */ name) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
+const PAGES = [
+  ...['coins', 'kites', 'paint', 'pong', 'units'].map((name) => [`examples/${name}.html`, `examples/${name}.tsv`]),
+  ['src/games/tanks/page.html', 'packet_codes/tanks/tanks.tsv'],
+];
+
+for (const [page, table] of PAGES) {
+  test(`${page} has no type error`, () => assert.deepEqual(typeErrors(read(page), read(table)), []));
+}
+
+test('a wrong call in a page is a type error', () => {
+  const [html, table] = [read('examples/paint.html'), read('examples/paint.tsv')];
+  for (const [right, wrong, error] of [
+    ["game.send('splash')", "game.send('splat')", /'"splat"' is not assignable/],
+    ['{ direction: way }', '{ heading: way }', /'heading' does not exist/],
+    ['{ direction: way }', "{ direction: 'up' }", /'string' is not assignable to type 'number'/],
+    ["game.on('cheered'", "game.on('cheer'", /'"cheer"' is not assignable/],
+    ['state.bucket_x - 8', 'state.bucket - 8', /'bucket' does not exist/],
+    ["game.interpolated('state')", "game.interpolate('state')", /'interpolate' does not exist/],
+  ]) {
+    assert.ok(html.includes(right), right);
+    assert.match(typeErrors(html.replace(right, wrong), table).join('\n'), error, wrong);
+  }
+});
