@@ -124,7 +124,7 @@ try {
     await bo.locator('#play').click();
     await until(bo, () => window.tickwire.id !== null);
     await bo.locator('#panel-button').click();
-    assert.match(await bo.locator('#p-net-told').textContent(), /Atlantic.*delay 45 ms/);
+    assert.match(await bo.locator('#p-net-text').textContent(), /Atlantic.*delay 45 ms/);
     await bo.locator('#p-net').selectOption('');
     await until(bo, () => window.tickwire.stats.pingMs < 80, undefined, 15000);
     for (const name of ['prediction', 'reconciliation', 'interpolation', 'deadReckoning']) {

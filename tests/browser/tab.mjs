@@ -155,7 +155,7 @@ async function conditions() {
     await until(page, () => window.tickwire.own !== null);
     await page.keyboard.press('p');
     assert.equal(await page.locator('#p-net').inputValue(), '4g');
-    assert.match(await page.locator('#p-net-told').innerText(), /^A phone on LTE.* Each way: delay 35 ms, jitter 15 ms, loss 0.5%, rate 1.5 MB\/s\.$/);
+    assert.match(await page.locator('#p-net-text').innerText(), /^A phone on LTE.* Each way: delay 35 ms, jitter 15 ms, loss 0.5%, rate 1.5 MB\/s\.$/);
     const [row, panel] = await Promise.all(['#p-net-row', '#panel'].map((selector) => page.locator(selector).boundingBox()));
     assert.ok(row && panel && row.x >= panel.x && row.x + row.width <= panel.x + panel.width && row.y + row.height <= panel.y + panel.height, JSON.stringify({ row, panel }));
     // Twice 35 ms, each at most 15 ms less.
@@ -163,10 +163,10 @@ async function conditions() {
     const slow = await page.evaluate(trip);
     await keep(page, 'tab-net');
     await page.locator('#p-net').selectOption('transatlantic');
-    await page.locator('#p-net-told', { hasText: 'delay 45 ms' }).waitFor();
+    await page.locator('#p-net-text', { hasText: 'delay 45 ms' }).waitFor();
     assert.equal(new URL(page.url()).search, '?netem=transatlantic');
     await page.locator('#p-net').selectOption('');
-    await page.locator('#p-net-told', { hasText: 'Choose a line' }).waitFor();
+    await page.locator('#p-net-text', { hasText: 'Choose a line' }).waitFor();
     await until(page, (before) => window.tickwire.stats.pingMs !== null && window.tickwire.stats.pingMs < before, Math.min(slow, 40));
     assert.equal(new URL(page.url()).searchParams.has('netem'), false);
     return `round trip ${slow.toFixed(0)} ms, then ${(await page.evaluate(trip)).toFixed(1)} ms`;

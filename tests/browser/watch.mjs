@@ -81,7 +81,7 @@ await check('its address leads to the capture, and it plays at once', async () =
   const { first, last, playing, differs, players } = await watch();
   assert.deepEqual([playing, differs], [true, null]);
   assert.ok(last - first > 100 && players.length > 0, `${first} to ${last}, ${players.length} players`);
-  assert.equal(await page.locator('#watch .told').isVisible(), false);
+  assert.equal(await page.locator('#watch .message').isVisible(), false);
   assert.equal(await page.locator('#title').isVisible(), false);
   return `first picture after ${Math.round((await watch()).times.first)} ms, ticks ${first} to ${last}`;
 });
@@ -242,7 +242,7 @@ await check('the tab edition watches a file that is chosen, without a server', a
   const tab = await context.newPage();
   complaints.watch(tab, 'tab');
   await tab.goto(`${site.url}?capture`);
-  await tab.locator('#watch .told .choose').waitFor();
+  await tab.locator('#watch .message .choose').waitFor();
   await tab.locator('#watch input[type=file]').setInputFiles(file);
   await until(tab, () => window.tickwire?.watch?.tick > 3);
   await read(tab);
@@ -270,7 +270,7 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
   await shown.keyboard.press(' ');
   await shown.locator('#watch .clock b', { hasText: '0:04' }).waitFor();
   await until(shown, () => document.querySelectorAll('#scores tr').length > 0);
-  assert.equal(await shown.locator('#watch .told').isVisible(), false);
+  assert.equal(await shown.locator('#watch .message').isVisible(), false);
   assert.equal(await shown.locator('form').isVisible(), false);
   await keep(shown, 'watch-tanks');
   await shown.close();
@@ -279,9 +279,9 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
 
 await check('what is no capture is refused in words', async () => {
   await page.goto(`${url}?capture=game/main.js`);
-  await page.locator('#watch .told', { hasText: /cannot be read: at byte 0/ }).waitFor();
+  await page.locator('#watch .message', { hasText: /cannot be read: at byte 0/ }).waitFor();
   await page.goto(`${url}?capture=https://example.invalid/x`);
-  await page.locator('#watch .told', { hasText: /another site/ }).waitFor();
+  await page.locator('#watch .message', { hasText: /another site/ }).waitFor();
 });
 
 await check('Ctrl-C ends it; no page error, console error, warning or failed request', async () => {

@@ -91,18 +91,18 @@ function status(state, text) {
 /**
  * Sends lines to the server. If they were not executed, shows the reason and returns null.
  * @param {string} lines
- * @param {string} said token
+ * @param {string} usedToken token
  */
-async function run(lines, said = token) {
+async function run(lines, usedToken = token) {
   let response;
   try {
-    response = await fetch('admin', { method: 'POST', headers: { Authorization: `Bearer ${said}` }, body: lines, credentials: 'omit' });
+    response = await fetch('admin', { method: 'POST', headers: { Authorization: `Bearer ${usedToken}` }, body: lines, credentials: 'omit' });
   } catch {
     status('waiting', 'No answer from the server');
     return null;
   }
   const text = await response.text();
-  if (response.status === 401 && said !== token && token !== '') status('waiting', 'The link has a wrong token');
+  if (response.status === 401 && usedToken !== token && token !== '') status('waiting', 'The link has a wrong token');
   else if (response.status === 401) askForToken('This is not the token.');
   else if (response.status === 429) status('waiting', 'Too many wrong tokens');
   else if (response.status === 200 || response.status === 422) return { done: response.status === 200, text };
@@ -113,7 +113,7 @@ async function run(lines, said = token) {
 /** Executes a line and shows it with its response. @param {string} line */
 async function runAndShow(line) {
   const answer = await run(line);
-  write('said', line);
+  write('sent', line);
   write(answer?.done ? 'answer' : 'refused', answer ? answer.text.trimEnd() : 'no answer');
   refresh();
 }

@@ -43,7 +43,7 @@ export async function startBrowserServer(pane, onFailed, onNote) {
   byId('title-edition').hidden = false;
   await host.ready;
   if (new URLSearchParams(location.search).has('second')) openSecond();
-  fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, host);
+  fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-text').textContent = text; }, host);
   byId('p-net-row').hidden = false;
   if (host.net.error !== undefined) onNote(describeChoice(netemOf(location.search), host.net));
   // Loads the inspector now, so that it opens offline even without a service worker.

@@ -39,7 +39,7 @@ const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'mus
 /** Distance between two puffs of dust of a walking player, px. */
 const STEP_PX = 46;
 /** Minimum health gain of other players for which a number is shown. */
-const SEEN_HEALING = 5;
+const MIN_DRAWN_HEALING = 5;
 /**
  * Maximum age of an event that is shown, ms. Older ones were received while the page was hidden.
  */
@@ -145,7 +145,7 @@ export class EffectPlayer {
    * @param {import('./world/events.js').WorldEvent} event @param {number} nowMs
    */
   healed({ id, x, y, amount }, nowMs) {
-    if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
+    if (id === this.world.ownId || amount >= MIN_DRAWN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
 
   /** @param {import('./world/events.js').WorldEvent} event */

@@ -263,7 +263,7 @@ async function startNetem() {
     const asked = netemOf(location.search);
     const result = asked === '' ? {} : await line.setNetem(asked);
     if (result.error !== undefined) title.note(describeChoice(asked, result));
-    fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, line);
+    fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-text').textContent = text; }, line);
     byId('p-net-row').hidden = false;
   }).catch((error) => {
     console.warn('no simulated line:', error);

@@ -64,7 +64,7 @@ export class HostPage {
    * @param {() => void} shown
    * @param {() => void} hidden
    */
-  whileShown(shown, hidden) {
+  whileVisible(shown, hidden) {
     const frame = /** @type {HTMLElement | null} */ (this.isOpen ? this.page.frameElement : null);
     frame?.addEventListener('show', shown);
     frame?.addEventListener('hide', hidden);

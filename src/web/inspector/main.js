@@ -502,5 +502,5 @@ if (playbackSync.isAvailable) playbackSync.open();
 else if (isLink()) openLink();
 else {
   connection.readTokenFromUrl();
-  hostPage.whileShown(() => connection.open(), () => connection.close());
+  hostPage.whileVisible(() => connection.open(), () => connection.close());
 }

@@ -30,7 +30,7 @@ export class PlaybackSync {
     this.tick = 0;
     this.isFollowing = false;
     /** Number of visible frames at the last check. */
-    this.seen = 0;
+    this.visibleCount = 0;
   }
 
   get isAvailable() {
@@ -59,8 +59,8 @@ export class PlaybackSync {
     const { seen } = explainer.count();
     const index = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
     // If the file is not read up to this time yet, a later call tries again.
-    if (index + 1 < seen || seen === this.seen) this.tick = tick;
-    this.seen = seen;
+    if (index + 1 < seen || seen === this.visibleCount) this.tick = tick;
+    this.visibleCount = seen;
     const row = index < 0 ? undefined : explainer.rows(index, 1)[0];
     if (!row) return;
     this.isFollowing = true;

@@ -5,7 +5,7 @@
  */
 
 /** Time that the result of an action stays visible, ms. */
-const SHOWN_MS = 4000;
+const DISPLAY_MS = 4000;
 
 export class StatusLine {
   /** @param {HTMLElement} box @param {() => string[]} parts returns the notes */
@@ -26,6 +26,6 @@ export class StatusLine {
     this.done = what;
     this.show();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.done = ''; this.show(); }, SHOWN_MS);
+    this.timer = setTimeout(() => { this.done = ''; this.show(); }, DISPLAY_MS);
   }
 }

@@ -35,12 +35,12 @@ export class Pace {
  */
 export async function openInSlices(explainer, { isCancelled, onProgress }) {
   const pace = new Pace();
-  let toldMs = performance.now();
+  let notifiedMs = performance.now();
   for (;;) {
     const opened = pace.run((bytes) => explainer.openOn(bytes));
     if ('packets' in opened) return opened;
-    if (performance.now() - toldMs >= NOTIFY_INTERVAL_MS) {
-      toldMs = performance.now();
+    if (performance.now() - notifiedMs >= NOTIFY_INTERVAL_MS) {
+      notifiedMs = performance.now();
       onProgress(opened.percent);
     }
     await new Promise((resolve) => { setTimeout(resolve); });
@@ -56,7 +56,7 @@ export class WorkSlices {
     this.onProgress = onProgress;
     this.isRunning = false;
     this.pace = new Pace();
-    this.toldMs = 0;
+    this.notifiedMs = 0;
     /** @type {import('./explainer.js').Explainer | null} */
     this.explainer = null;
   }
@@ -67,7 +67,7 @@ export class WorkSlices {
    */
   start(explainer) {
     this.explainer = explainer;
-    this.toldMs = 0;
+    this.notifiedMs = 0;
     if (this.isRunning) return;
     this.isRunning = true;
     this.slice();
@@ -79,8 +79,8 @@ export class WorkSlices {
     const now = performance.now();
     this.isRunning = result.more;
     if (result.more) setTimeout(() => this.slice());
-    if (result.more && now - this.toldMs < NOTIFY_INTERVAL_MS) return;
-    this.toldMs = now;
+    if (result.more && now - this.notifiedMs < NOTIFY_INTERVAL_MS) return;
+    this.notifiedMs = now;
     this.onProgress(result);
   }
 }

@@ -52,7 +52,7 @@ const MARKUP = `
   <header>Connection <button id="panel-close" type="button" aria-label="Close">×</button></header>
   <div class="body">
     ${SWITCHES.map(([name, title, about]) => `<label>${title}<input id="p-${name}" type="checkbox" role="switch" checked><small>${about}</small></label>`).join('')}
-    <label id="p-net-row" hidden>Network<select id="p-net"></select><small id="p-net-told"></small></label>
+    <label id="p-net-row" hidden>Network<select id="p-net"></select><small id="p-net-text"></small></label>
     <canvas id="p-graph" role="img" aria-label="Round trip, lead, corrections and gaps between updates in the last 30 seconds"></canvas>
     <div class="key"><span style="--is:#ffd35e">Round trip</span><span style="--is:#9ad88b">Lead</span><span style="--is:#69c2dd">Gap</span><span style="--is:#ff7f6b">Correction</span></div>
     ${METRICS.map(([name, title]) => `<div class="row">${title}<output id="p-${name}"></output></div>`).join('')}
@@ -95,7 +95,7 @@ export class SyncPanel {
       if (codeOf(event) === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping(event.target)) this.toggle();
     });
     game.netem().then((line) => {
-      fillNetemMenu(/** @type {HTMLSelectElement} */ (this.byPart('net')), (text) => { this.byPart('net-told').textContent = text; }, line);
+      fillNetemMenu(/** @type {HTMLSelectElement} */ (this.byPart('net')), (text) => { this.byPart('net-text').textContent = text; }, line);
       this.byPart('net-row').hidden = false;
     }, (error) => console.warn('no simulated line:', error));
   }

@@ -27,7 +27,7 @@ const MARKER_ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z"/></svg>';
 const HTML = `
-  <p class="told" role="status" hidden><span class="words"></span><span class="figures"></span> <button type="button" class="choose">Open a capture</button><button type="button" class="away" aria-label="Close this note" title="Close this note">×</button></p>
+  <p class="message" role="status" hidden><span class="words"></span><span class="figures"></span> <button type="button" class="choose">Open a capture</button><button type="button" class="away" aria-label="Close this note" title="Close this note">×</button></p>
   <div class="time" role="slider" tabindex="0" aria-label="Time"><canvas></canvas><output hidden></output></div>
   <div class="deeds">
     <button type="button" class="play" title="Play or pause (Space)"></button>
@@ -100,7 +100,7 @@ export class PlaybackBar {
     this.addressMs = 0;
     /** Pointer position on the time line, px. @type {number | null} */
     this.pointed = null;
-    this.playersSeen = '';
+    this.drawnPlayersKey = '';
     /** The status text that the user has closed. */
     this.closed = '';
     this.bar = document.createElement('section');
@@ -143,7 +143,7 @@ export class PlaybackBar {
     press('.play', () => playback.toggle());
     press('.link', () => this.copy());
     press('.wire', () => on.wire());
-    press('.told .away', () => { this.closed = statusText(playback); });
+    press('.message .away', () => { this.closed = statusText(playback); });
     for (const selector of ['.file', '.choose']) press(selector, () => at('input[type=file]').click());
     /** @param {string} selector @param {(value: string) => void} act */
     const choose = (selector, act) => at(`${selector} select`).addEventListener('change', (/** @type {Event} */ { target }) => {
@@ -283,13 +283,13 @@ export class PlaybackBar {
     const note = statusText(playback);
     // Narrow pages hide the checksums.
     const [words, ...figures] = status?.differs && playback.why === '' ? note.split(/(?=: the checksum)/) : [note];
-    setText(find('.told .words'), words);
-    setText(find('.told .figures'), figures.join(''));
-    find('.told').hidden = note === '' || note === this.closed;
-    find('.told').classList.toggle('bad', playback.why !== '' || Boolean(status?.differs));
-    find('.told .away').hidden = !status || playback.why !== '';
+    setText(find('.message .words'), words);
+    setText(find('.message .figures'), figures.join(''));
+    find('.message').hidden = note === '' || note === this.closed;
+    find('.message').classList.toggle('bad', playback.why !== '' || Boolean(status?.differs));
+    find('.message .away').hidden = !status || playback.why !== '';
     this.bar.classList.toggle('alone', !status && playback.why !== '');
-    find('.told .choose').hidden = playback.why === '';
+    find('.message .choose').hidden = playback.why === '';
     for (const part of this.bar.querySelectorAll('.time, .deeds')) part.classList.toggle('off', !status);
     const button = find('.play');
     if (button.dataset.playing !== String(playback.playing)) {
@@ -324,8 +324,8 @@ export class PlaybackBar {
     if (document.activeElement === select) return;
     const players = [...playback.players()].sort(([, one], [, other]) => one.localeCompare(other));
     const key = JSON.stringify([players, playback.followed]);
-    if (key === this.playersSeen) return;
-    this.playersSeen = key;
+    if (key === this.drawnPlayersKey) return;
+    this.drawnPlayersKey = key;
     const options = players.map(([id, name]) => new Option(name || `guest ${id}`, String(id)));
     const isGone = playback.followed !== null && !players.some(([id]) => id === playback.followed);
     if (isGone) options.unshift(new Option(`player ${playback.followed} (not there)`, String(playback.followed)));

@@ -84,7 +84,7 @@ async function friends(game, url, page, complaints) {
     assert.match(await page.locator('#title-room').innerText(), /^Private room/);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.locator('#invite-copy').click();
-    await page.locator('#invite-said', { hasText: 'The link was copied.' }).waitFor({ state: 'attached' });
+    await page.locator('#invite-status', { hasText: 'The link was copied.' }).waitFor({ state: 'attached' });
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(link, page.url());
     await page.locator('#play').click();

@@ -29,7 +29,7 @@ const COMPOSING = [{ isComposing: true, keyCode: 229 }, { keyCode: 229 }];
 /** The chat of a page that plays, with a text. */
 function chat(isSent = true) {
   const said = [];
-  const hud = Object.assign(Object.create(Hud.prototype), { world: { ownId: 1 }, form: new Field(), field: new Field(), chatSeen: '', tell: () => {} });
+  const hud = Object.assign(Object.create(Hud.prototype), { world: { ownId: 1 }, form: new Field(), field: new Field(), drawnChatKey: '', tell: () => {} });
   hud.bindChat((text) => isSent && said.push(text) > 0);
   hud.field.value = 'こんにち';
   return { hud, said, submit: () => hud.form.dispatchEvent(new Event('submit', { cancelable: true })) };

@@ -309,14 +309,14 @@ test('the inspector beside the game works while it is shown, and asks to be clos
   const { frame, page } = windowIn('?embedded', { id: 2 });
   const seen = [];
   const beside = new HostPage(page);
-  beside.whileShown(() => seen.push('shown'), () => seen.push('hidden'));
+  beside.whileVisible(() => seen.push('shown'), () => seen.push('hidden'));
   assert.deepEqual(seen, [], 'it is hidden as yet');
   for (const name of ['show', 'hide', 'show']) frame.dispatchEvent(new Event(name));
   assert.deepEqual(seen, ['shown', 'hidden', 'shown']);
   frame.addEventListener('close', () => seen.push('close'));
   beside.close();
   assert.equal(seen.at(-1), 'close');
-  new HostPage(windowIn('', null).page).whileShown(() => seen.push('alone'), () => {});
+  new HostPage(windowIn('', null).page).whileVisible(() => seen.push('alone'), () => {});
   assert.equal(seen.at(-1), 'alone');
 });
 

@@ -406,20 +406,20 @@ function drawEdge(ctx, camera, mapSize) {
   const { left, top, right, bottom } = camera.view;
   const shade = 90;
   const sides = [
-    { seen: left < shade, from: [0, 0], to: [shade, 0], box: [0, 0, shade, mapSize] },
-    { seen: top < shade, from: [0, 0], to: [0, shade], box: [0, 0, mapSize, shade] },
-    { seen: right > mapSize - shade, from: [mapSize, 0], to: [mapSize - shade, 0], box: [mapSize - shade, 0, shade, mapSize] },
-    { seen: bottom > mapSize - shade, from: [0, mapSize], to: [0, mapSize - shade], box: [0, mapSize - shade, mapSize, shade] },
+    { isVisible: left < shade, from: [0, 0], to: [shade, 0], box: [0, 0, shade, mapSize] },
+    { isVisible: top < shade, from: [0, 0], to: [0, shade], box: [0, 0, mapSize, shade] },
+    { isVisible: right > mapSize - shade, from: [mapSize, 0], to: [mapSize - shade, 0], box: [mapSize - shade, 0, shade, mapSize] },
+    { isVisible: bottom > mapSize - shade, from: [0, mapSize], to: [0, mapSize - shade], box: [0, mapSize - shade, mapSize, shade] },
   ];
-  for (const { seen, from, to, box } of sides) {
-    if (!seen) continue;
+  for (const { isVisible, from, to, box } of sides) {
+    if (!isVisible) continue;
     const gradient = ctx.createLinearGradient(from[0], from[1], to[0], to[1]);
     gradient.addColorStop(0, 'rgb(38 43 61 / 0.42)');
     gradient.addColorStop(1, 'rgb(38 43 61 / 0)');
     ctx.fillStyle = gradient;
     ctx.fillRect(box[0], box[1], box[2], box[3]);
   }
-  if (!sides.some((side) => side.seen)) return;
+  if (!sides.some((side) => side.isVisible)) return;
   ctx.strokeStyle = OUTSIDE.edge;
   ctx.lineWidth = 14;
   ctx.strokeRect(0, 0, mapSize, mapSize);

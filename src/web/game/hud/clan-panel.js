@@ -70,7 +70,7 @@ export class ClanPanel {
     this.wishes = wishes;
     this.notify = notify;
     this.drawnAt = 0;
-    this.seen = '';
+    this.drawnKey = '';
     /** Key hints are hidden on touch screens. */
     this.touch = matchMedia('(pointer: coarse)');
     /** Players whose join requests were announced. @type {Set<number>} */
@@ -103,8 +103,8 @@ export class ClanPanel {
     this.drawnAt = nowMs;
     const { clans, ownId } = this.world;
     const key = `${clans.version}:${ownId}`;
-    if (key === this.seen) return;
-    this.seen = key;
+    if (key === this.drawnKey) return;
+    this.drawnKey = key;
     this.announceRequests(clans.own?.isOwner ? clans.own.asks : []);
     const { title, leave, mayFound, members, asks, list } = clanPanel(clans, ownId);
     setText('clan-title', title);

@@ -19,7 +19,7 @@ export class Hints {
     this.world = world;
     this.notify = notify;
     /** @type {Set<string>} */
-    this.shownBiomes = new Set();
+    this.biomesWithHint = new Set();
   }
 
   /** Shows the hint of the current biome, if it was not shown before. Called once per frame. */
@@ -29,8 +29,8 @@ export class Hints {
     if (!own?.track.last || own.pace < 0.2) return;
     const biome = biomeAt(own.shown.y, world.mapSize);
     const hint = WORDS[biome];
-    if (hint === undefined || this.shownBiomes.has(biome)) return;
-    this.shownBiomes.add(biome);
+    if (hint === undefined || this.biomesWithHint.has(biome)) return;
+    this.biomesWithHint.add(biome);
     this.notify(hint);
   }
 }

@@ -31,8 +31,8 @@ export class Hotbar {
     this.select = select;
     this.choose = choose;
     this.drawnAt = 0;
-    this.kitSeen = -1;
-    this.offersSeen = -1;
+    this.drawnKitVersion = -1;
+    this.drawnOffersVersion = -1;
     /** Button whose tooltip is shown; null without a tooltip. @type {HTMLElement | null} */
     this.pointed = null;
     /** @type {{ button: HTMLButtonElement, slot: Slot }[]} */
@@ -62,8 +62,8 @@ export class Hotbar {
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const { built, ownId } = this.world;
-    if (built.kitVersion !== this.kitSeen) this.build();
-    if (built.offersVersion !== this.offersSeen) this.buildOffers();
+    if (built.kitVersion !== this.drawnKitVersion) this.build();
+    if (built.offersVersion !== this.drawnOffersVersion) this.buildOffers();
     const { choices, age, points } = built.offers;
     const choosing = ownId !== null && choices.length > 0;
     byId('offers').hidden = !choosing;
@@ -75,7 +75,7 @@ export class Hotbar {
   }
 
   build() {
-    this.kitSeen = this.world.built.kitVersion;
+    this.drawnKitVersion = this.world.built.kitVersion;
     const { built } = this.world;
     this.slots = built.slots.map((slot, index) => {
       const button = this.button(slot, () => this.selectSlot(index), index < 10 ? String((index + 1) % 10) : '');
@@ -93,7 +93,7 @@ export class Hotbar {
   }
 
   buildOffers() {
-    this.offersSeen = this.world.built.offersVersion;
+    this.drawnOffersVersion = this.world.built.offersVersion;
     const buttons = this.world.built.offers.choices.map((number, index) => {
       const choice = choiceOf(number);
       if (!choice) return document.createElement('span');

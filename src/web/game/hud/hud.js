@@ -11,8 +11,8 @@ import { drawNetGraph } from '../../lib/net-graph.js';
 import { ageMs } from '../../lib/age.js';
 
 /** Time that a chat line stays visible while the field is closed, ms. */
-const CHAT_SHOWN_MS = 9000;
-const CHAT_SHOWN_LINES = 7;
+const CHAT_DISPLAY_MS = 9000;
+const MAX_CHAT_LINES = 7;
 const NOTE_MS = 2600;
 /** Time that a notice of the operator stays visible, ms. */
 const NOTICE_MS = 7000;
@@ -53,8 +53,8 @@ export class Hud {
     /** @type {import('../world/player.js').Board | null} */
     this.drawnBoard = null;
     this.boardKey = '';
-    this.chatSeen = '';
-    this.errorSeen = /** @type {unknown} */ (null);
+    this.drawnChatKey = '';
+    this.notifiedError = /** @type {unknown} */ (null);
     this.form = /** @type {HTMLFormElement} */ (byId('chat'));
     this.field = /** @type {HTMLInputElement} */ (byId('chat-text'));
     this.bindChat(sendChat);
@@ -85,7 +85,7 @@ export class Hud {
   openChat() {
     if (this.world.ownId === null) return;
     this.form.hidden = false;
-    this.chatSeen = '';
+    this.drawnChatKey = '';
     this.field.focus();
   }
 
@@ -139,8 +139,8 @@ export class Hud {
     const { error } = this.world;
     // The title card already shows the reason.
     const isOnCard = !byId('title').hidden;
-    if (error && error !== this.errorSeen) {
-      this.errorSeen = error;
+    if (error && error !== this.notifiedError) {
+      this.notifiedError = error;
       if (!isOnCard) this.showToast(error.detail || error.rule);
     }
     let text = '';
@@ -179,10 +179,10 @@ export class Hud {
   /** @param {number} nowMs */
   drawChat(nowMs) {
     const typing = !this.form.hidden;
-    const lines = this.world.chat.filter((line) => typing || ageMs(nowMs, line.atMs) < CHAT_SHOWN_MS).slice(-CHAT_SHOWN_LINES);
+    const lines = this.world.chat.filter((line) => typing || ageMs(nowMs, line.atMs) < CHAT_DISPLAY_MS).slice(-MAX_CHAT_LINES);
     const key = lines.map((line) => line.atMs).join();
-    if (key === this.chatSeen) return;
-    this.chatSeen = key;
+    if (key === this.drawnChatKey) return;
+    this.drawnChatKey = key;
     byId('log').replaceChildren(...lines.map((line) => {
       const row = document.createElement('li');
       row.classList.toggle('operator', line.player === null);

@@ -45,7 +45,7 @@ export class InviteButton {
   async copyOnCard() {
     const isDone = await copyText(this.link);
     byId('invite-copy').textContent = isDone ? 'Copied' : 'Copy';
-    byId('invite-said').textContent = isDone ? 'The link was copied.' : 'Copy the selected link.';
+    byId('invite-status').textContent = isDone ? 'The link was copied.' : 'Copy the selected link.';
     if (!isDone) byId('invite-link').focus();
   }
 

@@ -84,12 +84,12 @@ export class LockstepPanel {
      * Tick of the last desync report, and the checksums sent before it.
      * @type {{ tick: number, checksums: number } | null}
      */
-    this.seen = null;
+    this.newestReport = null;
     this.why = '';
     const link = /** @type {HTMLAnchorElement} */ (byId('p-mode'));
     link.href = withQueryParam(location.search, 'mode', lockstep ? null : 'mode=lockstep') || location.pathname;
     link.textContent = lockstep ? 'follow as a stream' : 'run it in this page';
-    setText('p-mode-told', lockstep ? 'This page runs the whole world itself, in lockstep.' : 'The server tells this page what is in view.');
+    setText('p-mode-text', lockstep ? 'This page runs the whole world itself, in lockstep.' : 'The server tells this page what is in view.');
     byId('p-lockstep').hidden = !lockstep;
     if (!lockstep) return;
     onButton('p-lockstep', () => this.show(true));
@@ -144,8 +144,8 @@ export class LockstepPanel {
     setText('l-in', bytes(rates.perSecond.bytesIn ?? 0));
     setText('l-stream', bytes(rates.perSecond.bytesStream ?? 0));
     if (this.asked !== undefined && (status.corrupted?.tick ?? null) !== this.asked) this.asked = undefined;
-    if (status.report && status.report.tick !== this.seen?.tick) this.seen = { tick: status.report.tick, checksums: status.checksums };
-    const checksums = this.seen && status.differed > 0 ? status.checksums - this.seen.checksums : null;
+    if (status.report && status.report.tick !== this.newestReport?.tick) this.newestReport = { tick: status.report.tick, checksums: status.checksums };
+    const checksums = this.newestReport && status.differed > 0 ? status.checksums - this.newestReport.checksums : null;
     this.showLines(describeEvents(status, { asked: this.asked !== undefined, checksums }));
   }
 

@@ -10,9 +10,9 @@ import { byId, setText } from './hud.js';
 import { ageMs } from '../../lib/age.js';
 
 /** Time that a kill message stays visible, ms. */
-const KILL_SHOWN_MS = 7000;
+const KILL_DISPLAY_MS = 7000;
 /** Maximum number of visible kill messages. */
-const KILLS_SHOWN = 5;
+const MAX_KILLS = 5;
 /** Delay of the death card, ms, so that the death is visible. */
 export const CARD_MS = 900;
 const STATS = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
@@ -28,7 +28,7 @@ export class PlayerStatsHud {
     this.world = world;
     this.onAgain = onAgain;
     this.drawnAt = 0;
-    this.killsSeen = '';
+    this.drawnKillsKey = '';
     /**
      * Row of each kill message. It is created once, so that its fading does not restart.
      * @type {WeakMap<object, HTMLElement>}
@@ -93,10 +93,10 @@ export class PlayerStatsHud {
 
   /** @param {number} nowMs */
   drawKills(nowMs) {
-    const kills = this.world.kills.filter((kill) => ageMs(nowMs, kill.atMs) < KILL_SHOWN_MS).slice(-KILLS_SHOWN);
+    const kills = this.world.kills.filter((kill) => ageMs(nowMs, kill.atMs) < KILL_DISPLAY_MS).slice(-MAX_KILLS);
     const key = kills.map((kill) => `${kill.atMs}:${kill.victim}`).join();
-    if (key === this.killsSeen) return;
-    this.killsSeen = key;
+    if (key === this.drawnKillsKey) return;
+    this.drawnKillsKey = key;
     for (const kill of kills) if (!this.rows.has(kill)) this.rows.set(kill, this.killRow(kill));
     byId('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
   }
@@ -107,7 +107,7 @@ export class PlayerStatsHud {
     const own = this.world.bodyId;
     row.classList.toggle('won', killer !== null && killer === own);
     row.classList.toggle('lost', victim === own);
-    row.style.animationDelay = `${Math.round(atMs + KILL_SHOWN_MS - 900 - performance.now())}ms`;
+    row.style.animationDelay = `${Math.round(atMs + KILL_DISPLAY_MS - 900 - performance.now())}ms`;
     const icon = document.createElement('canvas');
     icon.dataset.icon = 'kills';
     paintIcon(icon);

@@ -205,8 +205,8 @@ export class InjectionLog {
  * @param {string} shown both in hexadecimal
  */
 function coveredBytes(sent, shown) {
-  const [bytes, seen] = [parseHex(sent), parseHex(shown)];
-  return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
+  const [bytes, observed] = [parseHex(sent), parseHex(shown)];
+  return bytes.filter((byte, at) => byte !== COVER && observed[at] === COVER).length;
 }
 
 /** Returns the part of an explainer line after the first colon. @param {string} line */

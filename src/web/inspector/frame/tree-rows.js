@@ -11,7 +11,7 @@ import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js
 /** Maximum number of initially open rows. In a larger tree, nested parts start folded. */
 const OPEN_ROWS_LIMIT = 48;
 /** Maximum number of bytes that a row shows. */
-const BYTES_SHOWN = 9;
+const MAX_ROW_BYTES = 9;
 
 /** @typedef {{ start: number, end: number }} BitRange range in bits */
 
@@ -118,8 +118,8 @@ export class TreeRows {
       return [...byte].map((bit, i) => (i >= from && i < to ? bit : '.')).join('');
     }
     const [from, to] = bytesOf(row.start, row.headEnd);
-    const text = [...this.bytes.slice(from, Math.min(to, from + BYTES_SHOWN))].map(hex).join(' ');
-    return to - from > BYTES_SHOWN ? `${text} …` : text;
+    const text = [...this.bytes.slice(from, Math.min(to, from + MAX_ROW_BYTES))].map(hex).join(' ');
+    return to - from > MAX_ROW_BYTES ? `${text} …` : text;
   }
 
   /**

@@ -207,10 +207,10 @@ export function closedAtFirst(rows, maxRows) {
  * @returns {number[]}
  */
 export function openRows(rows, closed) {
-  const seen = [];
+  const open = [];
   for (let at = 0; at < rows.length; at += 1) {
-    seen.push(at);
+    open.push(at);
     if (closed.has(at)) at = rows[at].last;
   }
-  return seen;
+  return open;
 }

@@ -164,10 +164,10 @@ export class Unmasking {
       : `Byte ${shown} of the frame. Click a bit, or type two hexadecimal digits.`;
   }
 
-  /** @param {string} kind @param {number} byte @param {boolean} isShown */
-  fill(kind, byte, isShown) {
+  /** @param {string} kind @param {number} byte @param {boolean} isVisible */
+  fill(kind, byte, isVisible) {
     const { line, value, bits } = this.rows[kind];
-    line.hidden = !isShown;
+    line.hidden = !isVisible;
     if (value instanceof HTMLInputElement) {
       value.readOnly = this.edited === null;
       // Does not replace a value while the user types it.
