@@ -27,8 +27,7 @@ const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
 /** Name of the default room in the response to `rooms`. */
 const DEFAULT_ROOM = '(default)';
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 let token = session.getItem(STORAGE_KEY) ?? '';
 /** Executed lines, for the arrow keys. `place` is the index of the shown line. */
@@ -125,7 +124,7 @@ function write(kind, text) {
   pre.textContent = text;
   entry.append(pre);
   byId('log').append(entry);
-  while (byId('log').children.length > LOG_LINES) byId('log').firstChild.remove();
+  while (byId('log').children.length > LOG_LINES) byId('log').firstChild?.remove();
   byId('log').scrollTop = byId('log').scrollHeight;
 }
 
@@ -295,8 +294,8 @@ function recallLine(event) {
 }
 
 function bindEvents() {
-  /** @param {string} form @param {() => void} act */
-  const on = (form, act) => byId(form).addEventListener('submit', (/** @type {SubmitEvent} */ event) => { event.preventDefault(); act(); });
+  /** @param {'token-form' | 'announce-form' | 'line-form'} form @param {() => void} act */
+  const on = (form, act) => byId(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
   on('token-form', () => { const given = byId('token').value.trim(); byId('token').value = ''; tryToken(given); });
   on('announce-form', () => { runAndShow(`${roomPrefix()}announce ${byId('announce').value}`); byId('announce').value = ''; });
   on('line-form', () => {

@@ -24,10 +24,17 @@ export function statusReason(status) {
   return `Refused: ${status}`;
 }
 
+/** @typedef {import('./list/source-menu.js').Client} Client */
+/**
+ * JSON message of the server. `own` and `injected` are client numbers.
+ * @typedef {{ welcome?: object, clients?: Client[], ended?: Client[], own?: number | null,
+ *   injected?: number | null, error?: string }} Message
+ */
+
 /** Connection to `/wire`. */
 export class InspectorConnection {
   /**
-   * @param {{ onOpen: () => void, onMessage: (message: Record<string, any>, text: string) => void,
+   * @param {{ onOpen: () => void, onMessage: (message: Message, text: string) => void,
    *   onObserved: (message: ArrayBuffer) => void, state: (state: 'open' | 'waiting', text: string)
    *   => void, askForToken: (why: string) => void }} on
    */

@@ -254,13 +254,23 @@ export class Explainer extends WasmInstance {
 
   /** @param {Uint8Array} file */
   setFileInput(file) {
-    const address = this.wasm.list_file_input(file.length);
+    const address = this.reserveFileInput(file.length);
+    new Uint8Array(this.wasm.memory.buffer, address, file.length).set(file);
+  }
+
+  /**
+   * Reserves memory for a file.
+   * @param {number} length bytes
+   * @returns {number} its address @throws {Error} if the file is too large
+   */
+  reserveFileInput(length) {
+    const address = this.wasm.list_file_input(length);
     if (address === 0) {
       /** @param {number} bytes */
       const mib = (bytes) => Math.ceil(bytes / 2 ** 20);
-      throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.maxFileBytes)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
+      throw new Error(`The file is ${mib(length)} MiB; this page opens at most ${mib(this.maxFileBytes)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
     }
-    new Uint8Array(this.wasm.memory.buffer, address, file.length).set(file);
+    return address;
   }
 
   /**

@@ -9,12 +9,18 @@
 /** @typedef {{ id: number, player: number, dialect: string }} Client */
 
 /**
+ * The part of `window.tickwire` that the inspector reads.
+ * @typedef {{ id: number | null, resumeKey: string | null }} ParentGame
+ */
+
+/**
  * Returns `window.tickwire` of the parent page; null without a parent page of the game.
  * @param {Window} page
+ * @returns {ParentGame | null}
  */
 export function parentGame(page) {
   try {
-    return page.parent === page ? null : /** @type {any} */ (page.parent).tickwire ?? null;
+    return page.parent === page ? null : /** @type {Window & { tickwire?: ParentGame }} */ (page.parent).tickwire ?? null;
   } catch {
     // The parent page belongs to another site.
     return null;

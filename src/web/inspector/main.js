@@ -42,8 +42,7 @@ const COUNT_MS = 1000;
 /** Minimum redraw interval of the followed newest frame, ms. */
 const DRAW_MS = 400;
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 const explainer = await Explainer.load();
 const frames = new VisibleFrames(explainer);
@@ -107,7 +106,7 @@ function onOpen() {
   if (isLiveSource()) clear();
 }
 
-/** Receives a JSON message. @param {Record<string, any>} message @param {string} text */
+/** Receives a JSON message. @param {import('./connection.js').Message} message @param {string} text */
 function onMessage(message, text) {
   if (message.welcome) {
     explainer.welcome(text);
@@ -301,7 +300,8 @@ function onProgress(result) {
     if (about) drawClients();
   }
   if (!result.more && !frameList.follow) frameList.reveal(frameList.chosen);
-  if (frameList.chosen === 0 && state.shown.kind !== 'live' && frames.visible > 0) showFrame(/** @type {any} */ (frames.at(0)).n);
+  const first = frameList.chosen === 0 && state.shown.kind !== 'live' ? frames.at(0) : undefined;
+  if (first) showFrame(first.n);
   showEmptyReason(frames);
   statusLine.show();
 }
@@ -454,7 +454,7 @@ function bindEvents() {
   byId('follow').onclick = () => setFollow(follower.toggles());
   byId('save').onclick = save;
   byId('game').onclick = closeOrOpenGame;
-  byId('token-form').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
+  byId('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
     connection.storeToken(byId('token').value.trim());
     byId('token').value = '';

@@ -8,8 +8,7 @@
 import { Explainer } from './explainer.js';
 import { openInSlices } from './work-slices.js';
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /**
  * @typedef {{ name: string, explainer: Explainer, about: import('./explainer.js').About }} Opened
@@ -33,7 +32,8 @@ function listen() {
   const chosen = byId('file');
   byId('open').onclick = () => chosen.click();
   chosen.onchange = () => {
-    if (chosen.files.length > 0) open(chosen.files[0]);
+    const [file] = chosen.files ?? [];
+    if (file) open(file);
     // Allows selecting the same file again.
     chosen.value = '';
   };
@@ -64,7 +64,7 @@ export async function open(file) {
   try {
     // Each file has its own instance, so that its memory is freed.
     const explainer = await Explainer.load();
-    if (file.size > explainer.maxFileBytes) explainer.setFileInput(/** @type {any} */ ({ length: file.size }));
+    if (file.size > explainer.maxFileBytes) explainer.reserveFileInput(file.size);
     explainer.setFileInput(new Uint8Array(await file.arrayBuffer()));
     const onProgress = (/** @type {number} */ percent) => showProgress(`Opening ${file.name}: ${percent} %`);
     const about = isCancelled() ? null : await openInSlices(explainer, { isCancelled, onProgress });

@@ -16,7 +16,7 @@ const RESUME_KEY = /^[0-9a-f]{32}$/;
 export class OwnClient {
   /**
    * @param {(wish: Record<string, unknown>) => void} request sends a request to the server
-   * @param {() => any} game
+   * @param {() => import('./host-page.js').ParentGame | null} game
    */
   constructor(request, game = () => parentGame(window)) {
     this.request = request;

@@ -11,6 +11,12 @@ import { open, showOpenError } from './open-file.js';
 /** Interval at which the list follows the page, ms. */
 const FOLLOW_MS = 200;
 
+/**
+ * `window.tickwireWatch` of a playback page.
+ * @typedef {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number }}
+ *   PlaybackPage
+ */
+
 /** Synchronization with a playback page. */
 export class PlaybackSync {
   /**
@@ -21,11 +27,8 @@ export class PlaybackSync {
     this.shown = shown;
     this.goTo = goTo;
     const isAsked = new URLSearchParams(page.location.search).has('capture') && page.parent !== page;
-    /**
-     * @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number }
-     *   | null}
-     */
-    this.page = isAsked ? /** @type {any} */ (page.parent).tickwireWatch ?? null : null;
+    const parent = /** @type {Window & { tickwireWatch?: PlaybackPage }} */ (page.parent);
+    this.page = isAsked ? parent.tickwireWatch ?? null : null;
     /** Tick to which the page and the list are synchronized. */
     this.tick = 0;
     this.isFollowing = false;

@@ -13,13 +13,15 @@ export function wasmModule() {
   return compiled;
 }
 
+/** @typedef {Window & { tickwireTab?: import('./worker-host.js').WorkerHost }} ParentWindow */
+
 /**
  * Returns the worker host of the parent page; null without a parent page that has one.
  * @returns {import('./worker-host.js').WorkerHost | null}
  */
 export function parentPage() {
   try {
-    return window.parent === window ? null : /** @type {any} */ (window.parent).tickwireTab ?? null;
+    return window.parent === window ? null : /** @type {ParentWindow} */ (window.parent).tickwireTab ?? null;
   } catch {
     // The parent page belongs to another site.
     return null;

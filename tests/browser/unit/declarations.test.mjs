@@ -14,3 +14,14 @@ test('tickwire.d.ts declares each export of tickwire.js, and no value besides', 
   assert.deepEqual(names.filter((name) => !all.includes(name)), [], 'not declared');
   assert.deepEqual(declared('function|const|class').filter((name) => !names.includes(name)), [], 'not exported');
 });
+
+const KINDS = { input: 'Input', select: 'Select', button: 'Button', details: 'Details', canvas: 'Canvas', form: 'Form', dialog: 'Dialog', tbody: 'TableSection' };
+
+for (const page of ['inspector', 'admin']) {
+  test(`${page}/elements.d.ts declares each element with an id of ${page}.html`, () => {
+    const web = (/** @type {string} */ name) => readFileSync(new URL(`../../../src/web/${name}`, import.meta.url), 'utf8');
+    const elements = [...web(`${page}.html`).matchAll(/<([a-z0-9]+)[^>]*? id="([^"]+)"/g)].map(([, tag, id]) => `${id}: HTML${KINDS[tag] ?? ''}Element`);
+    const declared = [...web(`${page}/elements.d.ts`).matchAll(/^  '?([\w-]+)'?: (\w+);$/gm)].map(([, id, type]) => `${id}: ${type}`);
+    assert.deepEqual(declared.sort(), elements.sort());
+  });
+}

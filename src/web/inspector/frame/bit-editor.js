@@ -10,8 +10,7 @@ import { Edit, difference, suggestedFlips, hexByte } from './edit.js';
 import { InjectionLog, linkOf, verdict } from './injection-log.js';
 import { hex, flattenTree, parseHex } from './tree.js';
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
 

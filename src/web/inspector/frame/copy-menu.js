@@ -6,8 +6,10 @@
 
 import { copyText as copy } from '../../lib/clipboard.js';
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
+
+/** @param {HTMLElement} menu */
+const itemsOf = (menu) => /** @type {HTMLElement[]} */ ([...menu.children]);
 
 /** Bytes per line of a C array. */
 const LINE_BYTES = 12;
@@ -55,7 +57,8 @@ export function asArray({ raw, from }, name) {
 /** Menu button with its menu. Arrow keys move in the menu. */
 export class CopyMenu {
   /**
-   * @param {() => { explained: Explanation, name: string } | null} chosen returns the selected frame
+   * @param {() => { explained: Explanation, name: string } | null} chosen returns the selected
+   *   frame
    * @param {() => string} link returns a link to the frame; throws if it is too long
    * @param {(text: string) => void} notify
    */
@@ -65,11 +68,11 @@ export class CopyMenu {
     this.notify = notify;
     byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
     byId('copy-link').onclick = () => this.copyAs('link');
-    byId('copy-menu').onclick = (/** @type {MouseEvent} */ event) => {
+    byId('copy-menu').onclick = (event) => {
       const kind = /** @type {HTMLElement} */ (event.target).dataset.as;
       if (kind) this.copyAs(/** @type {CopyKind} */ (kind));
     };
-    byId('copy-menu').onkeydown = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    byId('copy-menu').onkeydown = (event) => this.key(event);
     document.addEventListener('pointerdown', (event) => {
       if (!(/** @type {HTMLElement} */ (event.target).closest('.copying'))) this.toggle(false, false);
     });
@@ -80,15 +83,16 @@ export class CopyMenu {
     const wasOpen = !byId('copy-menu').hidden;
     byId('copy-menu').hidden = !isOpen;
     byId('copy').setAttribute('aria-expanded', String(isOpen));
-    if (isOpen) byId('copy-menu').firstElementChild.focus();
+    if (isOpen) itemsOf(byId('copy-menu'))[0].focus();
     else if (wasOpen && takesFocus) byId('copy').focus();
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const items = [...byId('copy-menu').children];
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    const items = itemsOf(byId('copy-menu'));
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const index = items.findIndex((item) => item === document.activeElement);
+    if (step !== 0) items[(index + step + items.length) % items.length].focus();
     else if (event.key === 'Escape' || event.key === 'Tab') this.toggle(false);
     else return;
     event.stopPropagation();

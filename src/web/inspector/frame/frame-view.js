@@ -13,8 +13,7 @@ import { TreeRows } from './tree-rows.js';
 import { BYTE, flattenTree, unmaskedBytes, partsOf, parseHex } from './tree.js';
 import { Unmasking } from './unmasking.js';
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /** @typedef {{ start: number, end: number }} BitRange range in bits */
 /** @typedef {import('../explainer.js').Explanation} Explanation */
@@ -93,7 +92,7 @@ export class FrameView {
     this.title(entry);
     byId('flip').hidden = explained.text !== undefined;
     this.draw(explained, []);
-    byId('tree').parentElement.scrollTop = 0;
+    /** @type {HTMLElement} */ (byId('tree').parentElement).scrollTop = 0;
   }
 
   /** Draws a frame. @param {Explanation} explained @param {number[]} changed bits */
@@ -165,7 +164,7 @@ export class FrameView {
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
     byId('frame-title').append(' ', small);
-    byId('frame-line').textContent = entry.line;
+    byId('frame-line').textContent = entry.line ?? '';
   }
 
   /** @param {import('../explainer.js').Problem | null} problem */

@@ -17,8 +17,7 @@ const ROWS = { sent: 'as sent', key: 'XOR key', meant: 'unmasked' };
  *   number] }} Masked ranges in bytes
  */
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /** View of one byte. */
 export class Unmasking {

@@ -4,8 +4,7 @@
  * @module inspector/list/bookmarks
  */
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /**
  * Returns the next bookmark in a direction, wrapping around; undefined without bookmarks.

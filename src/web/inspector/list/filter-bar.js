@@ -10,8 +10,7 @@ import { isComposing } from '../../lib/held.js';
 /** Delay between a key press and the filtering, ms. */
 const TYPING_MS = 120;
 
-/** @param {string} id @returns {any} */
-const byId = (id) => document.getElementById(id);
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /**
  * Underlines the invalid part of a filter.
@@ -57,13 +56,13 @@ export class FilterBar {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.onChange(true), TYPING_MS);
     });
-    byId('from').onclick = (/** @type {MouseEvent} */ event) => {
+    byId('from').onclick = (event) => {
       const { from } = /** @type {HTMLElement} */ (event.target).dataset;
       if (from !== undefined) this.setFrom(/** @type {'' | 'client' | 'server'} */ (from));
     };
     byId('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
     const closeHelp = () => { byId('filter-help').open = false; };
-    document.addEventListener('pointerdown', (event) => { if (!byId('filter-help').contains(event.target)) closeHelp(); });
+    document.addEventListener('pointerdown', (event) => { if (!byId('filter-help').contains(/** @type {Node} */ (event.target))) closeHelp(); });
     document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !isComposing(event)) closeHelp(); });
   }
 
@@ -88,7 +87,7 @@ export class FilterBar {
   /** @param {'' | 'client' | 'server'} from */
   setFrom(from) {
     this.from = from;
-    for (const button of byId('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
+    for (const button of byId('from').querySelectorAll('button')) button.setAttribute('aria-pressed', String(button.dataset.from === from));
     this.onChange(false);
   }
 
