@@ -4,6 +4,7 @@
 //! standard error for each failure. Each command has its own file. Without a command, the program
 //! runs the server.
 
+mod banner;
 mod bots;
 mod color;
 mod connect;

@@ -2,7 +2,7 @@
 //! next thread at every lock.
 //!
 //! ```text
-//!  sender.rs, worker_queue.rs, registry.rs, rooms.rs, room/ of the product ┐
+//!  sender.rs, worker_queue.rs, registry.rs, rooms/, room/ of the product ─┐
 //!  sync.rs of this folder, in which every lock is the checker's ───────────┴─► thousands of schedules, each from its seed
 //! ```
 //!

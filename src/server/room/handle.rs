@@ -6,7 +6,6 @@
 
 use std::any::Any;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -15,9 +14,10 @@ use std::time::Duration;
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand, Sim, StepResult, WorldParams};
 
 use super::acks::TickCommands;
-use super::inbox::{CommandTicket, Inbox, InboxRejection};
+use super::inbox::{Inbox, InboxRejection};
 use super::lockstep::{self, Journal};
 use super::missed_events::MissedEvents;
+use super::query::{QueryQueueFull, RoomQuery, SavedRoom, WorldSnapshot};
 use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
 use crate::game::{DynTick, GameInfo, Roster, UpdateRates};
@@ -122,55 +122,6 @@ pub struct JoinOutcome {
     pub from_tick: u32,
     /// Ticks completed when the seat was taken.
     pub taken_at_tick: u32,
-}
-
-/// A query and the sender for its result.
-#[derive(Debug)]
-pub(crate) enum RoomQuery {
-    /// The players after the next tick.
-    Roster(Sender<Roster>),
-    /// The snapshot of the world.
-    Snapshot(Sender<Arc<WorldSnapshot>>),
-    /// The world with the names of its fields, and the seat keys.
-    SavedRoom(Sender<SavedRoom>),
-    /// The outcome of an operator command.
-    Outcome(CommandTicket, Sender<Result<(), &'static str>>),
-}
-
-/// A snapshot with its metadata.
-#[derive(Debug, PartialEq, Eq)]
-pub struct WorldSnapshot {
-    /// The game.
-    pub about: &'static GameInfo,
-    /// Ticks completed.
-    pub tick: u32,
-    /// The parameters of the world.
-    pub identity: WorldParams,
-    /// The hash of the game's rules.
-    pub code_hash: u64,
-    /// The names of the players.
-    pub names: Vec<(PlayerId, String)>,
-    /// The bytes for [`Sim::restore`].
-    pub bytes: Arc<[u8]>,
-}
-
-/// A world that another run of the server continues, possibly with other rules.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SavedRoom {
-    /// The output of [`Sim::save_named`].
-    pub state: Vec<u8>,
-    /// The seats that can be resumed.
-    pub keys: Vec<KeyedSeat>,
-}
-
-/// The limit of [`limits::MAX_ROOM_QUERIES`] queued queries is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueryQueueFull;
-
-impl fmt::Display for QueryQueueFull {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("too many operator commands are waiting for the world; try again")
-    }
 }
 
 /// Returns the maximum lead of a command's target tick over the next tick.

@@ -19,6 +19,7 @@ pub mod handle;
 pub mod inbox;
 pub mod lockstep;
 mod missed_events;
+mod query;
 pub mod saved_rooms;
 mod seat_keys;
 pub mod seats;
@@ -29,11 +30,10 @@ use std::time::Duration;
 
 pub use acks::CommandAcks;
 use acks::TickCommands;
-use handle::RoomQuery;
-pub use handle::{
-    JoinAttempt, JoinOutcome, QueryQueueFull, RoomConfig, RoomHandle, SavedRoom, WorldSnapshot,
-};
+pub use handle::{JoinAttempt, JoinOutcome, RoomConfig, RoomHandle};
 pub use inbox::InboxRejection;
+use query::RoomQuery;
+pub use query::{QueryQueueFull, SavedRoom, WorldSnapshot};
 pub use seat_keys::{KeyedSeat, SeatKey};
 use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,

@@ -14,6 +14,7 @@
 mod animals_and_shots;
 mod clans;
 mod common;
+mod food_income;
 mod gold_income;
 mod moomoo;
 mod native;

@@ -13,6 +13,7 @@
 use std::time::Duration;
 
 use super::common::CheckState;
+use super::food_income::{claim_carcass_food, is_food_of_animals, max_gathered};
 use super::gold_income::{GoldIncome, take_bounty};
 use super::rule::CheckRule;
 use super::stats::MooBotStats;
@@ -250,50 +251,10 @@ const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
 /// destroyed in the tick in which it kills, and the destruction may be reported before the food.
 const GUARD_GRACE_UPDATES: u8 = 3;
 
-/// Whether a rise of food may be the food of one animal or of two.
-fn is_food_of_animals(rise: u32) -> bool {
-    let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
-    foods().any(|one| one == rise || foods().any(|other| one + other == rise))
-}
-
 /// Maximum gold for a kill, because the victim's age is unknown.
 const MAX_KILL_GOLD: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
 /// Maximum gold for an animal, because the killed animal is unknown.
 const MAX_ANIMAL_GOLD: u64 = 1_000;
-
-/// Attributes a rise of food to removed animals, in descending order of food. An animal counts as
-/// the player's kill if the rise covers its food. Some removed animals left the view alive. The
-/// rest of the rise may be a part of another animal's food. Returns the attributed amount.
-fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
-    let mut left = rise;
-    let mut fattest: Vec<u32> = carcasses.concat();
-    fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
-    let mut eaten = Vec::new();
-    for food in &fattest {
-        if *food <= left {
-            left -= *food;
-            eaten.push(*food);
-        }
-    }
-    if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
-        left = 0;
-        eaten.push(*part);
-    }
-    // An animal that explains only a part of the rise was killed too, and counts.
-    deeds.animals += eaten.len() as u64;
-    for food in eaten {
-        let of = usize::from(!carcasses[0].contains(&food));
-        if let Some(at) = carcasses[of].iter().position(|one| *one == food) {
-            carcasses[of].swap_remove(at);
-        }
-    }
-    rise - left
-}
-
-/// The maximum yield per swing.
-fn max_gathered() -> u32 {
-    rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
-}
 
 #[cfg(test)]
 mod tests {

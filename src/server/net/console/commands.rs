@@ -20,8 +20,8 @@ use crate::server::net::recorder::{self, Wanted};
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::{ServerState, ShutdownStage};
 use crate::server::net::tcp_client::TcpClient;
-use crate::server::room::handle::{QueryQueueFull, RoomHandle};
 use crate::server::room::seats::Seat;
+use crate::server::room::{QueryQueueFull, RoomHandle};
 use crate::util::address_prefix::AddressPrefix;
 
 /// A command: usage, description, and the function that executes it.

@@ -27,10 +27,10 @@ use std::mem;
 use self::dialect_state::DialectState;
 use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
-use self::unfinished_message::{UnfinishedMessage, continue_message, explain_fragment};
+use self::unfinished_message::{UnfinishedMessage, explain_incomplete, explain_payload};
 use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
-use super::explanation::{Content, ExplainedFrame, Explanation, Problem, ReassembledMessage, UNREAD_FIELD};
+use super::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
 use super::parse::head_search::{self, HeadSearch};
 use super::parse::payload::ExplainedPayload;
@@ -39,9 +39,8 @@ use super::tree::{BYTE, Node};
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::ws::Side;
-use crate::ws::frame::{self, Header, Opcode};
+use crate::ws::frame::{self, Opcode};
 use crate::ws::message::Limits;
-use crate::ws::utf8::Utf8Validator;
 
 /// Explains a connection: receives the bytes of both sides, and returns explanations of complete
 /// heads and frames.
@@ -403,12 +402,20 @@ impl<'c> Conversation<'c> {
         }
         let missing = header.length - come as u64;
         let (inside, whole) = match missing {
-            0 => self.payload(&payload, begin, (header, is_compressed), from),
+            0 => {
+                let Conversation { spoken, client, server, .. } = self;
+                let open = &mut if from == Side::Client { client } else { server }.open;
+                let explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
+                explain_payload(open, &payload, begin, (header, is_compressed), explain)
+            }
             _ if is_compressed => {
                 let incomplete = Problem::Incomplete { missing: Some(missing) };
                 (ExplainedPayload::compressed(&payload, begin).with(Some(incomplete)), None)
             }
-            _ => (self.unfinished(&payload, begin, header, missing, from), None),
+            _ => {
+                let open = &self.half(from).open;
+                (explain_incomplete(open, &payload, begin, header.opcode, missing), None)
+            }
         };
         // A packet violation also closes the connection, but later frames can still be decoded,
         // because the frame boundaries are intact.
@@ -432,68 +439,6 @@ impl<'c> Conversation<'c> {
             problem: inside.problem,
             alternatives: inside.otherwise,
             ..ExplainedFrame::new(start..begin + come, tree)
-        }
-    }
-
-    /// Explains an incomplete payload. Invalid UTF-8 is reported at once, because the server also
-    /// rejects it before the end arrives.
-    fn unfinished(
-        &mut self,
-        payload: &[u8],
-        begin: usize,
-        header: Header,
-        missing: u64,
-        from: Side,
-    ) -> ExplainedPayload<'c> {
-        let text = match (header.opcode, &self.half(from).open) {
-            (Opcode::Text, _) => Some(Utf8Validator::default()),
-            (
-                Opcode::Continuation,
-                UnfinishedMessage::Started { opcode: Opcode::Text, text, is_compressed: false, .. },
-            ) => Some(text.clone()),
-            _ => None,
-        };
-        let judged = text.map(|mut text| explain_fragment(payload, begin, Opcode::Text, &mut text));
-        let incomplete = Problem::Incomplete { missing: Some(missing) };
-        judged
-            .filter(|inside| inside.problem.is_some())
-            .unwrap_or_else(|| ExplainedPayload::bytes(payload, begin).with(Some(incomplete)))
-    }
-
-    /// Explains a complete payload, and the message that it completes.
-    fn payload(
-        &mut self,
-        payload: &[u8],
-        begin: usize,
-        (header, is_compressed): (Header, bool),
-        from: Side,
-    ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
-        let Conversation { spoken, client, server, .. } = self;
-        let open = &mut if from == Side::Client { client } else { server }.open;
-        let mut explain = |payload: &[u8], begin, opcode| match is_compressed {
-            true => ExplainedPayload::compressed(payload, begin),
-            false => spoken.explain(payload, begin, opcode, from),
-        };
-        match (header.opcode, header.fin) {
-            (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
-            (Opcode::Continuation, fin) => continue_message(open, payload, begin, fin, explain),
-            (opcode, true) => {
-                *open = UnfinishedMessage::None;
-                (explain(payload, begin, opcode), None)
-            }
-            (opcode, false) => {
-                let mut text = Utf8Validator::default();
-                let shown_as = if is_compressed { Opcode::Binary } else { opcode };
-                let inside = explain_fragment(payload, begin, shown_as, &mut text);
-                *open = UnfinishedMessage::Started {
-                    opcode,
-                    payload: payload.to_vec(),
-                    frames: 1,
-                    text,
-                    is_compressed,
-                };
-                (inside, None)
-            }
         }
     }
 }

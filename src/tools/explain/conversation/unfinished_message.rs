@@ -110,3 +110,63 @@ pub(crate) fn explain_fragment<'c>(
         _ => ExplainedPayload::bytes(payload, begin),
     }
 }
+
+/// Explains an incomplete payload. Invalid UTF-8 is reported at once, because the server also
+/// rejects it before the end arrives.
+pub fn explain_incomplete<'c>(
+    open: &UnfinishedMessage,
+    payload: &[u8],
+    begin: usize,
+    opcode: Opcode,
+    missing: u64,
+) -> ExplainedPayload<'c> {
+    let text = match (opcode, open) {
+        (Opcode::Text, _) => Some(Utf8Validator::default()),
+        (
+            Opcode::Continuation,
+            UnfinishedMessage::Started { opcode: Opcode::Text, text, is_compressed: false, .. },
+        ) => Some(text.clone()),
+        _ => None,
+    };
+    let explained = text.map(|mut text| explain_fragment(payload, begin, Opcode::Text, &mut text));
+    let incomplete = Problem::Incomplete { missing: Some(missing) };
+    explained
+        .filter(|inside| inside.problem.is_some())
+        .unwrap_or_else(|| ExplainedPayload::bytes(payload, begin).with(Some(incomplete)))
+}
+
+/// Explains a complete payload, and the message that it completes. Calls `explain` with an
+/// uncompressed payload and its opcode.
+pub fn explain_payload<'c>(
+    open: &mut UnfinishedMessage,
+    payload: &[u8],
+    begin: usize,
+    (header, is_compressed): (Header, bool),
+    mut explain: impl FnMut(&[u8], usize, Opcode) -> ExplainedPayload<'c>,
+) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
+    let mut explain = |payload: &[u8], begin, opcode| match is_compressed {
+        true => ExplainedPayload::compressed(payload, begin),
+        false => explain(payload, begin, opcode),
+    };
+    match (header.opcode, header.fin) {
+        (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
+        (Opcode::Continuation, fin) => continue_message(open, payload, begin, fin, explain),
+        (opcode, true) => {
+            *open = UnfinishedMessage::None;
+            (explain(payload, begin, opcode), None)
+        }
+        (opcode, false) => {
+            let mut text = Utf8Validator::default();
+            let shown_as = if is_compressed { Opcode::Binary } else { opcode };
+            let inside = explain_fragment(payload, begin, shown_as, &mut text);
+            *open = UnfinishedMessage::Started {
+                opcode,
+                payload: payload.to_vec(),
+                frames: 1,
+                text,
+                is_compressed,
+            };
+            (inside, None)
+        }
+    }
+}

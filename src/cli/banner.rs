@@ -1,0 +1,106 @@
+//! The banner that `serve` prints: the links of the pages, the WebSocket paths, and the settings.
+
+use tickwire_sim::{OptionSpec, WorldParams};
+
+use super::output::reachable;
+use super::player_args;
+use crate::game::{GameInfo, UpdateRates};
+use crate::packet::routes;
+use crate::server::net::console::http_admin;
+use crate::server::net::pages::room_pages;
+use crate::server::net::{ServerHandle, inspector};
+use crate::server::room::RoomHandle;
+
+/// The link and the active settings. A new token is printed only here. A given token is not
+/// printed, because the operator knows it.
+pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> String {
+    let (address, config) = (server.address(), server.config());
+    let host = reachable(address);
+    let game = if has_own_game { format!("{} on ", config.game.about.name) } else { String::new() };
+    let mut text = format!("{game}tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
+    text.push_str(&paths(&host, "", config.game.about));
+    let token = if is_new_token { format!("#{}", config.admin_token.expose()) } else { String::new() };
+    let rooms = server.rooms();
+    for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
+        text.push_str(&room_line(&host, room));
+        if room.about.name != config.game.about.name {
+            let below = format!("{}{}", routes::ROOM_PREFIX, room.options.name);
+            text.push_str(&paths(&host, &below, room.about));
+        }
+    }
+    if config.rooms_on_demand > 0 {
+        let (path, most) = (routes::ROOM_PREFIX, config.rooms_on_demand);
+        text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {most}\n"));
+    }
+    if rooms.len() > 1 || config.rooms_on_demand > 0 {
+        text.push_str(&format!("  rooms    http://{host}{}\n", room_pages::LIST_PATH));
+    }
+    text.push_str(&format!("  wire     http://{host}{}\n", inspector::PATH));
+    text.push_str(&format!("  admin    http://{host}{}{token}\n", http_admin::PATH));
+    let identity = &config.identity;
+    let dialects =
+        config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
+    text.push_str(&format!(
+        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}  \
+         bind {address}, {}, seed {}{},\n  \
+         trusted proxies {},\n  this machine supports {},\n  \
+         at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
+        player_args::line(&config.players),
+        rates(rooms[0].about, config.rates()),
+        identity.seed,
+        options(rooms[0].about, identity),
+        join_or(&config.trusted_proxies, "none"),
+        server.ceilings(),
+        config.max_clients,
+        config.max_clients_per_address,
+        if config.address_rate_limits { "on" } else { "off" },
+        config.command_delay_ticks,
+        join_or(&config.allowed_origins, "any"),
+    ));
+    text
+}
+
+/// The WebSocket paths of a room below this prefix, each with its dialect.
+fn paths(host: &str, below: &str, about: &GameInfo) -> String {
+    about.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
+}
+
+/// The URL of a room, its game and its settings.
+fn room_line(host: &str, room: &RoomHandle) -> String {
+    let (options, identity) = (&room.options, &room.identity);
+    let at_most = match options.max_clients {
+        usize::MAX => String::new(),
+        most => format!(", at most {most} clients"),
+    };
+    format!(
+        "  room     http://{host}{}{}/  {}, {}, seed {}{}{at_most}\n",
+        routes::ROOM_PREFIX,
+        options.name,
+        room.about.name,
+        rates(room.about, options.rates),
+        identity.seed,
+        self::options(room.about, identity),
+    )
+}
+
+/// The tick and update rates of a room.
+fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
+    let foreign =
+        about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
+    format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
+}
+
+/// The options of a game, each after a comma.
+fn options(about: &GameInfo, identity: &WorldParams) -> String {
+    let value = |name| identity.option(name).unwrap_or_default();
+    let option = |own: &OptionSpec| format!(", {} {} {}", own.flag, value(own.name), own.unit);
+    about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
+}
+
+/// The items separated by commas, or `word` if the list is empty.
+fn join_or(list: &[impl ToString], word: &str) -> String {
+    if list.is_empty() {
+        return word.to_owned();
+    }
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,44 @@
+//! Food that a player gains: from hunts, and by swings.
+
+use super::stats::MooBotStats;
+use crate::games::moo::world::rules;
+
+/// Whether a rise of food may be the food of one animal or of two.
+pub(super) fn is_food_of_animals(rise: u32) -> bool {
+    let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
+    foods().any(|one| one == rise || foods().any(|other| one + other == rise))
+}
+
+/// Attributes a rise of food to removed animals, in descending order of food. An animal counts as
+/// the player's kill if the rise covers its food. Some removed animals left the view alive. The
+/// rest of the rise may be a part of another animal's food. Returns the attributed amount.
+pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
+    let mut left = rise;
+    let mut fattest: Vec<u32> = carcasses.concat();
+    fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
+    let mut eaten = Vec::new();
+    for food in &fattest {
+        if *food <= left {
+            left -= *food;
+            eaten.push(*food);
+        }
+    }
+    if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
+        left = 0;
+        eaten.push(*part);
+    }
+    // An animal that explains only a part of the rise was killed too, and counts.
+    deeds.animals += eaten.len() as u64;
+    for food in eaten {
+        let of = usize::from(!carcasses[0].contains(&food));
+        if let Some(at) = carcasses[of].iter().position(|one| *one == food) {
+            carcasses[of].swap_remove(at);
+        }
+    }
+    rise - left
+}
+
+/// The maximum yield per swing.
+pub(super) fn max_gathered() -> u32 {
+    rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
+}
