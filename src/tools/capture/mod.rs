@@ -64,6 +64,7 @@ impl<'a> Capture<'a> {
 
     /// Describes the packets that contain neither a TCP segment nor a record, with counts by
     /// content; `None` if there are none.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn unread(&self) -> Option<String> {
         let mut unread = Unread::default();
         self.packets.iter().for_each(|packet| unread.add(packet));

@@ -11,9 +11,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use std::collections::BTreeSet;
 
-use super::Capture;
 use super::packet::{self, ACK, FIN, LINK_RAW, LINK_WORLD, PSH, SYN, SegmentHeader};
 use super::pcapng::{self, PacketMeta};
 use super::reassembly::TcpSide;
@@ -98,7 +96,7 @@ impl CaptureWriter {
 }
 
 #[cfg(not(target_family = "wasm"))]
-impl Capture<'_> {
+impl super::Capture<'_> {
     /// Returns the packets without the world records, as a file with one link type, which libpcap
     /// tools can read.
     ///
@@ -106,7 +104,7 @@ impl Capture<'_> {
     /// One line: there are no such packets, or their link types differ.
     pub(crate) fn packets_alone(&self) -> Result<Vec<u8>, String> {
         let packets = || self.packets.iter().filter(|packet| packet.link != LINK_WORLD);
-        let links: BTreeSet<u32> = packets().map(|packet| packet.link).collect();
+        let links: std::collections::BTreeSet<u32> = packets().map(|packet| packet.link).collect();
         let link = match links.iter().collect::<Vec<_>>()[..] {
             [link] => {
                 u16::try_from(*link).map_err(|_| format!("link type {link}: pcapng has no such number"))?
