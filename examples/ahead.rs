@@ -86,7 +86,7 @@ fn print_line(
     (x, y): Position,
     now: Duration,
 ) -> std::io::Result<()> {
-    let others = player.others(now).len();
+    let others = player.remote_players(now).len();
     let prediction = player.prediction();
     let (clock, corrections) = (prediction.clock(), prediction.corrections());
     writeln!(

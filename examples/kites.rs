@@ -187,7 +187,7 @@ impl SimpleGame for Kites {
             let (x, y) = kite.state.place();
             let near = |star: &Star| is_within(x.abs_diff(star.x * STEPS), y.abs_diff(star.y * STEPS), reach);
             let caught = self.stars.iter().position(near);
-            let flyer = self.flyers.iter_mut().find(|flyer| flyer.player == kite.owner());
+            let flyer = self.flyers.iter_mut().find(|flyer| flyer.player == kite.owner_of());
             if let (Some(at), Some(flyer)) = (caught, flyer) {
                 self.stars.remove(at);
                 flyer.score = flyer.score.saturating_add(1);
@@ -219,7 +219,7 @@ impl SimpleGame for Kites {
 impl Kites {
     /// Tells an owner where the world has its kite, so that it goes on from there.
     fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
-        let Some(kite) = self.kites.get(id).filter(|kite| kite.owner() == player) else { return };
+        let Some(kite) = self.kites.get(id).filter(|kite| kite.owner_of() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
         turns.send_to(player, "corrected", |row| {
             names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
@@ -285,7 +285,7 @@ impl BotPolicy for Bot {
         }
     }
 
-    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
+    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
         let mine = self
             .kites
             .iter()
@@ -326,7 +326,7 @@ impl BotPolicy for Bot {
         }
     }
 
-    fn others(&self) -> usize {
+    fn visible_players(&self) -> usize {
         self.kites.chunk_by(|one, next| one >> 16 == next >> 16).count().saturating_sub(1)
     }
 

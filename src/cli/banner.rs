@@ -29,8 +29,8 @@ pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> 
         }
     }
     if config.rooms_on_demand > 0 {
-        let (path, most) = (routes::ROOM_PREFIX, config.rooms_on_demand);
-        text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {most}\n"));
+        let (path, max_rooms) = (routes::ROOM_PREFIX, config.rooms_on_demand);
+        text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {max_rooms}\n"));
     }
     if rooms.len() > 1 || config.rooms_on_demand > 0 {
         text.push_str(&format!("  rooms    http://{host}{}\n", room_pages::LIST_PATH));
@@ -61,19 +61,19 @@ pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> 
 }
 
 /// The WebSocket paths of a room below this prefix, each with its dialect.
-fn paths(host: &str, below: &str, about: &GameInfo) -> String {
-    about.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
+fn paths(host: &str, below: &str, info: &GameInfo) -> String {
+    info.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
 }
 
 /// The URL of a room, its game and its settings.
 fn room_line(host: &str, room: &RoomHandle) -> String {
     let (options, identity) = (&room.options, &room.identity);
-    let at_most = match options.max_clients {
+    let max_clients = match options.max_clients {
         usize::MAX => String::new(),
-        most => format!(", at most {most} clients"),
+        count => format!(", at most {count} clients"),
     };
     format!(
-        "  room     http://{host}{}{}/  {}, {}, seed {}{}{at_most}\n",
+        "  room     http://{host}{}{}/  {}, {}, seed {}{}{max_clients}\n",
         routes::ROOM_PREFIX,
         options.name,
         room.about.name,
@@ -84,17 +84,17 @@ fn room_line(host: &str, room: &RoomHandle) -> String {
 }
 
 /// The tick and update rates of a room.
-fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
+fn rates(info: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
     let foreign =
-        about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
+        info.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
     format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 
 /// The options of a game, each after a comma.
-fn options(about: &GameInfo, identity: &WorldParams) -> String {
+fn options(info: &GameInfo, identity: &WorldParams) -> String {
     let value = |name| identity.option(name).unwrap_or_default();
     let option = |own: &OptionSpec| format!(", {} {} {}", own.flag, value(own.name), own.unit);
-    about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
+    info.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
 }
 
 /// The items separated by commas, or `word` if the list is empty.

@@ -220,7 +220,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
     let found = room_list::game_of_room(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
     let Some(name) = found else { return Ok(games.factories[0].about) };
     games.named(&name).map(|kind| kind.about).map_err(|_| {
-        let known: Vec<&str> = games.about().iter().map(|about| about.name).collect();
+        let known: Vec<&str> = games.info().iter().map(|about| about.name).collect();
         format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))
     })
 }

@@ -42,11 +42,11 @@ fn run(console: &Console, print: fn(&str)) {
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
             Err(_) => return,
         };
-        let mut heard: Vec<String> = buffer[..count].iter().filter_map(|byte| lines.take(*byte)).collect();
+        let mut received: Vec<String> = buffer[..count].iter().filter_map(|byte| lines.take(*byte)).collect();
         if count == 0 {
-            heard.extend(lines.end());
+            received.extend(lines.end());
         }
-        for line in heard {
+        for line in received {
             if let Some(answer) = console.run(&line, Source::Terminal) {
                 print(&answer.text);
             }
@@ -88,8 +88,8 @@ impl Default for LineSplitter {
 impl LineSplitter {
     /// Creates a splitter for lines of at most this many bytes. A longer line is cut after one more
     /// byte, so that the caller can detect it.
-    pub fn with_max_bytes(most_bytes: usize) -> LineSplitter {
-        LineSplitter { line: Vec::new(), max_bytes: most_bytes }
+    pub fn with_max_bytes(max_bytes: usize) -> LineSplitter {
+        LineSplitter { line: Vec::new(), max_bytes }
     }
 
     /// Adds a byte. Returns the line if the byte ends one.
@@ -123,9 +123,9 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> Vec<String> {
         let mut lines = LineSplitter::default();
-        let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
-        heard.extend(lines.end());
-        heard
+        let mut received: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
+        received.extend(lines.end());
+        received
     }
 
     #[test]
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_not_kept() {
         let long = [vec![b'a'; 100 * limits::MAX_OPERATOR_LINE_BYTES], b"\nstats".to_vec()].concat();
-        let heard = lines(&long);
-        assert_eq!(heard[0].len(), limits::MAX_OPERATOR_LINE_BYTES + 1, "one more than can be read");
-        assert_eq!(heard[1], "stats");
+        let received = lines(&long);
+        assert_eq!(received[0].len(), limits::MAX_OPERATOR_LINE_BYTES + 1, "one more than can be read");
+        assert_eq!(received[1], "stats");
     }
 }

@@ -44,12 +44,12 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     let program = WatchedProgram::of(
         &env::current_exe().map_err(|error| format!("no path of this program: {error}"))?,
     )?;
-    let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
+    let (serve, state_path) = (with_one_port(&args.serve)?, program.state_file());
     // A killed run leaves this file.
-    state_file::remove(&kept);
+    state_file::remove(&state_path);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
-        command.arg("serve").args(&serve).arg("--state-file").arg(&kept).stdin(Stdio::piped());
+        command.arg("serve").args(&serve).arg("--state-file").arg(&state_path).stdin(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.path.display()))?;
         *input.lock() = child.stdin.take();
         Ok::<Child, CliError>(child)
@@ -59,8 +59,11 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     signals::on_stop(move || ending.store(true, Ordering::Relaxed))?;
     let mut server = start(&input)?;
     forward(&input)?;
-    let mut seen = program.sources()?;
-    print(&format!("dev: {} files are watched; a change rebuilds and restarts the server\n", seen.len()));
+    let mut last_sources = program.sources()?;
+    print(&format!(
+        "dev: {} files are watched; a change rebuilds and restarts the server\n",
+        last_sources.len()
+    ));
     let ended = loop {
         thread::sleep(limits::DEV_POLL_INTERVAL);
         let gone = server.try_wait().map_err(|error| error.to_string())?;
@@ -71,12 +74,12 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
             break Ok(());
         }
         let now = program.sources()?;
-        if now == seen {
+        if now == last_sources {
             continue;
         }
         // Wait, because editors write several files and cargo must see all of them.
         thread::sleep(limits::DEV_POLL_INTERVAL);
-        seen = program.sources()?;
+        last_sources = program.sources()?;
         let (began, before) = (Instant::now(), modified_time(&program.path));
         print("dev: the sources have changed; building\n");
         if !program.build()? {
@@ -102,7 +105,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
             stops.elapsed().as_millis()
         ));
     };
-    state_file::remove(&kept);
+    state_file::remove(&state_path);
     ended
 }
 
@@ -169,8 +172,8 @@ impl WatchedProgram {
         }
         let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(foreign)?;
         let profile = folder.file_name().and_then(|name| name.to_str()).ok_or_else(foreign)?;
-        let here = env::current_dir().map_err(|error| error.to_string())?;
-        let package = env::var_os("CARGO_MANIFEST_DIR").map_or(here, PathBuf::from);
+        let current_dir = env::current_dir().map_err(|error| error.to_string())?;
+        let package = env::var_os("CARGO_MANIFEST_DIR").map_or(current_dir, PathBuf::from);
         if !package.join("Cargo.toml").is_file() || !path.with_extension("d").is_file() {
             return Err(foreign());
         }
@@ -185,7 +188,7 @@ impl WatchedProgram {
     }
 
     /// The state file, from which the next server restores the worlds.
-    fn kept(&self) -> PathBuf {
+    fn state_file(&self) -> PathBuf {
         self.target.join(format!("{}.kept", self.name))
     }
 
@@ -234,7 +237,7 @@ pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// The modification time of a file; `None` if it does not exist.
 fn modified_time(file: &Path) -> Option<SystemTime> {
-    fs::metadata(file).and_then(|about| about.modified()).ok()
+    fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
 /// The files in a dependency list in the syntax of `make`: after the colon, separated by spaces. A

@@ -16,7 +16,7 @@ use crate::util::plural::count_noun;
 use crate::ws::Event;
 
 /// Displayed characters of a text message.
-const SHOWN_CHARS: usize = 40;
+const MAX_CHARS: usize = 40;
 
 /// Options of `echo`.
 #[derive(Debug, Args)]
@@ -78,9 +78,9 @@ pub fn run(args: &EchoArgs) -> Result<(), CliError> {
 fn line(event: &Event<'_>) -> String {
     match event {
         Event::Text(text) => {
-            let shown: String = text.chars().take(SHOWN_CHARS).collect();
-            let dots = if shown.len() < text.len() { "…" } else { "" };
-            format!("text, {}, {shown:?}{dots}", count_noun(text.len(), "byte"))
+            let prefix: String = text.chars().take(MAX_CHARS).collect();
+            let dots = if prefix.len() < text.len() { "…" } else { "" };
+            format!("text, {}, {prefix:?}{dots}", count_noun(text.len(), "byte"))
         }
         other => other.to_string(),
     }

@@ -17,7 +17,7 @@ pub fn note() -> String {
     let mut places = Vec::new();
     for path in sources {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        places.extend(lines(&text).into_iter().map(|line| format!("{}:{line}", shown(&path))));
+        places.extend(lines(&text).into_iter().map(|line| format!("{}:{line}", relative_path(&path))));
     }
     sentence(&places)
 }
@@ -37,9 +37,9 @@ fn sentence(places: &[String]) -> String {
 }
 
 /// A path relative to the current directory, if possible.
-fn shown(path: &Path) -> String {
-    let here = env::current_dir().unwrap_or_else(|_| PathBuf::new());
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+fn relative_path(path: &Path) -> String {
+    let current_dir = env::current_dir().unwrap_or_else(|_| PathBuf::new());
+    path.strip_prefix(&current_dir).unwrap_or(path).display().to_string()
 }
 
 /// Numbers of the lines that contain a float, from 1. Lines in the tests of the file do not count.

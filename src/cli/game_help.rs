@@ -9,14 +9,14 @@ use crate::game::GameInfo;
 
 /// Completes the help of `serve`. Hides flags that none of these games uses.
 pub fn with_game_help(command: Command, games: &GameList) -> Command {
-    let about = games.about();
-    let said = [
-        ("game", Some(game(&about))),
-        ("tick_hz", Some(tick_hz(&about))),
-        ("foreign_update_hz", foreign(&about)),
-        ("map_size", map_size(&about)),
+    let infos = games.info();
+    let texts = [
+        ("game", Some(game(&infos))),
+        ("tick_hz", Some(tick_hz(&infos))),
+        ("foreign_update_hz", foreign(&infos)),
+        ("map_size", map_size(&infos)),
     ];
-    said.into_iter().fold(command, |command, (flag, text)| {
+    texts.into_iter().fold(command, |command, (flag, text)| {
         command.mut_arg(flag, |argument| match text {
             Some(text) => argument.help(text),
             None => argument.hide(true),
@@ -27,7 +27,7 @@ pub fn with_game_help(command: Command, games: &GameList) -> Command {
 /// Columns of the help if the terminal has no usable width.
 const COLUMNS: usize = 100;
 /// Minimum usable number of columns. A terminal without a size reports 0.
-const COLUMNS_LEAST: usize = 20;
+const MIN_COLUMNS: usize = 20;
 
 /// Sets the width of the help if the variable `COLUMNS` is unusable. Clap reads the variable if the
 /// terminal has no size, and would wrap the help to any width.
@@ -41,12 +41,12 @@ pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
 /// The replacement for these columns; `None` to let clap choose.
 fn width(columns: Option<&str>) -> Option<usize> {
     let columns: usize = columns?.trim().parse().ok()?;
-    (columns < COLUMNS_LEAST).then_some(COLUMNS)
+    (columns < MIN_COLUMNS).then_some(COLUMNS)
 }
 
 fn game(games: &[&GameInfo]) -> String {
-    let names: Vec<&str> = games.iter().map(|about| about.name).collect();
-    let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
+    let names: Vec<&str> = games.iter().map(|info| info.name).collect();
+    let options = games.iter().filter(|info| !info.options.is_empty()).map(|about| {
         let option = |own: &OptionSpec| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
         let options: Vec<String> = about.options.iter().map(option).collect();
         format!("{} of {}", options.join(", "), about.name)
@@ -63,9 +63,8 @@ fn game(games: &[&GameInfo]) -> String {
 
 fn tick_hz(games: &[&GameInfo]) -> String {
     let allowed: Vec<_> =
-        games.iter().map(|about| format!("{} {}", about.name, about.describe_tick_rates())).collect();
-    let usual =
-        games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
+        games.iter().map(|info| format!("{} {}", info.name, info.describe_tick_rates())).collect();
+    let usual = games.iter().filter_map(|info| Some(format!("{} {}", info.name, info.tick_rates.first()?)));
     let usual: Vec<String> = usual.collect();
     format!(
         "Ticks per second of the world, as its game allows: {}. Default: {}",
@@ -75,13 +74,13 @@ fn tick_hz(games: &[&GameInfo]) -> String {
 }
 
 fn foreign(games: &[&GameInfo]) -> Option<String> {
-    let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign_dialects).collect();
+    let dialects: Vec<&str> = games.iter().filter_map(|info| info.foreign_dialects).collect();
     let dialects = Some(dialects.join(" and ")).filter(|dialects| !dialects.is_empty())?;
     Some(format!("Updates per second for clients of the {dialects}, at most the tick rate"))
 }
 
 fn map_size(games: &[&GameInfo]) -> Option<String> {
-    let mut options = games.iter().flat_map(|about| about.options);
+    let mut options = games.iter().flat_map(|info| info.options);
     let own = options.find(|option| option.flag == MAP_SIZE)?;
     Some(format!(
         "Length of the {}, in {}, {} to {}. Default: {}",
@@ -104,15 +103,15 @@ mod tests {
     #[test]
     fn the_help_names_every_game_with_its_options_and_rates() {
         let help = help(&GameList::built_in());
-        for about in games::INFO {
-            let rates = format!("{} {}", about.name, about.describe_tick_rates());
-            let options = about.options.iter().map(|option| format!("{} (", option.flag));
-            for said in options.chain([about.name.to_owned(), rates]) {
-                assert!(help.contains(&said), "{said} is not in:\n{help}");
+        for info in games::INFO {
+            let rates = format!("{} {}", info.name, info.describe_tick_rates());
+            let options = info.options.iter().map(|option| format!("{} (", option.flag));
+            for text in options.chain([info.name.to_owned(), rates]) {
+                assert!(help.contains(&text), "{text} is not in:\n{help}");
             }
         }
-        for said in ["--map-size", "of the MooMoo dialects", "1440 to 32000. Default: 14400"] {
-            assert!(help.contains(said), "{said} is not in:\n{help}");
+        for text in ["--map-size", "of the MooMoo dialects", "1440 to 32000. Default: 14400"] {
+            assert!(help.contains(text), "{text} is not in:\n{help}");
         }
     }
 

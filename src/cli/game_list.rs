@@ -143,7 +143,7 @@ impl GameList {
     }
 
     /// The game infos of all games.
-    pub fn about(&self) -> Vec<&'static GameInfo> {
+    pub fn info(&self) -> Vec<&'static GameInfo> {
         self.factories.iter().map(|kind| kind.about).collect()
     }
 

@@ -117,7 +117,7 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
 }
 
 fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> String {
-    let (to, keeps) = (args.upstream, netem_proxy::preserves_addresses(args.upstream));
+    let (to, preserves) = (args.upstream, netem_proxy::preserves_addresses(args.upstream));
     if args.json {
         let line = serde_json::json!({
             "address": address.to_string(),
@@ -125,7 +125,7 @@ fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> Str
             "conditions": conditions.to_string(),
             "stall_ms": milliseconds(conditions.retransmission_timeout()),
             "seed": args.seed,
-            "keeps_addresses": keeps,
+            "keeps_addresses": preserves,
             "is_exposed": !address.ip().is_loopback(),
         });
         return format!("{line}\n");
@@ -142,7 +142,7 @@ fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> Str
             )
         }
     };
-    let addresses = if keeps {
+    let addresses = if preserves {
         "the server sees each client at an address of its own, 127.x.y.z"
     } else {
         "the server sees all clients at one address: only on Linux, with a server at 127.0.0.1, can each keep its own"

@@ -27,10 +27,10 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
     let mut rooms = Vec::new();
     for (name, room) in watch.rooms() {
         if let PlaybackRoom::Ready(show) = room {
-            rooms.push((name.clone(), show.about()));
+            rooms.push((name.clone(), show.info()));
         }
     }
-    rooms.retain(|(_, about)| has_rules(about));
+    rooms.retain(|(_, info)| has_rules(info));
     if rooms.is_empty() {
         return Err(format!("{}: {}", file.display(), without_rules(&watch)));
     }
@@ -50,8 +50,8 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
 
 /// Whether the page can compute the world of this game. Its WebAssembly module has only the games
 /// of this project.
-fn has_rules(about: &GameInfo) -> bool {
-    games::INFO.iter().any(|own| own.name == about.name)
+fn has_rules(info: &GameInfo) -> bool {
+    games::INFO.iter().any(|own| own.name == info.name)
 }
 
 /// Error text for a file without a playable room: the games, and how to build a page with their
@@ -60,7 +60,7 @@ fn without_rules(watch: &Playback) -> String {
     let mut names = BTreeSet::new();
     for room in watch.rooms().values() {
         if let PlaybackRoom::Ready(show) = room {
-            names.insert(show.about().name);
+            names.insert(show.info().name);
         }
     }
     browser_edition_instead(&names.into_iter().collect::<Vec<_>>().join(", "))
@@ -79,7 +79,7 @@ fn browser_edition_instead(names: &str) -> String {
 /// Reads the records of the file, piece by piece.
 fn read(file: &Path, games: &GameList) -> io::Result<Playback> {
     let (mut file, mut buffer) = (File::open(file)?, vec![0; limits::WATCH_SEND_BYTES]);
-    let mut watch = Playback::new(games.about());
+    let mut watch = Playback::new(games.info());
     while watch.end().is_none() {
         match file.read(&mut buffer)? {
             0 => watch.finish(),
@@ -95,13 +95,13 @@ fn text(watch: &Playback, address: SocketAddr) -> String {
     for (name, room) in watch.rooms() {
         let path = if name.is_empty() { String::new() } else { format!("r/{name}/") };
         match room {
-            PlaybackRoom::Ready(show) if !has_rules(show.about()) => {
-                let game = show.about().name;
+            PlaybackRoom::Ready(show) if !has_rules(show.info()) => {
+                let game = show.info().name;
                 text += &format!("  room {name} cannot be watched: the page has no rules of {game}\n");
             }
             PlaybackRoom::Ready(show) => {
                 let seconds = (show.last() - show.first()) / show.identity().tick_hz.max(1);
-                let (game, first, last) = (show.about().name, show.first(), show.last());
+                let (game, first, last) = (show.info().name, show.first(), show.last());
                 let long = format!("{}:{:02}", seconds / 60, seconds % 60);
                 text +=
                     &format!("  watch  http://{address}/{path}  {game}, {long}, ticks {first} to {last}\n");

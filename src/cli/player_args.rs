@@ -66,7 +66,7 @@ impl PlayerArgs {
     /// Logs a warning if every user of this machine can read the tokens.
     pub fn warn(&self) {
         let Some(file) = &self.token_file else { return };
-        if fs::metadata(file).is_ok_and(|about| os::is_world_readable(&about)) {
+        if fs::metadata(file).is_ok_and(|metadata| os::is_world_readable(&metadata)) {
             warn!("every user of this machine can read {}: make it private with chmod 600", file.display());
         }
     }
@@ -74,8 +74,8 @@ impl PlayerArgs {
 
 fn of_file(file: &Path) -> Result<Tokens, CliError> {
     let failure = |problem: &dyn fmt::Display| format!("--token-file {}: {problem}", file.display());
-    let about = fs::metadata(file).map_err(|error| failure(&error))?;
-    if about.is_dir() || about.len() > limits::TOKEN_FILE_BYTES {
+    let metadata = fs::metadata(file).map_err(|error| failure(&error))?;
+    if metadata.is_dir() || metadata.len() > limits::TOKEN_FILE_BYTES {
         return Err(failure(&format!("must be a file of at most {} bytes", limits::TOKEN_FILE_BYTES)));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;

@@ -50,8 +50,10 @@ impl RoomArg {
         let (room, options) = text.split_once(',').map_or((text, None), |(room, rest)| (room, Some(rest)));
         let (name, game_name) = room.split_once('=').map_or((room, None), |(room, game)| (room, Some(game)));
         if !is_room_name(name) {
-            let most = limits::ROOM_NAME_CHARS;
-            return Err(format!("{name:?} is not a room name: use 1 to {most} characters of a-z, 0-9 and -"));
+            let max_chars = limits::ROOM_NAME_CHARS;
+            return Err(format!(
+                "{name:?} is not a room name: use 1 to {max_chars} characters of a-z, 0-9 and -"
+            ));
         }
         let first = || games.factories.first().copied().ok_or_else(|| "a server needs a game".to_owned());
         let game = game_name.map_or_else(first, |name| games.named(name))?;
@@ -81,21 +83,21 @@ impl RoomArg {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let about = self.game.about;
+        let info = self.game.about;
         match key {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
-            "tick-hz" => self.tick_hz = Some(about.check_tick_hz(number(value, 0, u32::MAX)?)?),
+            "tick-hz" => self.tick_hz = Some(info.check_tick_hz(number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
-            FOREIGN_UPDATE_FLAG if about.foreign_dialects.is_some() => {
+            FOREIGN_UPDATE_FLAG if info.foreign_dialects.is_some() => {
                 self.foreign_update_hz = Some(number(value, 1, 60)?)
             }
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
             _ => {
-                let Some(own) = about.options.iter().find(|option| option.flag == key) else {
-                    let own = about.options.iter().map(|option| option.flag);
-                    let foreign = about.foreign_dialects.map(|_| FOREIGN_UPDATE_FLAG);
+                let Some(own) = info.options.iter().find(|option| option.flag == key) else {
+                    let own = info.options.iter().map(|option| option.flag);
+                    let foreign = info.foreign_dialects.map(|_| FOREIGN_UPDATE_FLAG);
                     let names: Vec<&str> = ROOM_OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };
@@ -108,9 +110,9 @@ impl RoomArg {
     /// The parameters of the room's world: the room's options first, then the server's flags if the
     /// game is the same, then the defaults.
     pub fn identity(&self, server: &ServerConfig) -> WorldParams {
-        let about = self.game.about;
-        let is_same = about.name == server.game.about.name;
-        let mut identity = (about.identity)(self.seed.unwrap_or(server.identity.seed));
+        let info = self.game.about;
+        let is_same = info.name == server.game.about.name;
+        let mut identity = (info.identity)(self.seed.unwrap_or(server.identity.seed));
         if is_same {
             identity.options.clone_from(&server.identity.options);
             identity.tick_hz = server.identity.tick_hz;
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_by_name() {
+    fn an_error_names_the_wrong_part() {
         for (text, expected) in [
             ("", "\"\" is not a room name"),
             ("Two", "\"Two\" is not a room name: use 1 to 32 characters of a-z, 0-9 and -"),

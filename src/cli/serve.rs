@@ -173,13 +173,13 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
-    let mut kept = StateFile::open(args.state_file.as_deref())?;
-    let rooms = rooms(&config, args, games, &mut kept)?;
+    let mut state_file = StateFile::open(args.state_file.as_deref())?;
+    let rooms = rooms(&config, args, games, &mut state_file)?;
     rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
-    kept.log_reports();
+    state_file.log_reports();
     args.players.warn();
-    let served = serve(config, rooms, args, kept, !games.is_built_in());
+    let served = serve(config, rooms, args, state_file, !games.is_built_in());
     log.finish();
     served
 }
@@ -189,7 +189,7 @@ fn rooms(
     config: &ServerConfig,
     args: &ServeArgs,
     games: &GameList,
-    kept: &mut StateFile,
+    state_file: &mut StateFile,
 ) -> Result<Vec<Box<TcpRoom>>, CliError> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
@@ -202,7 +202,9 @@ fn rooms(
     let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
     let first = match &args.restore {
         Some(file) => restore(&config.game, file, "--restore ", &options)?,
-        None => kept.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz)),
+        None => {
+            state_file.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz))
+        }
     };
     let mut rooms = vec![first];
     let mut names = BTreeSet::new();
@@ -215,7 +217,7 @@ fn rooms(
         let identity = room.identity(config);
         rooms.push(match &room.restore {
             Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
-            None => kept.room(&room.game, &identity, options(&identity)),
+            None => state_file.room(&room.game, &identity, options(&identity)),
         });
     }
     Ok(rooms)
@@ -229,8 +231,8 @@ fn restore(
     options: &dyn Fn(&WorldParams) -> RoomConfig,
 ) -> Result<Box<TcpRoom>, CliError> {
     let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
-    let about = fs::metadata(file).map_err(|error| failure(&error))?;
-    if !about.is_file() || about.len() > limits::MAX_RESTORE_BYTES {
+    let metadata = fs::metadata(file).map_err(|error| failure(&error))?;
+    if !metadata.is_file() || metadata.len() > limits::MAX_RESTORE_BYTES {
         return Err(failure(&format!(
             "must be a regular file of at most {} bytes",
             limits::MAX_RESTORE_BYTES
@@ -244,7 +246,7 @@ fn serve(
     config: ServerConfig,
     rooms: Vec<Box<TcpRoom>>,
     args: &ServeArgs,
-    mut kept: StateFile,
+    mut state_file: StateFile,
     has_own_game: bool,
 ) -> Result<(), CliError> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT_ARG));
@@ -273,16 +275,16 @@ fn serve(
         );
     }
     console::start(server.console(), print)?;
-    kept.begin()?;
+    state_file.begin()?;
     while stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_err()
         && server.is_ticking()
         && !server.is_stop_requested()
     {}
     let ticked = server.is_ticking();
-    let worlds = args.state_file.as_ref().map(|_| server.kept()).unwrap_or_default();
+    let worlds = args.state_file.as_ref().map(|_| server.save_rooms()).unwrap_or_default();
     info!("shutting down: closing all connections");
     let left = server.stop();
-    kept.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
+    state_file.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
     if left > 0 {
         return Err(format!("{} did not close before the shutdown deadline", count_noun(left, "connection")));
     }
@@ -341,23 +343,23 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
 /// Time for which players stay without a connection. With `--state-file`, at least the time of a
 /// restart.
 fn resume_time(args: &ServeArgs) -> Duration {
-    let least = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
-    Duration::from_secs(args.resume_seconds).max(least)
+    let min_time = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
+    Duration::from_secs(args.resume_seconds).max(min_time)
 }
 
 /// The parameters of the default room's world.
-fn identity(about: &GameInfo, args: &ServeArgs) -> Result<WorldParams, CliError> {
-    let mut identity = (about.identity)(args.seed);
+fn identity(info: &GameInfo, args: &ServeArgs) -> Result<WorldParams, CliError> {
+    let mut identity = (info.identity)(args.seed);
     if let Some(hz) = args.tick_hz {
-        identity.tick_hz = about.check_tick_hz(hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
+        identity.tick_hz = info.check_tick_hz(hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
     }
-    let option = about.options.iter().find(|option| option.flag == MAP_SIZE);
+    let option = info.options.iter().find(|option| option.flag == MAP_SIZE);
     if let Some(given) = args.map_size {
-        let option = option
-            .ok_or_else(|| format!("--map-size {given}: the game {} has no such option", about.name))?;
-        let (least, most) = (option.min, option.max);
-        if !(least..=most).contains(&given) {
-            return Err(format!("--map-size {given}: must be {least} to {most}"));
+        let option =
+            option.ok_or_else(|| format!("--map-size {given}: the game {} has no such option", info.name))?;
+        let (min, max) = (option.min, option.max);
+        if !(min..=max).contains(&given) {
+            return Err(format!("--map-size {given}: must be {min} to {max}"));
         }
         identity.set(option.name, given);
     }
@@ -385,8 +387,8 @@ mod tests {
         let identity =
             crate::games::moo::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };
         let mut world = World::new(identity);
-        let say = Action::Announce { text: "hello".to_owned() };
-        world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: say }]);
+        let announce = Action::Announce { text: "hello".to_owned() };
+        world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: announce }]);
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_world_whose_operator_gave_more_commands_than_32_bits_count_is_restored() {
+    fn a_world_with_more_operator_commands_than_32_bits_count_is_restored() {
         assert_eq!(restored(u64::from(u32::MAX) + 7), Ok(1));
         let problem = restored(u64::MAX / 2 + 1).expect_err("no room for more commands");
         assert!(problem.contains("too close to its maximum"), "{problem}");

@@ -96,7 +96,7 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
 /// Creates the file of a trace. A device or a pipe is written to; an existing file is not
 /// overwritten.
 fn create(path: &Path) -> Result<File, CliError> {
-    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
     if is_file {
         return Err(format!(
             "--trace {}: the file exists; choose another, or remove it first",
@@ -136,8 +136,9 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     }
     let deeds = all.deeds.0.iter().map(|(_, words, number)| format!("{words} {number}"));
     let _ = writeln!(text, "{:>12}  {}", "played", deeds.collect::<Vec<_>>().join(", "));
-    if let Some(least) = all.min_acting_players {
-        let _ = writeln!(text, "{least:>12}  players acted at least in each {} ticks", synctest::WINDOW);
+    if let Some(min_players) = all.min_acting_players {
+        let _ =
+            writeln!(text, "{min_players:>12}  players acted at least in each {} ticks", synctest::WINDOW);
     }
     let _ = writeln!(text, "    checksum  {:016x}", all.checksum);
     text
@@ -173,27 +174,27 @@ fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliE
         let words: Vec<&str> = line.split(' ').collect();
         match (&words[..], &mut world) {
             (["game", name, seed], world) => {
-                let about = games.named(name)?.about;
+                let info = games.named(name)?.about;
                 let seed = seed.parse().map_err(|error| failed(&error))?;
-                *world = Some((about, (about.begin)(&(about.identity)(seed))));
+                *world = Some((info, (info.begin)(&(info.identity)(seed))));
                 counts[0] += 1;
             }
-            (["frame", hex], Some((about, world))) => {
+            (["frame", hex], Some((info, world))) => {
                 let bytes = bytes_of(hex).ok_or_else(|| failed(&"no hex digits"))?;
-                let frame = (about.frame)(&bytes).map_err(|error| failed(&error))?;
+                let frame = (info.frame)(&bytes).map_err(|error| failed(&error))?;
                 if frame.tick != world.tick() {
                     return Err(failed(&"the frame is for another tick"));
                 }
                 world.step(&frame.commands);
                 counts[1] += 1;
             }
-            (["checksum", expected], Some((about, world))) => {
+            (["checksum", expected], Some((info, world))) => {
                 let (found, tick) = (format!("{:016x}", world.checksum()), world.tick());
                 if found != *expected {
                     let seed = world.identity().seed;
                     let what = format!(
                         "{}, seed {seed}, after tick {tick}: checksum {found}, expected {expected}",
-                        about.name
+                        info.name
                     );
                     return Err(failed(&what));
                 }

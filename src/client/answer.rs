@@ -71,15 +71,22 @@ pub(crate) struct Answer {
     head: Option<ResponseHead>,
     next: Next,
     body: Vec<u8>,
-    body_most: usize,
+    max_body_bytes: usize,
     trailer_bytes: usize,
 }
 
 impl Answer {
     /// A reader for a response with a body of at most `body_most` bytes.
-    pub fn new(body_most: usize) -> Answer {
+    pub fn new(max_body_bytes: usize) -> Answer {
         let reader = ResponseReader::new(limits::HEAD_LIMITS);
-        Answer { reader, head: None, next: Next::Everything, body: Vec::new(), body_most, trailer_bytes: 0 }
+        Answer {
+            reader,
+            head: None,
+            next: Next::Everything,
+            body: Vec::new(),
+            max_body_bytes,
+            trailer_bytes: 0,
+        }
     }
 
     /// Handles bytes from the server. Drops the bytes after the end of the response.
@@ -126,8 +133,8 @@ impl Answer {
                     continue;
                 }
             };
-            if self.body.len() + run > self.body_most {
-                return Err(AnswerError::TooLong(self.body_most));
+            if self.body.len() + run > self.max_body_bytes {
+                return Err(AnswerError::TooLong(self.max_body_bytes));
             }
             self.body.extend_from_slice(&bytes[..run]);
             bytes = &bytes[run..];
@@ -145,8 +152,8 @@ impl Answer {
     /// Handles one byte of a chunk's framing. Returns the next part.
     fn after(&mut self, byte: u8) -> Result<Next, AnswerError> {
         self.trailer_bytes += 1;
-        if self.trailer_bytes > limits::HEAD_LIMITS.bytes + self.body_most {
-            return Err(AnswerError::TooLong(self.body_most));
+        if self.trailer_bytes > limits::HEAD_LIMITS.bytes + self.max_body_bytes {
+            return Err(AnswerError::TooLong(self.max_body_bytes));
         }
         Ok(match (self.next, byte) {
             (Next::Size { digits: 0, .. }, b'\n') => return Err(AnswerError::Chunk),
@@ -200,15 +207,15 @@ mod tests {
         let each = bytes.bytes().try_for_each(|byte| cut.receive(&[byte]));
         assert_eq!(read, each, "{bytes:?}");
         read.map(|()| {
-            let seen =
+            let received =
                 |answer: &Answer| (String::from_utf8_lossy(answer.body()).into_owned(), answer.is_whole());
-            assert_eq!(seen(&whole), seen(&cut), "{bytes:?}");
-            seen(&whole)
+            assert_eq!(received(&whole), received(&cut), "{bytes:?}");
+            received(&whole)
         })
     }
 
     #[test]
-    fn a_response_ends_where_its_head_says() {
+    fn a_response_ends_where_its_head_states() {
         for (lines, body, text, is_whole) in [
             ("400 Bad\r\nContent-Length: 2", "no", "no", true),
             ("400 Bad\r\nContent-Length: 2", "nothing", "no", true),

@@ -84,15 +84,15 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         let is_native = dialect.name() == "native";
         let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::random_keys());
-        let mut talk =
+        let mut client =
             BlockingClient { stream, link, dialect, received: VecDeque::new(), close_reason: None };
-        talk.flush()?;
+        client.flush()?;
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         loop {
-            match talk.link.next_event() {
-                Ok(Some(ClientEvent::Open)) => return Ok(talk),
+            match client.link.next_event() {
+                Ok(Some(ClientEvent::Open)) => return Ok(client),
                 Ok(Some(_)) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(None) => talk.read(deadline)?,
+                Ok(None) => client.read(deadline)?,
                 Err(error) => return Err(io::Error::new(ErrorKind::ConnectionRefused, error)),
             }
         }
@@ -153,8 +153,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     pub fn receive(&mut self, time: Duration) -> io::Result<Option<H>> {
         let deadline = Instant::now() + time;
         loop {
-            if let Some(heard) = self.received.pop_front() {
-                return Ok(Some(heard));
+            if let Some(received) = self.received.pop_front() {
+                return Ok(Some(received));
             }
             if self.close_reason.is_some() {
                 return Ok(None);
@@ -174,7 +174,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.receive(left)? {
-                Some(heard) if is_it(&heard) => return Ok(heard),
+                Some(received) if is_it(&received) => return Ok(received),
                 Some(_) => {}
                 None => {
                     let ending = self.close_reason.clone().unwrap_or_default();

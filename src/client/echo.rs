@@ -21,7 +21,7 @@ use crate::ws::{Connection, Event, Limits, Role, handshake};
 /// # Errors
 /// The connection fails or is lost, or the server breaks a rule. In the last case a close frame
 /// with the rule was sent.
-pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
+pub fn run(url: &Url, mut on_event: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::connect(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
@@ -39,10 +39,10 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
         let mut is_lost = false;
         let echoed = echo(&mut conn, &mut output, &mut |event| {
             is_lost |= matches!(event, Event::Eof { clean: false });
-            heard(event);
+            on_event(event);
         });
         if let Err(error) = (&stream).write_all(&output) {
-            return read_remaining(&stream, &mut conn, error, &mut heard);
+            return read_remaining(&stream, &mut conn, error, &mut on_event);
         }
         output.clear();
         if echoed.is_err() || conn.is_finished() {
@@ -89,12 +89,12 @@ fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
 fn echo(
     conn: &mut Connection,
     output: &mut Vec<u8>,
-    heard: &mut impl FnMut(&Event<'_>),
+    on_event: &mut impl FnMut(&Event<'_>),
 ) -> Result<(), ClientConnectionError> {
     loop {
         let event = conn.next_event();
         if let Ok(Some(event)) = &event {
-            heard(event);
+            on_event(event);
             match event {
                 Event::Text(text) => {
                     frame::write(output, Opcode::Text, Some(dial::random()), text.as_bytes());
@@ -119,7 +119,7 @@ fn read_remaining(
     stream: &TcpStream,
     conn: &mut Connection,
     lost: io::Error,
-    heard: &mut impl FnMut(&Event<'_>),
+    on_event: &mut impl FnMut(&Event<'_>),
 ) -> io::Result<()> {
     if !matches!(
         lost.kind(),
@@ -136,7 +136,7 @@ fn read_remaining(
         }
         let taken = echo(conn, &mut unsent, &mut |event| {
             is_closed |= matches!(event, Event::Close { .. });
-            heard(event);
+            on_event(event);
         });
         taken.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
         unsent.clear();

@@ -16,5 +16,5 @@ pub type TanksLocalWorld = SimpleLocalWorld<games::tanks::Tanks>;
 /// [`LockstepFollower`](super::lockstep_follower::LockstepFollower). A program with a game of its
 /// own uses [`Game::INFO`](crate::game::Game::INFO).
 pub fn game(name: &str) -> Option<&'static GameInfo> {
-    games::INFO.iter().find(|about| about.name == name).copied()
+    games::INFO.iter().find(|info| info.name == name).copied()
 }

@@ -103,7 +103,7 @@ pub struct FollowerCounts {
 /// A client's copy of the world of its room.
 #[derive(Debug)]
 pub struct LockstepFollower {
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     dialect: Arc<Dialect>,
     world: Option<Box<dyn SpectatorWorld>>,
     parts: SnapshotParts,
@@ -118,7 +118,7 @@ pub struct LockstepFollower {
     /// The newest tick with a sent checksum.
     sent: Option<u32>,
     /// Copies of this client's world at the newest checksum ticks.
-    kept: VecDeque<RetainedWorld>,
+    retained: VecDeque<RetainedWorld>,
     /// Whether a requested snapshot has not arrived yet.
     has_requested_snapshot: bool,
     /// Seed for a field to change at the next checksum tick.
@@ -136,9 +136,9 @@ struct RetainedWorld {
 
 impl LockstepFollower {
     /// A follower of a room of this game, without a world.
-    pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>) -> LockstepFollower {
+    pub fn new(info: &'static GameInfo, dialect: Arc<Dialect>) -> LockstepFollower {
         LockstepFollower {
-            about,
+            info,
             dialect,
             world: None,
             parts: SnapshotParts::default(),
@@ -148,7 +148,7 @@ impl LockstepFollower {
             is_catching_up: false,
             checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
             sent: None,
-            kept: VecDeque::new(),
+            retained: VecDeque::new(),
             has_requested_snapshot: false,
             corruption_seed: None,
             corrupted: None,
@@ -224,8 +224,8 @@ impl LockstepFollower {
     pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
-        say: &mut Vec<Vec<u8>>,
-        told: &mut Messages,
+        outgoing: &mut Vec<Vec<u8>>,
+        messages: &mut Messages,
     ) -> Result<FollowEvent, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
@@ -234,7 +234,7 @@ impl LockstepFollower {
                 self.server_tick = packet.integer("tick").unwrap_or(0);
                 self.checksum_ticks =
                     packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
-                self.may_ask_again(interrupted)?;
+                self.reset_sync_request(interrupted)?;
                 Ok(FollowEvent::Handled)
             }
             "spawned" => {
@@ -244,14 +244,14 @@ impl LockstepFollower {
             SNAPSHOT => {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
                 let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
-                let whole = self.may_ask_again(added)?;
+                let whole = self.reset_sync_request(added)?;
                 whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.begin(&snapshot))
             }
             COMMAND_FRAME => {
                 let interrupted = self.parts.interrupt(COMMAND_FRAME);
-                self.may_ask_again(interrupted)?;
+                self.reset_sync_request(interrupted)?;
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
-                Ok(self.step(bytes, say, told))
+                Ok(self.step(bytes, outgoing, messages))
             }
             DESYNC_REPORT => Ok(FollowEvent::Report(DesyncReport::of(packet))),
             _ => Ok(FollowEvent::Other),
@@ -260,13 +260,13 @@ impl LockstepFollower {
 
     /// Returns the result unchanged. After an error the requested snapshot will not arrive, so
     /// another may be requested.
-    fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
+    fn reset_sync_request<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_requested_snapshot &= result.is_ok();
         result
     }
 
     fn begin(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
-        let world = (self.about.look)(snapshot, &self.dialect)?;
+        let world = (self.info.look)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.has_requested_snapshot = false;
@@ -278,18 +278,18 @@ impl LockstepFollower {
 
     /// Runs one command frame. A frame that is not for the next tick causes a single request for a
     /// snapshot.
-    fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> FollowEvent {
+    fn step(&mut self, bytes: &[u8], outgoing: &mut Vec<Vec<u8>>, messages: &mut Messages) -> FollowEvent {
         self.counts.bytes += bytes.len() as u64;
-        let frame = (self.about.frame)(bytes).ok();
+        let frame = (self.info.frame)(bytes).ok();
         let is_next = |world: &dyn DynWorld| frame.as_ref().is_some_and(|frame| frame.tick == world.tick());
         if !self.world().is_some_and(is_next) {
             if !self.has_requested_snapshot {
                 self.has_requested_snapshot = true;
-                self.outgoing(STATE_SYNC_REQUEST, &[], say);
+                self.outgoing(STATE_SYNC_REQUEST, &[], outgoing);
             }
             return FollowEvent::Handled;
         }
-        self.check_checksum_tick(say);
+        self.check_checksum_tick(outgoing);
         let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Handled };
         self.counts.ticks += 1;
         if frame.tick + 1 < self.server_tick {
@@ -299,24 +299,24 @@ impl LockstepFollower {
         }
         if std::mem::take(&mut self.is_catching_up) {
             // Updates start at the present, as for a new client.
-            let looking = (self.about.look)(&world.world().snapshot(), &self.dialect);
+            let looking = (self.info.look)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }
-        world.step(&frame.commands, self.player, self.spectated, told);
+        world.step(&frame.commands, self.player, self.spectated, messages);
         FollowEvent::Stepped(world.world().tick())
     }
 
     /// At a checksum tick, sends the checksum. If the checksum of this tick was already sent,
     /// compares the world with the retained one instead. Skips ticks that the server had completed
     /// before it sent the snapshot.
-    fn check_checksum_tick(&mut self, say: &mut Vec<Vec<u8>>) {
+    fn check_checksum_tick(&mut self, outgoing: &mut Vec<Vec<u8>>) {
         let Some(world) = &mut self.world else { return };
         let tick = world.world().tick();
         if !tick.is_multiple_of(self.checksum_ticks) {
             return;
         }
         if self.sent.is_some_and(|sent| tick <= sent) {
-            self.compare(tick, say);
+            self.compare(tick, outgoing);
             return;
         }
         if tick < self.server_tick {
@@ -328,24 +328,24 @@ impl LockstepFollower {
             self.corrupted = world.world_mut().corrupt(seed).map(|difference| (tick, difference));
         }
         let (checksum, snapshot) = (world.world().checksum(), world.world().snapshot());
-        self.kept.push_back(RetainedWorld { tick, checksum, snapshot });
-        if self.kept.len() > RETAINED_WORLDS {
-            self.kept.pop_front();
+        self.retained.push_back(RetainedWorld { tick, checksum, snapshot });
+        if self.retained.len() > RETAINED_WORLDS {
+            self.retained.pop_front();
         }
         self.sent = Some(tick);
         self.counts.checksums += 1;
-        self.outgoing(CHECKSUM, &[tick.into(), format!("{checksum:016x}").into()], say);
+        self.outgoing(CHECKSUM, &[tick.into(), format!("{checksum:016x}").into()], outgoing);
     }
 
-    fn compare(&mut self, tick: u32, say: &mut Vec<Vec<u8>>) {
+    fn compare(&mut self, tick: u32, outgoing: &mut Vec<Vec<u8>>) {
         let Some(world) = &self.world else { return };
-        let Some(at) = self.kept.iter().position(|kept| kept.tick == tick) else { return };
-        if self.kept[at].checksum == world.world().checksum() {
+        let Some(at) = self.retained.iter().position(|retained| retained.tick == tick) else { return };
+        if self.retained[at].checksum == world.world().checksum() {
             return;
         }
-        let Some(before) = self.kept.remove(at) else { return };
+        let Some(before) = self.retained.remove(at) else { return };
         self.counts.desyncs += 1;
-        let Ok(before) = (self.about.restore)(&before.snapshot) else { return };
+        let Ok(before) = (self.info.restore)(&before.snapshot) else { return };
         let found = world.world().state().differences(&before.state(), limits::LOCKSTEP_FIELDS);
         let text = |text: &str| -> Value {
             text.chars().take(limits::LOCKSTEP_FIELD_CHARS).collect::<String>().into()
@@ -355,11 +355,11 @@ impl LockstepFollower {
             .iter()
             .flat_map(|one| [text(&one.entity), text(&one.field), or_nil(&one.ours), or_nil(&one.theirs)]);
         let fields = Value::Array(fields.collect());
-        self.outgoing(DESYNC_DETAILS, &[tick.into(), fields], say);
+        self.outgoing(DESYNC_DETAILS, &[tick.into(), fields], outgoing);
     }
 
-    fn outgoing(&self, name: &str, values: &[Value], say: &mut Vec<Vec<u8>>) {
+    fn outgoing(&self, name: &str, values: &[Value], outgoing: &mut Vec<Vec<u8>>) {
         // A dialect without the packet has no lockstep.
-        say.extend(self.dialect.encode(Direction::ToServer, name, values));
+        outgoing.extend(self.dialect.encode(Direction::ToServer, name, values));
     }
 }

@@ -143,7 +143,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         all.extend_from_slice(values);
         let next = self.dialect.row(Direction::ToServer, name).and_then(|row| row.arguments.get(all.len()));
         if next.is_some_and(|argument| argument.name == SEEN_ARGUMENT) {
-            all.push(self.seen(now).map_or(Value::Nil, Value::from));
+            all.push(self.render_tick(now).map_or(Value::Nil, Value::from));
         }
         self.send_packet(name, &all, now)?;
         self.sequence += 1;
@@ -161,8 +161,8 @@ impl<W: LocalWorld> PredictingClient<W> {
     }
 
     /// The render tick of remote players at `now`, rounded to a whole tick.
-    pub fn seen(&self, now: Duration) -> Option<u32> {
-        let tick = self.prediction.clock().others(now)?;
+    pub fn render_tick(&self, now: Duration) -> Option<u32> {
+        let tick = self.prediction.clock().render_tick(now)?;
         u32::try_from((tick + (1 << 15)) >> 16).ok()
     }
 
@@ -177,7 +177,7 @@ impl<W: LocalWorld> PredictingClient<W> {
     }
 
     /// The rendered positions of remote players at `now`, by player number.
-    pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
+    pub fn remote_players(&self, now: Duration) -> Vec<(u32, Position)> {
         self.prediction.others(now)
     }
 

@@ -93,7 +93,7 @@ impl FromStr for Url {
 /// Moves the token and the resume key from the query of a target to subprotocols. Returns both.
 pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
     let Some((path, query)) = target.split_once('?') else { return (target.to_owned(), Vec::new()) };
-    let (mut credentials, mut kept) = (Vec::new(), Vec::new());
+    let (mut credentials, mut others) = (Vec::new(), Vec::new());
     for field in query.split('&') {
         let (name, value) = field.split_once('=').unwrap_or((field, ""));
         // A token may contain a plus but no space.
@@ -103,10 +103,10 @@ pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
             KEY_FIELD if value.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !value.is_empty() => {
                 credentials.push(credentials::keyed(&value));
             }
-            _ => kept.push(field),
+            _ => others.push(field),
         }
     }
-    let query = kept.join("&");
+    let query = others.join("&");
     (if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }, credentials)
 }
 

@@ -34,8 +34,8 @@ pub fn check(dialect: &Dialect) -> Result<(), String> {
         let written = Value::Array(values.to_vec());
         let encoded = dialect.encode(Direction::ToClient, packet, std::slice::from_ref(&written));
         let decoded = encoded.and_then(|bytes| dialect.decode(Direction::ToClient, &bytes));
-        let is_kept = decoded.is_ok_and(|packet| packet.values.first() == Some(&written));
-        if row.lane != Lane::Reliable || row.arguments.len() != 1 || !is_kept {
+        let is_equal = decoded.is_ok_and(|packet| packet.values.first() == Some(&written));
+        if row.lane != Lane::Reliable || row.arguments.len() != 1 || !is_equal {
             return Err(format!(
                 "the packet {packet} of the dialect {name} must be reliable, and have as its only argument a list: \
                  [sequence:u32,count:u8,tick:u32.tick] for {ACCEPTED}, [sequence:u32,reason:str] for {REJECTED}"

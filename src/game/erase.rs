@@ -41,7 +41,7 @@ impl GameInfo {
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
             comes_with_join: comes_with_join::<ActionOf<G>>,
-            words: words::<G>,
+            words: describe_action::<G>,
             recognizes: G::Sim::is_snapshot,
             begin: begin::<G::Sim>,
             restore: restore::<G::Sim>,
@@ -70,7 +70,7 @@ fn comes_with_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool 
     action.decoded::<A>().is_some_and(|action| action.accompanies_join(player))
 }
 
-fn words<G: Game>(action: &EncodedAction) -> String {
+fn describe_action<G: Game>(action: &EncodedAction) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::describe_action(&action))
 }
 

@@ -163,13 +163,13 @@ impl GameInfo {
     /// Describes an invalid table with its file and line, or names a missing row.
     pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
-        for table in games.iter().flat_map(|about| about.tables) {
+        for table in games.iter().flat_map(|info| info.tables) {
             if !tables.contains(table) {
                 tables.push(*table);
             }
         }
         let codes = PacketTables::from_texts(&tables).map_err(|error| error.to_string())?;
-        games.iter().try_for_each(|about| about.check_tables(&codes))?;
+        games.iter().try_for_each(|info| info.check_tables(&codes))?;
         Ok(codes)
     }
 }

@@ -85,9 +85,9 @@ impl SnapshotParts {
             let length = part.len();
             return Err(format!("a snapshot part of tick {tick} has {length} bytes: must be at most {size}"));
         }
-        let most = limits::SNAPSHOT_REASSEMBLED_BYTES;
-        if before + part.len() > most {
-            return Err(format!("the snapshot of tick {tick} is longer than {most} bytes"));
+        let max_bytes = limits::SNAPSHOT_REASSEMBLED_BYTES;
+        if before + part.len() > max_bytes {
+            return Err(format!("the snapshot of tick {tick} is longer than {max_bytes} bytes"));
         }
         bytes.extend_from_slice(part);
         if part.len() == size {

@@ -85,7 +85,7 @@ pub trait PacketHandler: Debug + Send {
         packet: &DecodedPacket<'_>,
         now: Duration,
         slack: Duration,
-        asks: &mut Vec<PacketEffect>,
+        effects: &mut Vec<PacketEffect>,
     );
 
     /// Appends all state that affects the handling of later packets. Times are relative to `now`.

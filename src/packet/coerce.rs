@@ -132,14 +132,14 @@ fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
         (Shape::Any, value) => fit_any(value),
         (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
         (Shape::Tuple(members), Value::Array(values)) => coerce_arguments(members, values).map(Value::Array),
-        (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
-        (Shape::List { each, most }, Value::Array(values)) => {
-            check_count(values.len(), *most, "value")?;
+        (Shape::Groups { members, max }, Value::Array(values)) => fit_groups(members, *max, values),
+        (Shape::List { each, max }, Value::Array(values)) => {
+            check_count(values.len(), *max, "value")?;
             fit_each(values, 1, |_, value| coerce(each, value))
         }
-        (Shape::Str { most }, value) if value.as_str().is_some() => Ok(truncate(value, *most)),
-        (Shape::Bin { most }, Value::Binary(bytes)) => {
-            check_count(bytes.len(), *most, "byte")?;
+        (Shape::Str { max }, value) if value.as_str().is_some() => Ok(truncate(value, *max)),
+        (Shape::Bin { max }, Value::Binary(bytes)) => {
+            check_count(bytes.len(), *max, "byte")?;
             Ok(Value::Binary(bytes))
         }
         (shape, value) => scalar(shape, &value).ok_or_else(|| wrong_value(kind, &value)),
@@ -151,8 +151,8 @@ fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     match shape {
         Shape::Bool => as_bool(value).map(Value::from),
         Shape::Flag => as_bool(value).map(|truth| Value::from(i64::from(truth))),
-        Shape::Int { least, most, .. } => {
-            as_integer(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
+        Shape::Int { min, max, .. } => {
+            as_integer(value).filter(|number| (*min..=*max).contains(number)).map(Value::from)
         }
         Shape::Num { .. } => as_finite(value),
         _ => None,
@@ -168,12 +168,12 @@ fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value
     fitted.collect::<Result<_, _>>().map(Value::Map)
 }
 
-fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, ArgumentError> {
+fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> Result<Value, ArgumentError> {
     let stride = members.len();
     if !values.len().is_multiple_of(stride) {
         return Err(wrong(format!("groups of {stride}"), count_noun(values.len(), "value")));
     }
-    check_count(values.len() / stride, most, "group")?;
+    check_count(values.len() / stride, max, "group")?;
     fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
 }
 
@@ -188,18 +188,18 @@ fn fit_each(
     fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), ArgumentError> {
-    match most {
-        Some(most) if number > most => {
-            Err(wrong(format!("at most {}", count_noun(most, what)), count_noun(number, what)))
+fn check_count(number: usize, max: Option<usize>, what: &str) -> Result<(), ArgumentError> {
+    match max {
+        Some(max) if number > max => {
+            Err(wrong(format!("at most {}", count_noun(max, what)), count_noun(number, what)))
         }
         _ => Ok(()),
     }
 }
 
 /// Truncates a text of more than `most` characters.
-fn truncate(text: Value, most: Option<usize>) -> Value {
-    let end = most.and_then(|most| Some(text.as_str()?.char_indices().nth(most)?.0));
+fn truncate(text: Value, max: Option<usize>) -> Value {
+    let end = max.and_then(|max_chars| Some(text.as_str()?.char_indices().nth(max_chars)?.0));
     match (end, text.as_str()) {
         (Some(end), Some(long)) => Value::from(&long[..end]),
         _ => text,

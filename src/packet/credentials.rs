@@ -60,13 +60,13 @@ pub fn secret_start(offered: &[u8]) -> Option<usize> {
 }
 
 /// Formats offered subprotocols for a log line, without secrets.
-pub fn shown_list(offered: &[String]) -> String {
-    offered.iter().map(|one| shown(one)).collect::<Vec<_>>().join(", ")
+pub fn redact_list(offered: &[String]) -> String {
+    offered.iter().map(|one| redact(one)).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats an offered subprotocol for log lines and error messages, without its secret, as
 /// `bearer.…`.
-pub fn shown(offered: &str) -> Cow<'_, str> {
+pub fn redact(offered: &str) -> Cow<'_, str> {
     match secret_start(offered.as_bytes()) {
         Some(start) => format!("{}…", &offered[..start]).into(),
         None => offered.into(),
@@ -107,7 +107,7 @@ mod tests {
             ("bearer", "bearer"),
             ("graphql-transport-ws", "graphql-transport-ws"),
         ] {
-            assert_eq!(shown(offered), expected);
+            assert_eq!(redact(offered), expected);
         }
         for offered in ["bearer.***", "bearer._w", "key", "Bearer.YQ"] {
             assert_eq!((token_in(offered), key_in(offered)), (None, None), "{offered}");

@@ -54,21 +54,21 @@ pub enum Shape {
     /// Any value except NaN and infinities.
     Any,
     /// An integer from `least` to `most`; a float without a fraction is accepted.
-    Int { least: i64, most: i64, unit: Option<Unit> },
+    Int { min: i64, max: i64, unit: Option<Unit> },
     /// A finite number, integer or float.
     Num { unit: Option<Unit> },
     /// Text of at most `most` characters; a longer text is truncated.
-    Str { most: Option<usize> },
+    Str { max: Option<usize> },
     /// At most `most` bytes; longer data is an error.
-    Bin { most: Option<usize> },
+    Bin { max: Option<usize> },
     /// A map with these keys; other keys are dropped.
     Map(Vec<Argument>),
     /// An array with one value for each member: a packet within an argument.
     Tuple(Vec<Argument>),
     /// One flat array of at most `most` groups; the number of members is the stride.
-    Groups { members: Vec<Argument>, most: Option<usize> },
+    Groups { members: Vec<Argument>, max: Option<usize> },
     /// An array of at most `most` values of one type.
-    List { each: Box<Type>, most: Option<usize> },
+    List { each: Box<Type>, max: Option<usize> },
 }
 
 /// A type: a shape, and the other values that are accepted in its place. Prints as in the table.
@@ -221,36 +221,36 @@ impl<'a> Parser<'a> {
             "{" => Shape::Map(self.arguments(",")?),
             "(" => Shape::Tuple(self.arguments(",")?),
             _ if self.split_word().1.starts_with(':') => {
-                Shape::Groups { members: self.arguments(",")?, most: None }
+                Shape::Groups { members: self.arguments(",")?, max: None }
             }
-            _ => Shape::List { each: Box::new(self.kind()?), most: None },
+            _ => Shape::List { each: Box::new(self.kind()?), max: None },
         };
         self.depth -= 1;
         if !self.take(close.encode_utf8(&mut [0; 4])) {
             return Err(format!("expected {close:?} before {:?}", self.rest));
         }
-        if let Shape::Groups { most, .. } | Shape::List { most, .. } = &mut shape {
-            *most = self.count()?;
+        if let Shape::Groups { max, .. } | Shape::List { max, .. } = &mut shape {
+            *max = self.count()?;
         }
         Ok(shape)
     }
 
     fn scalar(&mut self) -> Result<Shape, String> {
         let word = self.word();
-        if let Some(&(_, least, highest)) = INTEGERS.iter().find(|(name, ..)| *name == word) {
+        if let Some(&(_, min, highest)) = INTEGERS.iter().find(|(name, ..)| *name == word) {
             let (unit, bound) = (self.unit()?, self.bound()?.map(i64::from));
             if bound.is_some_and(|bound| bound >= highest) {
                 return Err(format!("bad bound: {word} cannot have this bound"));
             }
-            return Ok(Shape::Int { least, most: bound.unwrap_or(highest), unit });
+            return Ok(Shape::Int { min, max: bound.unwrap_or(highest), unit });
         }
         match word.as_str() {
             "bool" => Ok(Shape::Bool),
             "flag" => Ok(Shape::Flag),
             "any" => Ok(Shape::Any),
             "num" => Ok(Shape::Num { unit: self.unit()? }),
-            "str" => Ok(Shape::Str { most: self.count()? }),
-            "bin" => Ok(Shape::Bin { most: self.count()? }),
+            "str" => Ok(Shape::Str { max: self.count()? }),
+            "bin" => Ok(Shape::Bin { max: self.count()? }),
             _ => Err(format!("unknown type {word:?}")),
         }
     }

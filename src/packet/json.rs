@@ -19,8 +19,8 @@ use super::row::Direction;
 /// Decodes the one JSON value of a message. A duplicate key, and too many parsed values, are
 /// reported at offset 0.
 pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
-    let most = max_values(direction);
-    let colons = prescan(text, most)?;
+    let max_values = max_values(direction);
+    let colons = prescan(text, max_values)?;
     let Halves { text, broken } = halves(text, direction);
     let text = &*text;
     let json: Json = serde_json::from_str(text).map_err(|error| {
@@ -37,7 +37,7 @@ pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
         // A parsed map keeps only one of two equal keys, so a missing key means a duplicate.
         return Err(DecodeError::new(Rule::DuplicateKey, 0));
     }
-    if values + keys > most {
+    if values + keys > max_values {
         return Err(DecodeError::new(Rule::TooManyValues, 0));
     }
     Ok(value)
@@ -49,7 +49,7 @@ pub fn to_text(value: &Value) -> String {
 }
 
 /// Limits the parser's work and memory with one scan. Returns the number of colons outside strings.
-fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
+fn prescan(text: &str, max_values: usize) -> Result<usize, DecodeError> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
     for (at, sign) in text.bytes().enumerate() {
@@ -69,7 +69,7 @@ fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
         if depth > limits::PACKET_DEPTH {
             return Err(DecodeError::new(Rule::TooDeep, at));
         }
-        if commas > most_values {
+        if commas > max_values {
             return Err(DecodeError::new(Rule::TooManyValues, at));
         }
     }

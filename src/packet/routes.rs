@@ -35,10 +35,10 @@ pub fn is_private(name: &str) -> bool {
 /// The name of a private room in logs, metrics and captures, with `number` in place of the secret
 /// part. It has the same length as `name`.
 pub fn public_alias(name: &str, number: u64) -> String {
-    let shown = &name[..PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS];
+    let visible = &name[..PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS];
     // The shortest private name has space for a dash and 19 digits.
     let number = format!("-{}", number % 10_u64.pow(19));
-    format!("{shown}{number:x>width$}", width = name.len() - shown.len())
+    format!("{visible}{number:x>width$}", width = name.len() - visible.len())
 }
 
 /// Whether a name has the form of a [`public_alias`]. A room must not have such a name, because log
@@ -77,19 +77,19 @@ fn cut_short(segment: &str) -> Option<String> {
             && !plain[..*at].ends_with(|before: char| before.is_ascii_alphanumeric())
     };
     let start = plain.char_indices().find(starts).map(|(at, _)| at);
-    let shown = match (start, escape) {
+    let visible = match (start, escape) {
         (Some(start), _) => {
             let name = plain[start..].chars();
-            let kept: usize = name
+            let kept_bytes: usize = name
                 .take(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS)
                 .map(char::len_utf8)
                 .sum();
-            &plain[..start + kept]
+            &plain[..start + kept_bytes]
         }
         (None, Some(_)) => plain,
         (None, None) => return None,
     };
-    (shown.len() < segment.len()).then(|| format!("{shown}…"))
+    (visible.len() < segment.len()).then(|| format!("{visible}…"))
 }
 
 /// Splits a path into its room, empty for the default room, and the path below the room.

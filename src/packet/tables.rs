@@ -230,22 +230,22 @@ impl TableParser {
     }
 
     /// Parses and checks a row; `here` is its file and line.
-    fn row(&mut self, line: &str, columns: &[Column], here: &str) -> Result<Row, String> {
+    fn row(&mut self, line: &str, columns: &[Column], location: &str) -> Result<Row, String> {
         if self.rows == limits::TABLE_ROWS {
             return Err(format!("too many rows: the maximum for all tables is {}", limits::TABLE_ROWS));
         }
         self.rows += 1;
         let row = read_row(line, columns)?;
-        self.reserve_codes(&row, here)?;
+        self.reserve_codes(&row, location)?;
         Ok(row)
     }
 
     /// Reserves the row's codes and names, which must be unused in its direction.
-    fn reserve_codes(&mut self, row: &Row, here: &str) -> Result<(), String> {
+    fn reserve_codes(&mut self, row: &Row, location: &str) -> Result<(), String> {
         for (dialect, code) in &row.codes {
             for what in [format!("code {code}"), format!("name {}", row.name)] {
                 let key = (dialect.clone(), row.direction, what.clone());
-                if let Some(before) = self.taken.insert(key, here.to_owned()) {
+                if let Some(before) = self.taken.insert(key, location.to_owned()) {
                     let direction = row.direction.name();
                     return Err(format!("duplicate {what} of {dialect} {direction}, first at {before}"));
                 }

@@ -95,9 +95,9 @@ impl PacketTables {
         let lines = |codes: &PacketTables| codes.rows().map(row_signature).collect::<Vec<_>>();
         let (own, others) = (lines(self), lines(other));
         let at = (0..own.len().max(others.len())).find(|at| own.get(*at) != others.get(*at))?;
-        let shown =
+        let text_of =
             |lines: &[String]| lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
-        Some(format!("{} in place of {}", shown(&own), shown(&others)))
+        Some(format!("{} in place of {}", text_of(&own), text_of(&others)))
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_say_the_same_and_members_are_listed() {
+    fn both_forms_mean_the_same_and_members_are_listed() {
         let codes = changed("walk this way", "say \"go\"");
         let read: Json = serde_json::from_str(&tables_json_lines(&codes)).expect("JSON");
         assert_eq!(read, tables_json(&codes));

@@ -199,7 +199,7 @@ impl SelfCheck {
 
     /// Processes frames queued for a client with this player. After an update, compares the
     /// client's world model with the second world.
-    pub fn said(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
+    pub fn on_frames_queued(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
         let Some(mut follower) = self.streams.remove(&client) else { return };
         let found = match follower.receive(frames) {
             Ok(StreamEvent::Nothing) => Ok(()),
@@ -259,8 +259,8 @@ impl SelfCheck {
             match reader.next_message() {
                 Ok(None) => break,
                 Ok(Some(message)) => {
-                    let heard = decoded(&endpoint, &message, |packet| self.step(packet));
-                    self.push_finding(heard.and_then(|same| same.unwrap_or(Ok(()))));
+                    let result = decoded(&endpoint, &message, |packet| self.step(packet));
+                    self.push_finding(result.and_then(|same| same.unwrap_or(Ok(()))));
                 }
                 Err(violation) => {
                     self.push_finding(Err((violation.name(), violation.to_string())));
@@ -283,28 +283,29 @@ impl SelfCheck {
     fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), RuleViolation> {
         let before = self.follower.world().map(|world| world.tick());
         let differed = self.follower.counts().desyncs;
-        let mut say = Vec::new();
+        let mut outgoing = Vec::new();
         self.messages.clear();
-        let heard = self.follower.on_packet(packet, &mut say, &mut self.messages);
-        let said: Vec<FollowerReply> = say.iter().filter_map(|message| self.answer(message)).collect();
-        if let Ok(FollowEvent::Stepped(tick)) = heard {
+        let event = self.follower.on_packet(packet, &mut outgoing, &mut self.messages);
+        let replies: Vec<FollowerReply> =
+            outgoing.iter().filter_map(|message| self.answer(message)).collect();
+        if let Ok(FollowEvent::Stepped(tick)) = event {
             self.store_published(tick);
         }
         if self.follower.counts().desyncs > differed {
-            let details = said.into_iter().find_map(|own| match own {
+            let details = replies.into_iter().find_map(|own| match own {
                 FollowerReply::Desync(tick, fields) => Some((tick, fields)),
                 FollowerReply::SnapshotRequest => None,
             });
             let (tick, fields) = details.unwrap_or_else(|| (before.unwrap_or_default(), Vec::new()));
             return self.push_desync(tick, &fields);
         }
-        match heard {
+        match event {
             Err(reason) => Err(("snapshot", reason)),
             // The second world has already restarted at a later tick, so its fields could not be
             // compared.
             Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.push_desync(report.tick, &[]),
             Ok(FollowEvent::Handled)
-                if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
+                if replies.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
             {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
@@ -405,11 +406,11 @@ impl StreamFollower {
     fn receive(&mut self, frames: &[u8]) -> Result<StreamEvent, RuleViolation> {
         let StreamFollower { endpoint, reader, agent } = self;
         reader.receive(frames);
-        let (mut said, mut out) = (StreamEvent::Nothing, AgentOutput::default());
+        let (mut event, mut out) = (StreamEvent::Nothing, AgentOutput::default());
         while let Some(message) =
             reader.next_message().map_err(|broken| (broken.name(), broken.to_string()))?
         {
-            let heard = decoded(endpoint, &message, |packet| {
+            let event_or_violation = decoded(endpoint, &message, |packet| {
                 agent.on_packet(packet, Duration::ZERO, &mut out);
                 if packet.row.name == STATE_SYNC {
                     return Some(StreamEvent::Lockstep);
@@ -417,15 +418,15 @@ impl StreamFollower {
                 let tick = packet.integer("tick").filter(|_| packet.row.lane == Lane::Latest);
                 tick.map(StreamEvent::State)
             })?;
-            match heard.flatten() {
+            match event_or_violation.flatten() {
                 // A snapshot follows, which may exceed the message limit of a stream.
                 Some(StreamEvent::Lockstep) => return Ok(StreamEvent::Lockstep),
-                Some(heard) => said = heard,
+                Some(received) => event = received,
                 None => {}
             }
         }
         agent.take_stats();
-        Ok(said)
+        Ok(event)
     }
 }
 

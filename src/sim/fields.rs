@@ -28,8 +28,8 @@ pub trait Sink {
     }
 
     /// Receives whether an optional value is present. If it is, its scalars follow.
-    fn option(&mut self, is_there: bool) {
-        self.put(u64::from(is_there), 1);
+    fn option(&mut self, is_some: bool) {
+        self.put(u64::from(is_some), 1);
     }
 
     /// Receives the variant of an enum, by its number and its name. Its fields follow.
@@ -299,17 +299,17 @@ mod tests {
     enum Act {
         Go { direction: u8, far: bool },
         Stop,
-        Say { text: Arc<str> },
+        Announce { text: Arc<str> },
     }
 
-    fields!(enum Act: Go { direction: u8, far: bool }, Stop {}, Say { text: Arc<str> });
+    fields!(enum Act: Go { direction: u8, far: bool }, Stop {}, Announce { text: Arc<str> });
 
     #[test]
     fn the_variants_of_an_enum_come_back_by_their_order() {
         for (act, bytes) in [
             (Act::Go { direction: 7, far: true }, &[0, 7, 1][..]),
             (Act::Stop, &[1]),
-            (Act::Say { text: "hi".into() }, &[2, 2, b'h', b'i']),
+            (Act::Announce { text: "hi".into() }, &[2, 2, b'h', b'i']),
         ] {
             let mut out = ByteSink::default();
             act.write(&mut out);

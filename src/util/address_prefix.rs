@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_household_is_an_ipv4_address_or_a_64_of_ipv6() {
+    fn an_address_prefix_is_an_ipv4_address_or_a_64_of_ipv6() {
         for (address, expected) in [
             ("203.0.113.9", "203.0.113.9"),
             ("::ffff:203.0.113.9", "203.0.113.9"),

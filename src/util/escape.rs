@@ -130,8 +130,8 @@ fn is_colour(text: &str) -> bool {
     numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';').starts_with('m')
 }
 
-fn escape(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    let is_escaped = |at: usize, sign: char| is_hidden(sign) && !is_kept(&text[at..]);
+fn escape(text: &str, is_plain: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let is_escaped = |at: usize, sign: char| is_hidden(sign) && !is_plain(&text[at..]);
     if !text.char_indices().any(|(at, sign)| is_escaped(at, sign)) {
         return Cow::Borrowed(text);
     }

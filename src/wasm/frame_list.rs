@@ -59,7 +59,7 @@ pub extern "C" fn list_open_file(bytes: usize) -> usize {
             tab.opening = Some(opening);
             return Ok(json!({ "percent": percent }).to_string().into_bytes());
         };
-        let about = file.about().to_string();
+        let about = file.summary_json().to_string();
         tab.file = Some(file);
         Ok(about.into_bytes())
     })
@@ -70,7 +70,7 @@ pub extern "C" fn list_open_file(bytes: usize) -> usize {
 pub extern "C" fn list_file_summary() -> usize {
     answer(|tab, _| {
         let file = tab.file.as_ref().ok_or("no file is open")?;
-        Ok(file.about().to_string().into_bytes())
+        Ok(file.summary_json().to_string().into_bytes())
     })
 }
 

@@ -84,7 +84,7 @@ fn file(watch: &Playback) -> Value {
         PlaybackRoom::Buffering(_) => json!({ "name": name.raw() }),
         PlaybackRoom::Failed(why) => json!({ "name": name.raw(), "why": why.raw() }),
         PlaybackRoom::Ready(show) => {
-            json!({ "name": name.raw(), "game": show.about().name, "tick_hz": show.identity().tick_hz,
+            json!({ "name": name.raw(), "game": show.info().name, "tick_hz": show.identity().tick_hz,
                     "first": show.first(), "last": show.last() })
         }
     });

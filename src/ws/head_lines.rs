@@ -43,8 +43,8 @@ enum LineEnd {
 
 impl LineReader {
     /// Creates a reader of a head with at most `bytes_most` bytes.
-    pub fn new(bytes_most: usize) -> LineReader {
-        LineReader { max_bytes: bytes_most, line: Vec::new(), bytes: 0, end: LineEnd::None }
+    pub fn new(max_bytes: usize) -> LineReader {
+        LineReader { max_bytes, line: Vec::new(), bytes: 0, end: LineEnd::None }
     }
 
     /// Consumes bytes from the start of `input` up to the end of a line, and returns the line.

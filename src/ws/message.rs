@@ -160,9 +160,9 @@ impl MessageReader {
             self.input.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
-            let least = self.end + bytes;
-            if self.input.len() < least {
-                self.input.resize(least, 0);
+            let min_bytes = self.end + bytes;
+            if self.input.len() < min_bytes {
+                self.input.resize(min_bytes, 0);
             }
         }
         &mut self.input[self.end..self.end + bytes]

@@ -106,8 +106,8 @@ pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], bod
     for (name, value) in more.iter().filter(|(name, _)| *name != CONNECTION_NAME) {
         head.extend([name, ": ", value, "\r\n"]);
     }
-    let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
-    if matches!(status, 429 | 503) && !says_when {
+    let has_retry_after = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
+    if matches!(status, 429 | 503) && !has_retry_after {
         head.push_str(&format!("{RETRY_AFTER_NAME}: {RETRY_AFTER_S}\r\n"));
     }
     head.push_str("\r\n");
@@ -170,9 +170,9 @@ mod tests {
             (403, &[], &[]),
         ] {
             let head = String::from_utf8(response_head(status, "text/plain", more, 0)).expect("text");
-            let told: Vec<&str> =
+            let values: Vec<&str> =
                 head.lines().filter_map(|line| line.strip_prefix("Retry-After: ")).collect();
-            assert_eq!(told, expected, "{status}");
+            assert_eq!(values, expected, "{status}");
         }
     }
 }

@@ -221,7 +221,7 @@ fn no_answer_allocates() {
             handle.push((home, 2), command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = room.tick(Duration::ZERO, TickRequest::default());
-        assert_eq!(ticked.answers.as_ref().expect("some").to(2).len(), 2);
+        assert_eq!(ticked.answers.as_ref().expect("some").for_connection(2).len(), 2);
         let backlog = Backlog::new(ticked.published, ticked.answers);
         let mut counted = Counted(0);
         audience.update_all(Some(&backlog), &mut desk, &mut counted);

@@ -110,7 +110,7 @@ fn the_guess_in_words_names_every_candidate_and_the_format() {
         let mut guess = DialectGuess::new(&codes);
         let (from, opcode, bytes) = self::message(message);
         guess.add_evidence(from, opcode, &bytes);
-        assert_eq!(guess.words(), words);
+        assert_eq!(guess.describe(), words);
     }
 }
 

@@ -215,7 +215,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
         let mut expected = Vec::new();
         let mut file = opening::open(bytes.clone()).expect("a capture");
-        twin.note(b'F', &bytes, file.about().to_string());
+        twin.note(b'F', &bytes, file.summary_json().to_string());
         capture_walk::walk(&found.connections(), &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
@@ -224,7 +224,7 @@ fn open_captures(twin: &mut Twin) -> usize {
             Found::Begin { .. } => {}
         });
         while file.advance(5000) {}
-        twin.note(b'k', &[], file.about().to_string());
+        twin.note(b'k', &[], file.summary_json().to_string());
         let rows = Json::from(
             (0..expected.len())
                 .step_by(50)
@@ -259,7 +259,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         file.filter(&ListRequest::read(&serde_json::from_str(wish).expect("JSON")).expect("a filter"));
         twin.note(b'l', wish.as_bytes(), "{}");
         while file.advance(777) {}
-        twin.note(b'k', &[], file.about().to_string());
+        twin.note(b'k', &[], file.summary_json().to_string());
         twin.note(b'R', &[], json!({ "rows": file.list().rows(0, 50) }).to_string());
         twin.note(b'X', &[], "");
     }

@@ -104,7 +104,7 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     let answers = ticked.answers.expect("some");
     assert_eq!(answers.tick, ticked.tick, "by the number that commands name");
     let of = |connection| -> Vec<(u32, AckOutcome)> {
-        let of = answers.to(connection).iter();
+        let of = answers.for_connection(connection).iter();
         of.map(|CommandAck { sequence, verdict, .. }| (*sequence, *verdict)).collect()
     };
     let expected = [
@@ -131,7 +131,7 @@ fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not
     assert_eq!(enter(&handle, key, 2).player, player);
     push(&handle, 2, player, 1, &stop());
     let answers = tick(&mut room).answers.expect("some");
-    assert_eq!((answers.to(1).len(), answers.to(2)[0].sequence), (0, 1));
+    assert_eq!((answers.for_connection(1).len(), answers.for_connection(2)[0].sequence), (0, 1));
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn rejections_that_wait_for_a_tick_are_bounded() {
     (1..=4).for_each(|last| flood(last, last.into()));
     room.handle().reject((home(), 9), 1, "repeated");
     let answers = tick(&mut room).answers.expect("some");
-    let told: usize = (1..=4).map(|connection| answers.to(connection).len()).sum();
+    let told: usize = (1..=4).map(|connection| answers.for_connection(connection).len()).sum();
     assert!((limits::COMMAND_REJECTIONS / 2..limits::COMMAND_REJECTIONS).contains(&told), "{told}");
-    assert_eq!(answers.to(9).len(), 1, "of an address that has none yet");
+    assert_eq!(answers.for_connection(9).len(), 1, "of an address that has none yet");
 }
 
 /// A line that keeps what it takes, if it takes anything.

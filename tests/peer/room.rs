@@ -293,7 +293,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     before.tick();
     before.handle.push((home(), 1), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
     before.tick();
-    let answer = before.handle.kept().expect("nothing else is asked");
+    let answer = before.handle.saved_room().expect("nothing else is asked");
     before.tick();
     let kept = answer.try_recv().expect("answered");
     assert_eq!(kept.keys, [KeyedSeat { key, player, from: home() }]);

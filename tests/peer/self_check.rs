@@ -194,7 +194,7 @@ impl Hall {
             is_planted = spoil(frames);
         }
         for (client, said) in self.clients.iter().zip(said) {
-            said.iter().for_each(|(player, frames)| self.check.said(client.id, *player, frames));
+            said.iter().for_each(|(player, frames)| self.check.on_frames_queued(client.id, *player, frames));
         }
         self.findings.extend(self.check.take_findings());
         is_planted

@@ -37,8 +37,8 @@ fn errors<W: LocalWorld>(
         for (shown, extrapolation_enabled) in shown.iter_mut().zip([false, true]) {
             client.player.prediction_mut().track_remote_players().extrapolation_enabled =
                 extrapolation_enabled;
-            let place = client.player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
-            shown.extend(client.prediction().clock().others(now).zip(place.map(|(_, place)| place)));
+            let place = client.player.remote_players(now).into_iter().find(|(id, _)| Some(*id) == walker);
+            shown.extend(client.prediction().clock().render_tick(now).zip(place.map(|(_, place)| place)));
         }
     };
     let see = |at: usize, _: &Client<W>, packet: &DecodedPacket<'_>, _| {

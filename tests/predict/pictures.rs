@@ -223,10 +223,10 @@ fn pictures_of_others() {
         for (shown, parts) in shown.iter_mut().zip([(false, false), (true, false), (true, true)]) {
             let others = watcher[0].player.prediction_mut().track_remote_players();
             (others.interpolation_enabled, others.extrapolation_enabled) = parts;
-            let place = watcher[0].player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
+            let place = watcher[0].player.remote_players(now).into_iter().find(|(id, _)| Some(*id) == walker);
             shown.extend(place.map(|(_, (x, _))| (now.as_secs_f64(), px(x))));
         }
-        let tick = watcher[0].prediction().clock().others(now).map_or(0, |tick| (tick >> 16) as u32);
+        let tick = watcher[0].prediction().clock().render_tick(now).map_or(0, |tick| (tick >> 16) as u32);
         ticks.resize(shown[0].len(), tick);
     };
     let see = |at: usize, _: &Player, packet: &DecodedPacket<'_>, now: Duration| {

@@ -209,9 +209,9 @@ pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
             let x = packet.integer("x").filter(|_| packet.row.name == "own").map(px);
             seen.on_server.extend(packet.integer::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
         });
-        let others: BTreeMap<u32, Position> = ann.player.others(now).into_iter().collect();
+        let others: BTreeMap<u32, Position> = ann.player.remote_players(now).into_iter().collect();
         seen.on_screen.extend(others.values().next().map(|at| (now.as_secs_f64(), px(at.0))));
-        let ticks = ann.prediction().command_tick().zip(ann.player.seen(now));
+        let ticks = ann.prediction().command_tick().zip(ann.player.render_tick(now));
         let delay = ticks.map_or(0, |(tick, seen)| tick.saturating_sub(seen));
         shooter.follow(&ann, &others, delay, now);
         let (Some(shown), Some(bo_shown)) = (ann.shown, bo.shown) else { continue };

@@ -11,7 +11,7 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
         Shape::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Shape::Flag => (0i64..=1).prop_map(Value::from).boxed(),
         Shape::Any => any::<i32>().prop_map(Value::from).boxed(),
-        Shape::Int { least, most, .. } => {
+        Shape::Int { min: least, max: most, .. } => {
             prop_oneof![Just(*least), Just(*most), *least..=*most].prop_map(Value::from).boxed()
         }
         Shape::Num { .. } => prop_oneof![
@@ -19,10 +19,10 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
             (-1e9..1e9f64).prop_filter("canonical", |number| number.fract() != 0.0).prop_map(Value::from),
         ]
         .boxed(),
-        Shape::Str { most } => proptest::collection::vec(any::<char>(), 0..=most.unwrap_or(40))
+        Shape::Str { max: most } => proptest::collection::vec(any::<char>(), 0..=most.unwrap_or(40))
             .prop_map(|signs| Value::from(signs.into_iter().collect::<String>()))
             .boxed(),
-        Shape::Bin { most } => {
+        Shape::Bin { max: most } => {
             proptest::collection::vec(any::<u8>(), 0..=most.unwrap_or(40)).prop_map(Value::Binary).boxed()
         }
         Shape::Map(members) => {
@@ -32,12 +32,12 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
                 .boxed()
         }
         Shape::Tuple(members) => arguments(members).prop_map(Value::Array).boxed(),
-        Shape::Groups { members, most } => {
+        Shape::Groups { members, max: most } => {
             proptest::collection::vec(arguments(members), 0..=most.unwrap_or(5))
                 .prop_map(|groups| Value::Array(groups.concat()))
                 .boxed()
         }
-        Shape::List { each, most } => {
+        Shape::List { each, max: most } => {
             proptest::collection::vec(values_of(each), 0..=most.unwrap_or(9)).prop_map(Value::Array).boxed()
         }
     };

@@ -134,7 +134,7 @@ fn fits(kind: &Type, value: &Value) -> bool {
 fn is_converted(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (Shape::Bool | Shape::Flag, _) => true,
-        (Shape::Int { most, .. }, Value::Integer(number)) => {
+        (Shape::Int { max: most, .. }, Value::Integer(number)) => {
             number.as_i64().is_some_and(|number| (0..=*most).contains(&number))
         }
         (Shape::Int { .. }, Value::Boolean(_) | Value::String(_)) => true,

@@ -38,7 +38,7 @@ impl Walker {
         let name = Some(name.to_owned());
         talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();
         let mut walker = Walker { talk, check: PacketChecker::new(true), sequence: 0 };
-        while walker.check.picture().own_player_id.is_none() {
+        while walker.check.world_model().own_player_id.is_none() {
             walker.hear(PATIENCE).expect("something is said before there is a body");
         }
         walker
@@ -68,7 +68,7 @@ impl Walker {
             }
             let Some(ServerPacket::Update(update)) = heard else { continue };
             updates += 1;
-            let picture = self.check.picture();
+            let picture = self.check.world_model();
             of_both += u64::from(picture.players.len() == 2);
             for (player, known) in &picture.players {
                 let places = if Some(*player) == picture.own_player_id { &mut own } else { &mut others };
@@ -82,7 +82,7 @@ impl Walker {
         self.sequence += 1;
         let direction = (!self.sequence.is_multiple_of(5)).then_some((self.sequence * 23_456) as u16);
         let packet = ClientPacket::Move { sequence: Some(self.sequence), tick: None, direction };
-        self.check.said(&packet);
+        self.check.on_sent(&packet);
         self.talk.send_packet(&packet).unwrap();
     }
 }

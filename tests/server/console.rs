@@ -203,7 +203,7 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
     let identity = WorldParams { seed: 1, tick_hz: 30, options: Vec::new() };
     let snapshot = |byte: u8| WorldSnapshot {
-        about: games::INFO[0],
+        info: games::INFO[0],
         tick: 7,
         identity: identity.clone(),
         code_hash: 1,

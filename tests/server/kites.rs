@@ -188,7 +188,7 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 #[test]
 fn bots_in_rust_own_kites_and_every_tick_can_be_run_again() {
     // Before its first kite it may never hear of a tick: no state is sent while nothing changes.
-    let begun = Kites::bot_policy().and_then(|mut bot| bot.act(ANN, &mut BotRng::new(1)));
+    let begun = Kites::bot_policy().and_then(|mut bot| bot.decide(ANN, &mut BotRng::new(1)));
     assert!(begun.is_some_and(|(packet, _)| packet == "fly"));
     let report = tickwire::synctest::<Game_>(3_000, 1).expect("the same in every copy");
     let deeds = format!("{:?}", report.deeds);

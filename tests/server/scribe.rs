@@ -42,7 +42,7 @@ impl Stage {
     fn begin_file(&mut self) {
         self.scribe.begin_file(who(0).at);
         let snapshot = WorldSnapshot {
-            about: games::INFO[0],
+            info: games::INFO[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
             code_hash: rules_hash(),
@@ -98,7 +98,7 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     let mut stage = Stage::begin(4_000, 1);
     stage.hear(b"\x82\x80keyA", true);
     assert_eq!(stage.write(), LostEvents::default());
-    stage.tap.said(who(1), &[7; 5_000]);
+    stage.tap.record_sent(who(1), &[7; 5_000]);
     stage.hear(b"\x82\x85keyBhel", true);
     open(&stage.tap, 2);
     let lost = stage.write();
@@ -106,7 +106,7 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     stage.lose(&lost);
     stage.hear(b"lo", false);
     stage.hear(b"\x82\x80keyC", true);
-    (1..3).for_each(|client| stage.tap.said(who(client), b"\x82\x00"));
+    (1..3).for_each(|client| stage.tap.record_sent(who(client), b"\x82\x00"));
     stage.write();
 
     let (said, holes) = stage.first();
@@ -132,22 +132,22 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
 fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     let mut stage = Stage::begin(4_000, 2);
     let tap = stage.tap.clone();
-    tap.said(who(1), &[7; 5_000]);
+    tap.record_sent(who(1), &[7; 5_000]);
     tap.record_close(who(2), "gone");
     for client in 3..5 {
         open(&tap, client);
-        tap.said(who(client), b"\x82\x00");
+        tap.record_sent(who(client), b"\x82\x00");
     }
     tap.record_close(who(4), "gone");
     let lost = stage.write();
     assert_eq!((lost.missed.messages, &lost.opened, &lost.ended), (7, &[3].into(), &[2].into()));
     assert!(!lost.connections.contains_key(&4), "nothing is kept of a client that came and went");
     // What follows happens before the recorder has asked who is there.
-    tap.said(who(1), b"\x82\x00");
+    tap.record_sent(who(1), b"\x82\x00");
     tap.record_close(who(1), "gone");
     open(&tap, 5);
     stage.lose(&lost);
-    tap.said(who(3), b"\x82\x00");
+    tap.record_sent(who(3), b"\x82\x00");
     assert_eq!(stage.write(), LostEvents::default());
     let told = stage.read().connections().into_iter().map(|connection| {
         let (pieces, holes) = (connection.pieces.len(), connection.holes.len());
@@ -200,7 +200,7 @@ fn a_client_of_a_room_without_a_world_is_in_no_file() {
     stage.write();
     stage.scribe.writer.blocks.clear();
     stage.begin_file();
-    stage.tap.said(who(2), b"\x82\x00");
+    stage.tap.record_sent(who(2), b"\x82\x00");
     stage.write();
     assert_eq!(stage.read().connections().len(), 1);
 }
@@ -244,7 +244,7 @@ fn a_plain_capture_has_packets_alone() {
 #[test]
 fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let mut stage = Stage::begin(1 << 20, 1);
-    stage.tap.said(who(1), &[7; 150_000]);
+    stage.tap.record_sent(who(1), &[7; 150_000]);
     stage.write();
     let read = stage.read();
     let connection = read.connections().swap_remove(0);

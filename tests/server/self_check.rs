@@ -71,7 +71,9 @@ fn a_fault_in_what_a_client_is_sent_is_in_the_log_and_in_the_metrics() {
     let message = dialect.encode(Direction::ToClient, "update", &values).expect("by the table");
     let mut frames = Vec::new();
     frame::write_binary(&mut frames, &message);
-    server.tap().said(EventSource { client: 1, player: player as u16, at: Duration::ZERO, tick }, &frames);
+    server
+        .tap()
+        .record_sent(EventSource { client: 1, player: player as u16, at: Duration::ZERO, tick }, &frames);
     until(&server, "the fault is counted", || metric(&server, "self_check_faults_total") == 1);
     until(&server, "the fault is logged", || !log().is_empty());
     let line = String::from_utf8_lossy(&log()).into_owned();

@@ -178,7 +178,7 @@ fn the_inspector_opens_a_capture_by_its_own_tables() {
     let bytes = fs::read(&file.0).expect("the file");
     let mut opened = opening::open(bytes).expect("a capture");
     while opened.advance(1 << 20) {}
-    let about = opened.about();
+    let about = opened.summary_json();
     let connections = about["connections"].as_array().expect("connections");
     assert_eq!(connections.len(), 6, "{about}");
     for connection in connections {

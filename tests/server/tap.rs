@@ -70,7 +70,7 @@ fn tick(tap: &Tap, tick: u32) {
 
 fn tick_of(tap: &Tap, room: &str, tick: u32) {
     let snapshot = WorldSnapshot {
-        about: games::INFO[0],
+        info: games::INFO[0],
         tick,
         identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
         code_hash: 7,
@@ -83,7 +83,7 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
 
 /// What was taken, a word each.
 fn words(taken: &TapBatch) -> Vec<String> {
-    let word = |seen: &Arc<TapEvent>| match &seen.what {
+    let word = |seen: &Arc<TapEvent>| match &seen.kind {
         EventKind::Opened { .. } => format!("opened {}", seen.client),
         EventKind::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         EventKind::Bytes { from, bytes, .. } => {
@@ -125,7 +125,7 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     );
     let (one, same) = (tap.subscribe(Some(2), PLENTY), tap.subscribe(Some(2), PLENTY));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
-    tap.said(who(2), b"hi");
+    tap.record_sent(who(2), b"hi");
     assert!(Arc::ptr_eq(&one.take(SOON).items[1], &same.take(SOON).items[1]));
     let other = tap.subscribe(Some(3), PLENTY);
     assert!(tap.has_subscriber(2) && tap.has_subscriber(3));
@@ -146,9 +146,9 @@ fn one_client_or_all_are_heard_in_their_order() {
     for client in 1..3 {
         open(&tap, client);
         hear(&tap, client, b"hi");
-        tap.said(who(client), b"you");
+        tap.record_sent(who(client), b"you");
         tap.record_close(who(client), "bye");
-        tap.said(who(client), b"late");
+        tap.record_sent(who(client), b"late");
         tap.record_close(who(client), "again");
     }
     takes(&one, &["opened 2", "2>hi", "2<you", "ended 2 bye"]);
@@ -178,7 +178,7 @@ fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
     tap.record_close(who(2), "gone");
     let listener = tap.subscribe(None, PLENTY);
     say(&tap, 1, b"rest", false, b"");
-    tap.said(who(1), b"whole");
+    tap.record_sent(who(1), b"whole");
     say(&tap, 1, b"ne", true, b"");
     say(&tap, 1, b"w", false, b"");
     takes(&listener, &["opened 1", "1<whole", "1>ne", "1>w"]);
@@ -265,8 +265,8 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     let listener = tap.subscribe(None, 3 * ITEM + 100);
     open(&tap, 1);
     hear(&tap, 1, b"fits");
-    tap.said(who(1), &[b'x'; 200]);
-    tap.said(who(1), b"would fit");
+    tap.record_sent(who(1), &[b'x'; 200]);
+    tap.record_sent(who(1), b"would fit");
     hear(&tap, 1, b"so would this");
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
@@ -274,10 +274,10 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     let connections = BTreeMap::from([(1, [13, 209])]);
     assert_eq!(taken.lost, LostEvents { missed, connections, ..LostEvents::default() });
     say(&tap, 1, b"end", false, b"");
-    tap.said(who(1), b"server");
+    tap.record_sent(who(1), b"server");
     takes(&listener, &["1<server"]);
     hear(&tap, 1, b"new");
-    tap.said(who(1), b"again");
+    tap.record_sent(who(1), b"again");
     takes(&listener, &["1 missed 3", "1>new", "1<again"]);
 }
 
@@ -300,7 +300,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
     tap.record_close(who(1), "gone");
     let taken = listener.take(SOON);
     assert_eq!(
-        taken.items[0].what,
+        taken.items[0].kind,
         EventKind::Skipped(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 })
     );
     assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
@@ -315,7 +315,7 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
     tick(&tap, 1);
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..500).for_each(|_| tap.said(who(1), &[7; 100])));
+            scope.spawn(|| (0..500).for_each(|_| tap.record_sent(who(1), &[7; 100])));
         }
     });
     tick(&tap, 2);
@@ -323,7 +323,7 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
     tick(&tap, 3);
     assert_eq!(busy.take(SOON).items.len(), 2_001);
     let taken = idle.take(SOON);
-    let said = taken.items.iter().filter(|seen| matches!(seen.what, EventKind::Bytes { .. })).count();
+    let said = taken.items.iter().filter(|seen| matches!(seen.kind, EventKind::Bytes { .. })).count();
     assert!(said > 30 && said * (100 + ITEM) <= 10_000, "{said}");
     let all = taken.items.len() as u64 + taken.lost.missed.messages;
     assert_eq!(all, 2_001 + 2 + 2, "all is there or counted");
@@ -352,7 +352,7 @@ fn covered(head: &str) -> String {
     let tap = Tap::default();
     open_with(&tap, who(1), "", head.as_bytes());
     let taken = tap.subscribe(None, PLENTY).take(SOON);
-    let EventKind::Opened { request, .. } = &taken.items[0].what else { panic!("{:?}", taken.items) };
+    let EventKind::Opened { request, .. } = &taken.items[0].kind else { panic!("{:?}", taken.items) };
     String::from_utf8(request.clone()).expect("text")
 }
 

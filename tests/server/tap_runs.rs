@@ -101,7 +101,7 @@ impl House {
         };
         let text: Arc<[u8]> = format!("{} {tick}", run.number).into_bytes().into();
         let snapshot = WorldSnapshot {
-            about: games::INFO[0],
+            info: games::INFO[0],
             tick: *tick,
             identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
             code_hash: 7,
@@ -136,7 +136,7 @@ impl House {
         self.said += 1;
         let text = format!("{} says {}", client.number, self.said);
         if self.chance.below(2) == 0 {
-            self.tap.said(House::who(client.number), text.as_bytes());
+            self.tap.record_sent(House::who(client.number), text.as_bytes());
         } else {
             let piece = ObservedBytes {
                 bytes: text.as_bytes(),
@@ -188,7 +188,7 @@ impl Files {
     }
 
     fn event(&mut self, seen: &TapEvent) -> Result<(), String> {
-        match &seen.what {
+        match &seen.kind {
             EventKind::World { snapshot } => {
                 let text = String::from_utf8_lossy(&snapshot.bytes);
                 let before = self.file.insert(Arc::clone(&seen.room), (seen.run, snapshot.tick));

@@ -382,7 +382,7 @@ fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_sa
 fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_tokens() {
     let server = guarded(FILE, false);
     let (_ann, player) = play(server.address(), ANN);
-    let (kept, _) = server.kept();
+    let (kept, _) = server.save_rooms();
     server.stop();
     is_without_tokens("the kept world", &saved_rooms::write(&kept));
     let keys = &kept[0].1.keys;

@@ -18,7 +18,7 @@ const COMMENT_WORDS: [(&str, &str); 20] = [
     ("whoever", "the noun: any client"),
     ("nobody", "no client, no player"),
     ("somebody", "a client, a player"),
-    ("oneself", "the own player"),
+    ("oneself", "the local player"),
     ("anew", "again, from the start"),
     ("those of", "the noun"),
     ("that of", "the noun"),
@@ -37,7 +37,7 @@ const STANDARD_PHRASES: [&str; 5] =
 /// Words that no name contains, each with its replacement.
 const NAME_WORDS: [(&str, &str); 6] = [
     ("whom", "client, player"),
-    ("oneself", "own player"),
+    ("oneself", "local player"),
     ("mourning", "respawn delay"),
     ("onlooker", "spectator"),
     ("foreseen", "predicted"),

@@ -303,9 +303,9 @@ impl PromptSession<'_, '_> {
             }
             Err(error) => return Err(error.to_string()),
         };
-        let heard: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
-        self.is_prompted &= heard.is_empty();
-        self.pending_lines.extend(heard);
+        let lines: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
+        self.is_prompted &= lines.is_empty();
+        self.pending_lines.extend(lines);
         if count == 0 {
             self.is_input_over = true;
             self.pending_lines.extend(self.lines.end());
@@ -320,7 +320,7 @@ impl PromptSession<'_, '_> {
             let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
             if !is_quiet {
                 let text =
-                    if self.args.full { item.painted(self.paint) + "\n" } else { item.said(self.paint) };
+                    if self.args.full { item.painted(self.paint) + "\n" } else { item.one_line(self.paint) };
                 self.print_above_prompt(&text);
             }
             if item.from == Side::Server {

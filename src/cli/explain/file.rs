@@ -56,7 +56,7 @@ pub fn run(
     }
     let mut is_silent = true;
     let tallies = capture_walk::walk(&connections, codes, dialects, wanted.client, |found| {
-        let text = shown(&found, &names, begin_ns, wanted);
+        let text = format_item(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
     });
@@ -101,7 +101,12 @@ fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> Strin
 }
 
 /// One item in the requested format; empty if the options exclude it.
-fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &ShowOptions<'_>) -> String {
+fn format_item(
+    found: &CaptureItem<'_>,
+    names: &Names<'_>,
+    begin_ns: u64,
+    wanted: &ShowOptions<'_>,
+) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
     let is_wanted =
         |names: &[String]| wanted.packet.is_none_or(|wanted| names.iter().any(|name| name == wanted));
@@ -124,7 +129,7 @@ fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Sho
             format!("\n{place}{}", item.painted(wanted.paint))
         }
         CaptureItemKind::Item(item) => {
-            item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
+            item.one_line(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
         }
         _ if wanted.packet.is_some() => String::new(),
         CaptureItemKind::Begin { guess, client, server, is_whole } => {
@@ -132,7 +137,7 @@ fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Sho
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
             let whole = if *is_whole { "" } else { " (the capture lacks the beginning of the connection)" };
             let guess =
-                guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
+                guess.as_ref().map(|guess| format!("{at}    {}\n", guess.describe())).unwrap_or_default();
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
         CaptureItemKind::Gap(side, bytes) => {

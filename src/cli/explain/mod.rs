@@ -110,7 +110,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     let mut is_first = true;
     explain_both_sides(begin(), &pieces, side(args), |explanation| {
         let between = if std::mem::take(&mut is_first) || form != OutputFormat::Full { "" } else { "\n" };
-        print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
+        print(&format!("{between}{}", format_explanation(&explanation, form, args.color.paint())));
     });
     Ok(())
 }
@@ -119,7 +119,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
 fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, CliError> {
     match (&args.dialect, codes.default_dialect()) {
         (None, Some(dialect)) => Ok(dialect),
-        (asked, _) => Ok(tables::dialect_by_name(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
+        (name, _) => Ok(tables::dialect_by_name(codes, name.as_deref().unwrap_or(tables::DIALECT))?),
     }
 }
 
@@ -132,7 +132,7 @@ fn explain_capture(
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let codes = capture_walk::codes(&capture, given)?;
     let dialect = dialect(args, &codes)?;
-    let asked = args.dialect.as_ref().map(|_| dialect);
+    let given_dialect = args.dialect.as_ref().map(|_| dialect);
     let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
     let wanted = ShowOptions {
         client: args.client,
@@ -140,7 +140,7 @@ fn explain_capture(
         form: if args.json { OutputFormat::Json } else { form },
         paint: args.color.paint(),
     };
-    file::run(&capture, &codes, (asked, dialect), &wanted)
+    file::run(&capture, &codes, (given_dialect, dialect), &wanted)
 }
 
 /// Explains pieces of both directions, in order.
@@ -158,13 +158,13 @@ fn explain_both_sides<'c>(
 }
 
 fn side(args: &ExplainArgs) -> Option<Side> {
-    args.from.as_deref().map(|who| if who == "client" { Side::Client } else { Side::Server })
+    args.from.as_deref().map(|side| if side == "client" { Side::Client } else { Side::Server })
 }
 
-fn shown(explanation: &Explanation<'_>, form: OutputFormat, paint: ColorMode) -> String {
+fn format_explanation(explanation: &Explanation<'_>, form: OutputFormat, paint: ColorMode) -> String {
     match form {
         OutputFormat::Json => explanation.json() + "\n",
-        OutputFormat::Line => explanation.said(paint),
+        OutputFormat::Line => explanation.one_line(paint),
         OutputFormat::Full => explanation.painted(paint),
     }
 }
@@ -205,7 +205,7 @@ fn words(what: &[OsString]) -> Result<Vec<String>, CliError> {
 
 /// Whether a file of this name exists.
 fn is_file(name: &OsStr) -> bool {
-    std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
+    std::fs::metadata(name).is_ok_and(|metadata| !metadata.is_dir())
 }
 
 /// The note for a file with a name that is also hexadecimal.
@@ -219,7 +219,7 @@ fn hex_name_note(file: &str) -> Option<String> {
 /// file.
 fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
-        [name] if may_be_meant_as_file(name) => {
+        [name] if is_likely_file_name(name) => {
             format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
         }
         _ => error,
@@ -228,7 +228,7 @@ fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
 
 /// Whether the text may be a file name: it has characters that hexadecimal lacks, and is not too
 /// long for a name.
-fn may_be_meant_as_file(text: &str) -> bool {
+fn is_likely_file_name(text: &str) -> bool {
     let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
     text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
 }

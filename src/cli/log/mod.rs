@@ -66,8 +66,8 @@ impl MakeWriter<'_> for Queue {
     }
 
     /// Reserves the last part of a stalled queue for warnings and errors.
-    fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
-        let matters = *about.level() <= Level::WARN;
+    fn make_writer_for(&self, metadata: &Metadata<'_>) -> Queue {
+        let matters = *metadata.level() <= Level::WARN;
         let room = if matters {
             limits::MAX_QUEUED_LOG_LINES
         } else {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_nobody_empties_keeps_room_for_warnings() {
+    fn a_full_queue_keeps_space_for_warnings() {
         let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
         let queue = Queue::new(lines);
         let of_level = |room: usize| Queue { room, ..queue.clone() };

@@ -134,9 +134,9 @@ mod tests {
 
     /// Stores the written bytes.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-    impl std::io::Write for Kept {
+    impl std::io::Write for SharedOutput {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().write(bytes)
         }
@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_flood_of_one_kind_is_cut_and_counted_and_takes_no_line_from_another() {
-        let (kinds, kept) = (CallSiteLimiter::new(), Kept::default());
+        let (kinds, output) = (CallSiteLimiter::new(), SharedOutput::default());
         let lines = RateLimitedFormat { form: Format::default(), kinds: kinds.clone() };
-        let writer = kept.clone();
+        let writer = output.clone();
         let subscriber = tracing_subscriber::fmt().event_format(lines).with_writer(move || writer.clone());
         tracing::subscriber::with_default(subscriber.finish(), || {
             for number in 0..10_000 {
@@ -158,7 +158,7 @@ mod tests {
             }
             warn!("the world fell behind");
         });
-        let text = String::from_utf8(kept.0.lock().clone()).expect("text");
+        let text = String::from_utf8(output.0.lock().clone()).expect("text");
         let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
         let (left, warnings) = (count("client left"), count("the world fell behind"));
         assert!(left >= limits::LOG_SITE_BURST as usize && left < 10_000, "{left}");

@@ -65,7 +65,7 @@ pub(super) fn read_input(file: &Path) -> Result<ReplayInput, CliError> {
 /// Reads a whole file, pipe or standard input, up to [`limits::CAPTURE_READ_BYTES`].
 pub(super) fn read_bytes(file: &Path) -> Result<Vec<u8>, CliError> {
     let mut source = Source::open(file)?;
-    let length = fs::metadata(file).map_or(0, |about| if about.is_file() { about.len() } else { 0 });
+    let length = fs::metadata(file).map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default().max(CHUNK_BYTES)];
     let mut filled = 0;
     loop {
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
             Box::new(File::open(file).map_err(|error| failure(&error))?)
         };
         // Checks the length of a regular file before reading it.
-        if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
+        if fs::metadata(file).is_ok_and(|metadata| metadata.len() > limits::CAPTURE_READ_BYTES) {
             return Err(too_long(file));
         }
         let mut magic = Vec::new();

@@ -130,12 +130,12 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
 fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)>, ReplayReportError> {
     let given =
         args.codes.as_deref().map(tables::load_from).transpose().map_err(ReplayReportError::Unreadable)?;
-    let asked = ReplayOptions {
+    let options = ReplayOptions {
         fields: args.diff,
         to_tick: args.to_tick,
         state: args.json && args.to_tick.is_some(),
     };
-    input::replay_file(&args.file, &games.about(), given, asked)
+    input::replay_file(&args.file, &games.info(), given, options)
 }
 
 /// Compares two recordings. Returns the text to print, and whether they are the same.
@@ -146,7 +146,7 @@ fn bisect_report(
 ) -> Result<(String, bool), ReplayReportError> {
     let ours = input::read_input(&args.file).map_err(ReplayReportError::Unreadable)?;
     let theirs = input::read_input(other).map_err(ReplayReportError::Unreadable)?;
-    let bisected = replay::bisect(&ours, &theirs, &games.about());
+    let bisected = replay::bisect(&ours, &theirs, &games.info());
     let bisected = bisected.map_err(ReplayReportError::NotReplayable)?;
     let text = if args.json {
         format!("{:#}\n", json::bisect_json(&bisected))

@@ -91,9 +91,9 @@ impl StateFile {
             let sentence = "the last run could not give its worlds this name; they go on now";
             keep.reports.push((true, format!("{}: {sentence}", file.display())));
             drop(part);
-            let told = keep.reports;
+            let reports = keep.reports;
             let mut keep = StateFile::open(Some(file))?;
-            keep.reports.extend(told);
+            keep.reports.extend(reports);
             return Ok(keep);
         }
         let before = Before::Absent;
@@ -117,13 +117,13 @@ impl StateFile {
         options: RoomConfig,
     ) -> Box<TcpRoom> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
-        let Some((name, kept)) = at.map(|at| self.rooms.swap_remove(at)) else {
+        let Some((name, saved)) = at.map(|at| self.rooms.swap_remove(at)) else {
             return (game.begin)(identity, options);
         };
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
-        match (game.migrate_room)(identity, &kept, options.clone()) {
+        match (game.migrate_room)(identity, &saved, options.clone()) {
             Ok((room, changes)) => {
-                let (tick, players) = (room.handle().tick(), count_noun(kept.keys.len(), "player"));
+                let (tick, players) = (room.handle().tick(), count_noun(saved.keys.len(), "player"));
                 self.reports
                     .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
                 self.reports.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
@@ -188,13 +188,15 @@ impl StateFile {
         worlds.extend(others);
         let bytes = saved_rooms::write(&worlds);
         if bytes.len() as u64 > limits::MAX_STATE_FILE_BYTES {
-            let (file, length, most) = (place.file.display(), bytes.len(), limits::MAX_STATE_FILE_BYTES);
-            error!("{file}: {length} bytes of worlds are more than the {most} with which a server starts");
+            let (file, length, max_bytes) = (place.file.display(), bytes.len(), limits::MAX_STATE_FILE_BYTES);
+            error!(
+                "{file}: {length} bytes of worlds are more than the {max_bytes} with which a server starts"
+            );
         }
         if let Err(why) = place.finish(&bytes) {
-            let told = place.rescue(&bytes, &why, elsewhere);
-            error!("{told}");
-            return Err(told);
+            let reports = place.rescue(&bytes, &why, elsewhere);
+            error!("{reports}");
+            return Err(reports);
         }
         if late.is_empty() {
             if place.before == Before::Worlds && !self.is_needed {
@@ -222,8 +224,8 @@ pub fn remove(file: &Path) {
 impl StateFilePath {
     /// Fills the unfinished file with zeros, to reserve space for the worlds.
     fn reserve(&self) -> io::Result<()> {
-        let before = fs::metadata(&self.file).map_or(0, |about| about.len());
-        let zeros = vec![0; before.max(limits::KEPT_RESERVE_BYTES) as usize];
+        let before = fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
+        let zeros = vec![0; before.max(limits::STATE_FILE_RESERVE_BYTES) as usize];
         let mut part = &self.part;
         part.rewind()?;
         part.write_all(&zeros)?;
@@ -320,10 +322,14 @@ fn unused(file: &Path, word: &str) -> io::Result<PathBuf> {
         0 => beside(file, word),
         number => beside(file, &format!("{word}.{number}")),
     };
-    let mut names = (0..limits::KEPT_ASIDE).map(name);
+    let mut names = (0..limits::MAX_SET_ASIDE_FILES).map(name);
     let is_free = |name: &PathBuf| fs::symlink_metadata(name).is_err();
     let all = || {
-        io::Error::other(format!("{} to .{} exist; remove some", name(0).display(), limits::KEPT_ASIDE - 1))
+        io::Error::other(format!(
+            "{} to .{} exist; remove some",
+            name(0).display(),
+            limits::MAX_SET_ASIDE_FILES - 1
+        ))
     };
     names.find(is_free).ok_or_else(all)
 }
@@ -372,8 +378,8 @@ type Contents = (Before, Vec<(String, SavedRoom)>, Option<String>);
 
 /// Reads a state file.
 fn read(file: &Path) -> Result<Contents, String> {
-    let about = match fs::metadata(file) {
-        Ok(about) => about,
+    let metadata = match fs::metadata(file) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let outdated = beside(file, OUTDATED);
             let sentence = format!(
@@ -384,13 +390,13 @@ fn read(file: &Path) -> Result<Contents, String> {
         }
         Err(error) => return Err(error.to_string()),
     };
-    if !about.is_file() {
+    if !metadata.is_file() {
         return Err("is not a regular file; choose another name".to_owned());
     }
-    if about.len() > limits::MAX_STATE_FILE_BYTES {
+    if metadata.len() > limits::MAX_STATE_FILE_BYTES {
         return Err(format!(
             "has {} bytes; a file of worlds has at most {}",
-            about.len(),
+            metadata.len(),
             limits::MAX_STATE_FILE_BYTES
         ));
     }

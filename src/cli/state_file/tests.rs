@@ -39,8 +39,8 @@ impl Drop for Home {
 }
 
 fn worlds(names: &[&str]) -> Vec<(String, SavedRoom)> {
-    let kept = |name: &str| SavedRoom { state: format!("world of {name}").into_bytes(), keys: Vec::new() };
-    names.iter().map(|name| ((*name).to_owned(), kept(name))).collect()
+    let saved = |name: &str| SavedRoom { state: format!("world of {name}").into_bytes(), keys: Vec::new() };
+    names.iter().map(|name| ((*name).to_owned(), saved(name))).collect()
 }
 
 fn worlds_in(file: &Path) -> Vec<String> {
@@ -101,7 +101,7 @@ fn a_damaged_file_or_one_of_another_version_is_set_aside() {
         fs::write(home.file(), bytes).expect("written");
         let mut keep = home.open().expect("it starts");
         assert!(
-            keep.reports.iter().any(|(is_bad, told)| *is_bad && told.contains("begin anew")),
+            keep.reports.iter().any(|(is_bad, report)| *is_bad && report.contains("begin anew")),
             "{:?}",
             keep.reports
         );
@@ -127,8 +127,8 @@ fn worlds_of_the_last_stop_do_not_come_back_after_a_run_that_was_killed() {
     drop(killed);
     let mut next = home.open().expect("it starts");
     assert!(next.rooms.is_empty());
-    let [(true, told)] = &next.reports[..] else { panic!("{:?}", next.reports) };
-    assert!(told.contains("did not stop cleanly") && told.contains("worlds.kept.outdated"), "{told}");
+    let [(true, report)] = &next.reports[..] else { panic!("{:?}", next.reports) };
+    assert!(report.contains("did not stop cleanly") && report.contains("worlds.kept.outdated"), "{report}");
     next.begin().expect("it runs");
     next.write((worlds(&["two"]), Vec::new()), &[]).expect("it stops");
     assert_eq!(home.names(), ["worlds.kept", "worlds.kept.outdated"], "what was set aside stays");
@@ -138,23 +138,23 @@ fn worlds_of_the_last_stop_do_not_come_back_after_a_run_that_was_killed() {
 }
 
 #[test]
-fn worlds_that_the_file_cannot_take_go_elsewhere_and_the_failure_says_where() {
+fn worlds_that_the_file_cannot_store_go_elsewhere_and_the_failure_names_the_place() {
     let (home, other) = (Home::new("lost"), Home::new("other"));
     let directories = [home.0.clone(), other.0.join("none"), other.0.clone()];
     let mut keep = home.open().expect("it starts");
     keep.begin().expect("it runs");
     fs::remove_dir_all(&home.0).expect("the directory is gone");
-    let told = keep.write((worlds(&["", "two"]), Vec::new()), &directories).expect_err("it cannot");
+    let report = keep.write((worlds(&["", "two"]), Vec::new()), &directories).expect_err("it cannot");
     let [name] = &other.names()[..] else { panic!("{:?}", other.names()) };
     let file = other.0.join(name);
     assert_eq!(worlds_in(&file), ["", "two"]);
-    assert!(told.contains(&format!("the worlds are in {}", file.display())), "{told}");
+    assert!(report.contains(&format!("the worlds are in {}", file.display())), "{report}");
     fs::create_dir(&home.0).expect("it is back");
     let mut keep = home.open().expect("it starts");
     keep.begin().expect("it runs");
     fs::remove_dir_all(&home.0).expect("the directory is gone");
-    let told = keep.write((worlds(&[""]), Vec::new()), &directories[..2]).expect_err("it cannot");
-    assert!(told.ends_with("they are lost"), "{told}");
+    let report = keep.write((worlds(&[""]), Vec::new()), &directories[..2]).expect_err("it cannot");
+    assert!(report.ends_with("they are lost"), "{report}");
 }
 
 #[test]
@@ -165,8 +165,11 @@ fn worlds_without_a_room_stay_in_the_file_and_late_rooms_are_a_failure() {
     keep.rooms.retain(|(name, _)| name != "one");
     keep.begin().expect("it runs");
     let late = vec!["room one".to_owned()];
-    let told = keep.write((worlds(&[""]), late), &[]).expect_err("one is missing");
-    assert!(told.contains("in time and are not in it: room one; their worlds of the last stop"), "{told}");
+    let report = keep.write((worlds(&[""]), late), &[]).expect_err("one is missing");
+    assert!(
+        report.contains("in time and are not in it: room one; their worlds of the last stop"),
+        "{report}"
+    );
     assert_eq!(worlds_in(&home.file()), ["", "two"]);
     assert_eq!(worlds_in(&home.0.join("worlds.kept.outdated")), ["", "one", "two"]);
 }
@@ -179,8 +182,8 @@ fn finished_worlds_that_could_not_be_renamed_go_on_at_the_next_start() {
     keep.begin().expect("it runs");
     keep.rooms.clear();
     fs::create_dir(home.file()).expect("in the way");
-    let told = keep.write((worlds(&["new"]), Vec::new()), &[]).expect_err("in the way");
-    assert!(told.contains("the worlds are in") && told.contains("worlds.kept.part"), "{told}");
+    let report = keep.write((worlds(&["new"]), Vec::new()), &[]).expect_err("in the way");
+    assert!(report.contains("the worlds are in") && report.contains("worlds.kept.part"), "{report}");
     fs::remove_dir(home.file()).expect("out of the way");
     let keep = home.open().expect("it starts");
     assert_eq!(keep.rooms, worlds(&["new"]));

@@ -137,9 +137,9 @@ pub fn dialect_at_url(
     codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,
-    asked: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<(Arc<Dialect>, bool), CliError> {
-    spoken_at(codes, paths, url, asked, url.room_prefix().is_none())
+    spoken_at(codes, paths, url, requested, url.room_prefix().is_none())
 }
 
 /// Like [`dialect_at_url`], but the caller decides whether the URL is an endpoint. The path `/` may
@@ -151,11 +151,11 @@ pub fn spoken_at(
     codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,
-    asked: Option<&str>,
+    requested: Option<&str>,
     is_endpoint: bool,
 ) -> Result<(Arc<Dialect>, bool), CliError> {
     let first = paths.first().map_or("", |(_, dialect)| dialect);
-    let asked_dialect = dialect_by_name(codes, asked.unwrap_or(first));
+    let requested_dialect = dialect_by_name(codes, requested.unwrap_or(first));
     let head = RequestHead {
         method: "GET".to_owned(),
         target: url.target.clone(),
@@ -164,7 +164,7 @@ pub fn spoken_at(
     };
     match WireFormat::find(codes, paths, &head) {
         Ok(found) if is_endpoint => {
-            let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
+            let is_other = requested.is_some() && requested_dialect?.name() != found.dialect.name();
             if is_other {
                 let name = found.dialect.name();
                 return Err(format!(
@@ -173,7 +173,7 @@ pub fn spoken_at(
             }
             Ok((found.dialect, found.is_json))
         }
-        _ => Ok((Arc::clone(asked_dialect?), false)),
+        _ => Ok((Arc::clone(requested_dialect?), false)),
     }
 }
 
@@ -183,15 +183,19 @@ mod tests {
 
     use crate::packet::routes::DEFAULT_PATHS;
 
-    fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), CliError> {
-        let (dialect, json) =
-            dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
+    fn dialect_for_url(url: &str, requested: Option<&str>) -> Result<(String, bool), CliError> {
+        let (dialect, json) = dialect_at_url(
+            &PacketTables::builtin(),
+            &DEFAULT_PATHS,
+            &url.parse().expect("a URL"),
+            requested,
+        )?;
         Ok((dialect.name().to_owned(), json))
     }
 
     #[test]
     fn the_path_selects_the_dialect_and_otherwise_the_flag() {
-        for (url, asked, name, json) in [
+        for (url, requested, name, json) in [
             ("ws://a:1", None, "native", false),
             ("ws://a:1/", Some("letters-2023"), "letters-2023", false),
             ("ws://a:1/play", None, "native", false),
@@ -205,13 +209,13 @@ mod tests {
             ("ws://a:1/nothing/here", Some("letters"), "letters", false),
             ("ws://a:1/server?dialect=morse", Some("legacy"), "legacy", false),
         ] {
-            assert_eq!(asked_at(url, asked), Ok((name.to_owned(), json)), "{url} {asked:?}");
+            assert_eq!(dialect_for_url(url, requested), Ok((name.to_owned(), json)), "{url} {requested:?}");
         }
     }
 
     #[test]
     fn a_path_and_a_flag_that_differ_are_refused() {
-        let refused = |url, asked| asked_at(url, Some(asked)).expect_err(url);
+        let refused = |url, requested| dialect_for_url(url, Some(requested)).expect_err(url);
         assert_eq!(
             refused("ws://a:1/server", "legacy"),
             "ws://a:1/server selects the dialect letters: leave out either its path and query, or --dialect"

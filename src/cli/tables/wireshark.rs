@@ -50,8 +50,8 @@ fn table(table: &Table) -> String {
         let codes = cells.get(3..cells.len().saturating_sub(2)).unwrap_or_default();
         let leading = if at == 0 { &[][..] } else { &cells[..2] };
         let arguments = if at == 0 { None } else { cells.iter().rev().nth(1) };
-        let shown: Vec<&str> = leading.iter().chain(codes).chain(arguments).copied().collect();
-        text.push_str(&shown.join("\t"));
+        let rows: Vec<&str> = leading.iter().chain(codes).chain(arguments).copied().collect();
+        text.push_str(&rows.join("\t"));
         text.push('\n');
     }
     // A long string needs more `=` signs in its brackets than any `]=…]` in its text.

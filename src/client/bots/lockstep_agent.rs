@@ -46,8 +46,8 @@ struct WorldSharing {
 
 impl<A: Agent> LockstepAgent<A> {
     /// The agent in lockstep with a room of this game.
-    pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>, agent: A) -> LockstepAgent<A> {
-        let follower = LockstepFollower::new(about, Arc::clone(&dialect));
+    pub fn new(info: &'static GameInfo, dialect: Arc<Dialect>, agent: A) -> LockstepAgent<A> {
+        let follower = LockstepFollower::new(info, Arc::clone(&dialect));
         LockstepAgent {
             agent,
             follower,
@@ -64,13 +64,13 @@ impl<A: Agent> LockstepAgent<A> {
     /// such an agent cannot report the fields.
     pub fn sharing(
         worlds: &Arc<SharedWorlds>,
-        about: &'static GameInfo,
+        info: &'static GameInfo,
         dialect: Arc<Dialect>,
         agent: A,
     ) -> LockstepAgent<A> {
         let (worlds, epoch) = (Arc::clone(worlds), String::new());
         let sharing = WorldSharing { worlds, share: None, epoch, checksum_ticks: 1, checksums: 0 };
-        LockstepAgent { sharing: Some(sharing), ..LockstepAgent::new(about, dialect, agent) }
+        LockstepAgent { sharing: Some(sharing), ..LockstepAgent::new(info, dialect, agent) }
     }
 
     /// The follower of the world.
@@ -91,7 +91,7 @@ impl<A: Agent> LockstepAgent<A> {
     }
 
     /// Steps the shared world if the packet is its next command frame. Returns whether it was.
-    fn share(&mut self, packet: &DecodedPacket<'_>, say: &mut Vec<Vec<u8>>) -> bool {
+    fn share(&mut self, packet: &DecodedPacket<'_>, outgoing: &mut Vec<Vec<u8>>) -> bool {
         let Some(sharing) = &mut self.sharing else { return false };
         match packet.row.name.as_str() {
             STATE_SYNC => {
@@ -104,15 +104,15 @@ impl<A: Agent> LockstepAgent<A> {
                 let Some(share) = &mut sharing.share else { return false };
                 let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let (tick, checksum) = (share.tick(), share.checksum());
-                let who = (self.follower.player(), self.follower.watched());
-                if !share.step(frame, self.follower.present(), who, &mut self.messages) {
+                let players = (self.follower.player(), self.follower.watched());
+                if !share.step(frame, self.follower.present(), players, &mut self.messages) {
                     // The follower has no world either, so it requests a snapshot.
                     sharing.share = None;
                     return false;
                 }
                 if let Some(checksum) = checksum.filter(|_| tick.is_multiple_of(sharing.checksum_ticks)) {
                     let values = [tick.into(), format!("{checksum:016x}").into()];
-                    say.extend(self.dialect.encode(Direction::ToServer, CHECKSUM, &values));
+                    outgoing.extend(self.dialect.encode(Direction::ToServer, CHECKSUM, &values));
                     sharing.checksums += 1;
                 }
                 return true;
@@ -144,12 +144,12 @@ impl<A: Agent> LockstepAgent<A> {
     fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) -> bool {
         self.messages.clear();
         let is_divided = self.share(packet, &mut out.packets);
-        let heard = if is_divided {
+        let event = if is_divided {
             Ok(FollowEvent::Handled)
         } else {
             self.follower.on_packet(packet, &mut out.packets, &mut self.messages)
         };
-        match heard {
+        match event {
             Ok(FollowEvent::Other) => return false,
             Ok(FollowEvent::Report(report)) => {
                 let player = self.follower.player().map_or(0, |player| player.0);

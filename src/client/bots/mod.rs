@@ -157,7 +157,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     fn take_events(&mut self, now: Duration) {
         loop {
             let dialect = Arc::clone(&self.dialect);
-            let heard = match self.link.next_event() {
+            let packet = match self.link.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => {
                     self.agent.on_open(&mut self.output);
@@ -181,13 +181,13 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame"),
                 Err(error) => return self.fail(error),
             };
-            self.receive_packet(heard, now);
+            self.receive_packet(packet, now);
         }
     }
 
-    fn receive_packet(&mut self, heard: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
+    fn receive_packet(&mut self, packet: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
         self.observer.on_received();
-        match heard {
+        match packet {
             Ok(packet) => {
                 self.agent.on_packet(&packet, now, &mut self.output);
                 let saw_update = std::mem::take(&mut self.output.saw_update);

@@ -17,7 +17,7 @@ use crate::util::sync::Mutex;
 /// The shared worlds, by the epoch of their room.
 #[derive(Debug)]
 pub struct SharedWorlds {
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     rooms: Mutex<BTreeMap<String, SharedWorld>>,
 }
 
@@ -52,8 +52,8 @@ pub struct SharedWorldHandle {
 
 impl SharedWorlds {
     /// No shared worlds yet, for rooms of this game.
-    pub fn new(about: &'static GameInfo) -> Arc<SharedWorlds> {
-        Arc::new(SharedWorlds { about, rooms: Mutex::default() })
+    pub fn new(info: &'static GameInfo) -> Arc<SharedWorlds> {
+        Arc::new(SharedWorlds { info, rooms: Mutex::default() })
     }
 }
 
@@ -108,19 +108,19 @@ impl SharedWorldHandle {
         frame: &[u8],
         present: u32,
         (player, watched): (Option<PlayerId>, Option<PlayerId>),
-        told: &mut Messages,
+        messages: &mut Messages,
     ) -> bool {
         let published = {
             let mut rooms = self.worlds.rooms.lock();
             let shared = rooms.get_mut(&self.epoch);
-            shared.and_then(|shared| shared.run(self.worlds.about, self.tick, frame))
+            shared.and_then(|shared| shared.run(self.worlds.info, self.tick, frame))
         };
         let has_ack_packets = self.tick + 1 >= present;
         match published {
             None => return false,
             Some(None) if has_ack_packets => return false,
             Some(Some(published)) if has_ack_packets => {
-                self.viewer.append_update(&*published, player, watched, told)
+                self.viewer.append_update(&*published, player, watched, messages)
             }
             Some(_) => {}
         }
@@ -147,11 +147,11 @@ impl SharedWorld {
     /// Runs a tick with this frame, if the tick has not run yet. Returns the published state of the
     /// tick, or `Some(None)` if that is already dropped. Returns `None` if the tick ran with
     /// another frame, or is not the next one.
-    fn run(&mut self, about: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
+    fn run(&mut self, info: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
         if let Some(ran) = self.ran(tick) {
             return (ran.frame == frame).then(|| ran.published.clone());
         }
-        let commands = (about.frame)(frame).ok().filter(|frame| frame.tick == tick)?.commands;
+        let commands = (info.frame)(frame).ok().filter(|frame| frame.tick == tick)?.commands;
         if self.world.world().tick() != tick {
             return None;
         }

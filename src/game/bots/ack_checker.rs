@@ -153,13 +153,13 @@ mod tests {
     /// Whether the acks of commands 1 to 6 are correct. The fourth command has the target tick 20.
     fn is_right(packets: &[&str]) -> bool {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
-        let mut asked = AckChecker::default();
-        (1..=6).for_each(|sequence| asked.on_sent(sequence, (sequence == 4).then_some(20)));
-        let mut hear = |text: &&str| {
+        let mut acks = AckChecker::default();
+        (1..=6).for_each(|sequence| acks.on_sent(sequence, (sequence == 4).then_some(20)));
+        let mut accepts = |text: &&str| {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
-            asked.on_packet(&packet).is_ok()
+            acks.on_packet(&packet).is_ok()
         };
-        packets.iter().all(&mut hear) && asked.on_state().is_ok()
+        packets.iter().all(&mut accepts) && acks.on_state().is_ok()
     }
 
     fn accepted(groups: &str) -> String {

@@ -32,9 +32,9 @@ impl BotRng {
     }
 
     /// Returns a duration from `least` to `most`, in whole milliseconds.
-    pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
-        let span = most.saturating_sub(least).as_millis() as u32;
-        least + Duration::from_millis(self.below(span + 1).into())
+    pub fn between(&mut self, min: Duration, max: Duration) -> Duration {
+        let span = max.saturating_sub(min).as_millis() as u32;
+        min + Duration::from_millis(self.below(span + 1).into())
     }
 }
 
@@ -46,10 +46,10 @@ mod tests {
     fn a_seed_gives_the_same_numbers_and_times_stay_in_their_bounds() {
         let (mut one, mut two) = (BotRng::new(7), BotRng::new(7));
         assert_eq!(one.bits(), two.bits());
-        let (least, most) = (Duration::from_millis(300), Duration::from_secs(2));
+        let (min, max) = (Duration::from_millis(300), Duration::from_secs(2));
         for _ in 0..1_000 {
-            let time = one.between(least, most);
-            assert!(time >= least && time <= most, "{time:?}");
+            let time = one.between(min, max);
+            assert!(time >= min && time <= max, "{time:?}");
             assert!(one.below(3) < 3);
         }
     }

@@ -139,7 +139,7 @@ pub struct OwnedEntity<K> {
     /// The current state: the last reported one, extrapolated since.
     pub state: K,
     /// The last reported state.
-    said: K,
+    last_reported: K,
     /// The entity's clock (see the [module](self)) in 1/65,536 tick.
     clock: u64,
     /// Ticks since the last report. [`OWNER_DISCONNECTED`] while the owner's seat is suspended.
@@ -156,7 +156,7 @@ const fn clock(ticks: u32) -> u64 {
 
 impl<K: OwnedState> OwnedEntity<K> {
     /// Returns the owner. Only the owner may act on the entity.
-    pub fn owner(&self) -> PlayerId {
+    pub fn owner_of(&self) -> PlayerId {
         owner_of(self.id)
     }
 
@@ -166,14 +166,15 @@ impl<K: OwnedState> OwnedEntity<K> {
     }
 
     fn apply_report(&mut self, state: K, tick: u32) -> Result<(), ReportError> {
-        let (now, least) = (clock(tick), clock(K::RULES.report_ticks));
+        let (now, min_interval) = (clock(tick), clock(K::RULES.report_ticks));
         let from = self.clock.max(now.saturating_sub(OwnedEntity::<K>::slack()));
-        let took = (way(self.said.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
-        if from + took.max(least) > now {
-            return Err(if took > least { ReportError::TooFast } else { ReportError::TooSoon });
+        let took =
+            (distance(self.last_reported.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
+        if from + took.max(min_interval) > now {
+            return Err(if took > min_interval { ReportError::TooFast } else { ReportError::TooSoon });
         }
-        self.clock = from + took.max(least);
-        (self.said, self.state, self.silent_ticks) = (state.clone(), state, 0);
+        self.clock = from + took.max(min_interval);
+        (self.last_reported, self.state, self.silent_ticks) = (state.clone(), state, 0);
         Ok(())
     }
 
@@ -192,8 +193,8 @@ impl<K: OwnedState> OwnedEntity<K> {
             let mut next = self.state.clone();
             next.extrapolate();
             // The owner can always continue from here, because it could have moved this far itself.
-            let most = u64::from(speed) * u64::from(self.silent_ticks);
-            if next.is_valid() && way(self.said.place(), next.place()) <= most {
+            let max_distance = u64::from(speed) * u64::from(self.silent_ticks);
+            if next.is_valid() && distance(self.last_reported.place(), next.place()) <= max_distance {
                 self.state = next;
             }
         }
@@ -203,7 +204,7 @@ impl<K: OwnedState> OwnedEntity<K> {
 }
 
 /// Returns the distance, rounded up, so that diagonal motion gains nothing.
-fn way((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
+fn distance((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
     let square = |side: u32| u64::from(side) * u64::from(side);
     let whole = square(x.abs_diff(to_x)).saturating_add(square(y.abs_diff(to_y)));
     let root = square_root(whole);
@@ -244,8 +245,8 @@ impl<K: OwnedState> OwnedEntities<K> {
 
     /// Iterates over the entities of one owner.
     pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = &OwnedEntity<K>> {
-        let begin = self.list.partition_point(|one| one.owner() < player);
-        self.list[begin..].iter().take_while(move |one| one.owner() == player)
+        let begin = self.list.partition_point(|one| one.owner_of() < player);
+        self.list[begin..].iter().take_while(move |one| one.owner_of() == player)
     }
 
     /// Returns the entity with this id.
@@ -278,8 +279,8 @@ impl<K: OwnedState> OwnedEntities<K> {
         }
         // The first reports may arrive together with the spawn, after a network stall.
         let clock = clock(tick).saturating_sub(OwnedEntity::<K>::slack());
-        let said = state.clone();
-        self.list.insert(at, OwnedEntity { id, state, said, clock, silent_ticks: 0 });
+        let last_reported = state.clone();
+        self.list.insert(at, OwnedEntity { id, state, last_reported, clock, silent_ticks: 0 });
         Ok(id)
     }
 
@@ -314,14 +315,14 @@ impl<K: OwnedState> OwnedEntities<K> {
     /// Applies [`AuthorityRules::on_disconnect`] to the entities of a player with a suspended seat.
     pub fn disconnect(&mut self, player: PlayerId) {
         let is_gone = K::RULES.on_disconnect == TimeoutAction::Despawn;
-        self.list.retain(|one| !is_gone || one.owner() != player);
-        let own = self.list.iter_mut().filter(|one| one.owner() == player);
+        self.list.retain(|one| !is_gone || one.owner_of() != player);
+        let own = self.list.iter_mut().filter(|one| one.owner_of() == player);
         own.for_each(|one| one.silent_ticks = OWNER_DISCONNECTED);
     }
 
     /// Removes all entities of a player that has left.
     pub fn leave(&mut self, player: PlayerId) {
-        self.list.retain(|one| one.owner() != player);
+        self.list.retain(|one| one.owner_of() != player);
         self.spawners.retain(|one| one.player != player);
     }
 
@@ -341,7 +342,7 @@ impl<K: OwnedState> Field for OwnedEntity<K> {
     fn write(&self, sink: &mut impl Sink) {
         write("id", &self.id, sink);
         write("state", &self.state, sink);
-        write("said", &self.said, sink);
+        write("said", &self.last_reported, sink);
         write("clock", &self.clock, sink);
         write("silent_ticks", &self.silent_ticks, sink);
     }
@@ -350,7 +351,7 @@ impl<K: OwnedState> Field for OwnedEntity<K> {
         Ok(OwnedEntity {
             id: read("id", reader)?,
             state: read("state", reader)?,
-            said: read("said", reader)?,
+            last_reported: read("last_reported", reader)?,
             clock: read("clock", reader)?,
             silent_ticks: read("silent_ticks", reader)?,
         })

@@ -133,7 +133,7 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
 fn without_news_an_entity_is_run_on_and_then_stands_and_then_is_gone() {
     let mut beads = one();
     beads.report(ANN, MINE, Bead { x: 510, speed: 4 }, 102).expect("in time");
-    let seen: Vec<_> = (0..22)
+    let positions: Vec<_> = (0..22)
         .map(|_| {
             beads.tick();
             places(&beads).first().copied()
@@ -143,7 +143,7 @@ fn without_news_an_entity_is_run_on_and_then_stands_and_then_is_gone() {
     let mut expected = [510, 514, 518, 522, 526].map(Some).to_vec();
     expected.resize(21, Some(530));
     expected.push(None);
-    assert_eq!(seen, expected);
+    assert_eq!(positions, expected);
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn a_controller_is_followed_no_farther_than_its_owner_could_have_come() {
 #[test]
 fn a_way_on_a_slant_is_rounded_up() {
     for (to, expected) in [((0, 0), 0), ((1, 0), 1), ((1, 1), 2), ((-3, 4), 5), ((3, 5), 6), ((-7, 0), 7)] {
-        assert_eq!(way((0, 0), to), expected, "{to:?}");
+        assert_eq!(distance((0, 0), to), expected, "{to:?}");
     }
-    let far = way((i32::MIN, i32::MIN), (i32::MAX, i32::MAX));
+    let far = distance((i32::MIN, i32::MIN), (i32::MAX, i32::MAX));
     assert_eq!(far, 1 << 32, "its square is more than 64 bits hold");
 }
 
@@ -214,7 +214,7 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
             for _ in 0..random.below(6) {
                 let player = PlayerId(1 + random.below(4) as u16);
                 let target = id(PlayerId(1 + random.below(4) as u16), random.below(5) as u16);
-                let near = beads.get(target).map_or(500, |one| one.said.x);
+                let near = beads.get(target).map_or(500, |one| one.last_reported.x);
                 let x = near + random.between(-40, 40) + if random.below(9) == 0 { 700 } else { 0 };
                 let bead = Bead { x, speed: random.between(-12, 12) };
                 let before = beads.clone();
@@ -227,7 +227,7 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
                 let result = act(&mut beads);
                 assert_eq!(act(&mut again), result);
                 let others = |beads: &OwnedEntities<Bead>| {
-                    beads.iter().filter(|one| one.owner() != player).cloned().collect::<Vec<_>>()
+                    beads.iter().filter(|one| one.owner_of() != player).cloned().collect::<Vec<_>>()
                 };
                 assert_eq!(others(&beads), others(&before));
                 if result.is_err() {

@@ -111,10 +111,14 @@ impl ServerClock {
     fn count_update_delays(&mut self, now: i64) {
         self.delays.sort_unstable();
         self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
-        let most = self.delays.last().copied().unwrap_or(0);
+        let max_delay = self.delays.last().copied().unwrap_or(0);
         self.delays.clear();
-        if let Some(least) = self.min_recent() {
-            self.remember(OffsetSample { sent_ns: now, offset_ns: least + most, is_measured: false });
+        if let Some(min_delay) = self.min_recent() {
+            self.remember(OffsetSample {
+                sent_ns: now,
+                offset_ns: min_delay + max_delay,
+                is_measured: false,
+            });
         }
     }
 
@@ -181,16 +185,16 @@ impl ServerClock {
     /// Returns the target offset. It covers all recent samples. It covers an older sample only if
     /// `MIN_REPEATS` samples reach it, so a single pause of the client is soon forgotten.
     fn required_offset(&self) -> Option<i64> {
-        let least = self.min_recent()?;
+        let min_delay = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
-        let fresh = self.recent().map(|need| need.offset_ns).max()?.max(least + delay);
+        let fresh = self.recent().map(|need| need.offset_ns).max()?.max(min_delay + delay);
         let mut sorted: Vec<i64> = self.offset_samples.iter().map(|need| need.offset_ns).collect();
         sorted.sort_unstable();
         let repeated = sorted.iter().rev().nth(MIN_REPEATS - 1).copied().unwrap_or(fresh);
-        let longer = fresh.max(repeated) - least;
+        let longer = fresh.max(repeated) - min_delay;
         let margin = (longer - self.tick_ns).max(0) / LEAD_MARGIN_DIVISOR;
         let jitter = (longer + margin).max(self.startup_margin_ns());
-        Some(least + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
+        Some(min_delay + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
     /// Returns the expected delay by a packet loss on a new connection, which may not have measured
@@ -207,8 +211,10 @@ impl ServerClock {
         self.advanced_ns = now;
         let elapsed = (now - before).max(0);
         self.render_offset_ns = self.target_render_offset().map(|wanted| match self.render_offset_ns {
-            Some(shown) if (wanted - shown).abs() <= SNAP_NS => {
-                shown + (wanted - shown).clamp(-elapsed / RENDER_SLEW_DIVISOR, elapsed / RENDER_SLEW_DIVISOR)
+            Some(displayed) if (wanted - displayed).abs() <= SNAP_NS => {
+                displayed
+                    + (wanted - displayed)
+                        .clamp(-elapsed / RENDER_SLEW_DIVISOR, elapsed / RENDER_SLEW_DIVISOR)
             }
             _ => wanted,
         });
@@ -235,7 +241,7 @@ impl ServerClock {
 
     /// Returns the render tick of remote players, in 1/65,536 tick. It lags the newest update by
     /// two and a half update intervals, or by more if the jitter is large.
-    pub fn others(&self, now: Duration) -> Option<i64> {
+    pub fn render_tick(&self, now: Duration) -> Option<i64> {
         let at = nanos(now) + self.render_offset_ns?;
         Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
     }

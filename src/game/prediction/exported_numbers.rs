@@ -85,13 +85,13 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
     }
 
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
-        let shown = self.prediction.advance(now);
+        let rendered = self.prediction.advance(now);
         let events = self.prediction.take_events();
         self.greatest = self.prediction.take_max_correction().unwrap_or(self.greatest);
         let (clock, corrections) = (self.prediction.clock(), self.prediction.corrections());
         let (tick, part, (x, y)) =
-            shown.map_or((0, 0, (0, 0)), |shown| (shown.tick.0, shown.tick.1, shown.at));
-        out.extend([i32::from(shown.is_some()), number(tick.into()), part.into(), x, y]);
+            rendered.map_or((0, 0, (0, 0)), |rendered| (rendered.tick.0, rendered.tick.1, rendered.at));
+        out.extend([i32::from(rendered.is_some()), number(tick.into()), part.into(), x, y]);
         out.extend([micros(Some(clock.lead())), micros(clock.round_trip())]);
         out.extend([number(corrections.compared), number(corrections.count)]);
         if corrections.compared < self.p99.0 || corrections.compared >= self.p99.0 + PERCENTILE_EVERY {

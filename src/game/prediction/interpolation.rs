@@ -83,8 +83,8 @@ impl PositionHistory {
         };
         let span = (last - before) as i32;
         let velocity = ((place.0 - from.0) / span, (place.1 - from.1) / span);
-        let most = i64::from(tick_hz) * limits::MAX_EXTRAPOLATION.as_millis() as i64 * 65_536 / 1000;
-        let beyond = beyond.min(most);
+        let max_ticks = i64::from(tick_hz) * limits::MAX_EXTRAPOLATION.as_millis() as i64 * 65_536 / 1000;
+        let beyond = beyond.min(max_ticks);
         let whole = (beyond >> 16) as u32;
         let from = walk_on(place, velocity, whole);
         let to = walk_on(place, velocity, whole + 1);

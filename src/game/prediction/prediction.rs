@@ -111,12 +111,12 @@ impl<W: LocalWorld> Prediction<W> {
         let Some(tick) = packet.integer::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
             return world.collect_remote_players(packet, others);
         };
-        let shown = others.extrapolate(&moment);
+        let rendered = others.extrapolate(&moment);
         world.collect_remote_players(packet, others);
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
         others.on_update(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
-        others.start_blend(&shown, &moment);
+        others.start_blend(&rendered, &moment);
     }
 
     /// Starts tracking remote players.
@@ -129,11 +129,11 @@ impl<W: LocalWorld> Prediction<W> {
     /// [`Prediction::track_remote_players`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
-        let shown = known.map(|(others, world)| {
+        let positions = known.map(|(others, world)| {
             let walk_on = |from, velocity, ticks| world.extrapolate(from, velocity, ticks);
             others.positions(&RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
         });
-        shown.unwrap_or_default()
+        positions.unwrap_or_default()
     }
 
     fn welcome(&mut self, packet: &DecodedPacket<'_>) {
@@ -265,9 +265,9 @@ impl<W: LocalWorld> Prediction<W> {
             self.clock.ping(packet.integer("nonce"), now);
         }
         let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
-        let mut asks = Vec::new();
-        self.verbs.packet(&packet, now, Duration::ZERO, &mut asks);
-        let action = asks.iter().find_map(|ask| match ask {
+        let mut effects = Vec::new();
+        self.verbs.packet(&packet, now, Duration::ZERO, &mut effects);
+        let action = effects.iter().find_map(|effect| match effect {
             PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Error(..) => None,
         });
@@ -327,11 +327,11 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let part = if tick > ahead.tick { u16::MAX } else { part };
         let part = if tick < ahead.tick { 0 } else { part };
-        let shown = RenderedState { tick: (ahead.tick, part), at: (0, 0) };
+        let rendered = RenderedState { tick: (ahead.tick, part), at: (0, 0) };
         self.predicted = Some(ahead);
         let at = self.interpolate_at(part)?;
         self.corrections.decay(now);
-        Some(RenderedState { at: self.corrections.smoothed(at), ..shown })
+        Some(RenderedState { at: self.corrections.smoothed(at), ..rendered })
     }
 
     /// Interpolates the position within the current tick.

@@ -37,8 +37,8 @@ impl ErrorBlend {
 
     /// Starts at the position rendered so far. An offset beyond [`limits::CORRECTION_SMOOTHED_PX`]
     /// is not blended.
-    fn start(shown: Position, place: Position, now: Duration) -> ErrorBlend {
-        let off = [(shown.0, place.0), (shown.1, place.1)].map(|(a, b)| i64::from(a) - i64::from(b));
+    fn start(from: Position, place: Position, now: Duration) -> ErrorBlend {
+        let off = [(from.0, place.0), (from.1, place.1)].map(|(a, b)| i64::from(a) - i64::from(b));
         let is_jump = off.iter().any(|off| off.abs() > limits::CORRECTION_SMOOTHED_PX << 16);
         ErrorBlend { off: if is_jump { (0, 0) } else { (off[0], off[1]) }, began: now }
     }
@@ -90,8 +90,8 @@ impl RemotePlayers {
     }
 
     /// Removes the players for which `keeps` returns false.
-    pub fn retain(&mut self, mut keeps: impl FnMut(u32) -> bool) {
-        self.all.retain(|number, _| keeps(*number));
+    pub fn retain(&mut self, mut is_retained: impl FnMut(u32) -> bool) {
+        self.all.retain(|number, _| is_retained(*number));
     }
 
     /// Removes all players.
@@ -109,7 +109,7 @@ impl RemotePlayers {
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
-        let Some(tick) = at.clock.others(at.now) else { return Vec::new() };
+        let Some(tick) = at.clock.render_tick(at.now) else { return Vec::new() };
         let tick = if self.interpolation_enabled { tick } else { i64::MAX };
         let place = |other: &RemotePlayer| match self.extrapolates() {
             true => Some(other.start_blend.apply(other.run_on(tick, at)?, at.now)),
@@ -128,23 +128,25 @@ impl RemotePlayers {
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
-        let Some(tick) = at.clock.others(at.now).filter(|_| self.extrapolates()) else { return Vec::new() };
+        let Some(tick) = at.clock.render_tick(at.now).filter(|_| self.extrapolates()) else {
+            return Vec::new();
+        };
         let behind = self.all.iter().filter(|(_, other)| other.track.is_past_newest(tick));
-        let shown = |other: &RemotePlayer| Some(other.start_blend.apply(other.run_on(tick, at)?, at.now));
-        behind.filter_map(|(number, other)| Some((*number, shown(other)?))).collect()
+        let rendered = |other: &RemotePlayer| Some(other.start_blend.apply(other.run_on(tick, at)?, at.now));
+        behind.filter_map(|(number, other)| Some((*number, rendered(other)?))).collect()
     }
 
     /// Starts the error blends from the positions rendered before the packet.
     pub(super) fn start_blend(
         &mut self,
-        shown: &[(u32, Position)],
+        rendered: &[(u32, Position)],
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) {
-        let Some(tick) = at.clock.others(at.now) else { return };
-        for (number, shown) in shown {
+        let Some(tick) = at.clock.render_tick(at.now) else { return };
+        for (number, position) in rendered {
             let Some(other) = self.all.get_mut(number) else { continue };
             if let Some(place) = other.run_on(tick, at) {
-                other.start_blend = ErrorBlend::start(*shown, place, at.now);
+                other.start_blend = ErrorBlend::start(*position, place, at.now);
             }
         }
     }
@@ -169,7 +171,7 @@ mod tests {
     /// A player walks to the right at 4 px per tick and 20 ticks per second. No update names it
     /// after the first second. Half a second later an update reports that it has turned back.
     #[test]
-    fn whoever_was_run_on_glides_to_where_it_is() {
+    fn an_extrapolated_player_glides_to_its_position() {
         let (mut others, mut clock) = (RemotePlayers::new(), ServerClock::new(20, 20));
         let at = |ms: u64| Duration::from_millis(ms);
         for tick in 0..20 {
@@ -183,10 +185,10 @@ mod tests {
         let x =
             |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
         let before = x(&others, 1_400);
-        let shown = others.extrapolate(&moment(1_400));
-        assert_eq!(shown.len(), 1, "it is run on");
+        let rendered = others.extrapolate(&moment(1_400));
+        assert_eq!(rendered.len(), 1, "it is run on");
         (20..30).for_each(|tick| others.push(1, tick, ((19 * 8 - tick as i32 * 4) * PX, 0)));
-        others.start_blend(&shown, &moment(1_400));
+        others.start_blend(&rendered, &moment(1_400));
         assert_eq!(x(&others, 1_400), before, "no jump in the frame of the news");
         let steps: Vec<f64> = (0..20).map(|frame| x(&others, 1_400 + frame * 16)).collect();
         let farthest = steps.windows(2).map(|two| (two[0] - two[1]).abs()).fold(0.0, f64::max);

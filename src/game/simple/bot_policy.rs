@@ -16,10 +16,10 @@ pub trait BotPolicy: Send {
 
     /// Returns the next packet of this player, if any: its name and its values. The bot sets the
     /// sequence number. Called about ten times a second.
-    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)>;
+    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)>;
 
     /// Returns the number of other players in view.
-    fn others(&self) -> usize {
+    fn visible_players(&self) -> usize {
         0
     }
 

@@ -26,18 +26,20 @@ impl<S: SimpleGame> GameBots for Simple<S> {
     ) -> Result<bool, String> {
         let state = published.state().downcast_ref::<SimpleState>();
         let Some((guest, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
-        let is_there = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
-        let Some(player) = player.filter(is_there) else { return Ok(false) };
+        let is_visible = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
+        let Some(player) = player.filter(is_visible) else { return Ok(false) };
         if guest.player != Some(player) {
             return Err(format!("the client plays as {:?}, but it is {player:?}", guest.player));
         }
         let Some(row) = guest.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
-        let Some(told) = guest.last_packets.get("state") else { return Err("no state was told".to_owned()) };
+        let Some(received) = guest.last_packets.get("state") else {
+            return Err("no state was told".to_owned());
+        };
         let message = state.row.encode(&guest.dialect, "state")?;
         let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
-        for (argument, (told, is)) in row.arguments.iter().zip(told.iter().zip(&is.values)) {
-            if argument.name != TICK_ARGUMENT && told != is {
-                return Err(format!("state: {} is {is}, but the client was told {told}", argument.name));
+        for (argument, (value, is)) in row.arguments.iter().zip(received.iter().zip(&is.values)) {
+            if argument.name != TICK_ARGUMENT && value != is {
+                return Err(format!("state: {} is {is}, but the client was told {value}", argument.name));
             }
         }
         Ok(true)

@@ -32,8 +32,8 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
     fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let events = tick.events();
         let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };
-        let meant = events.events.iter().filter(|told| told.to.is_none() || told.to == player);
-        let messages = meant.filter_map(|told| told.row.encode(dialect, told.packet).ok());
+        let addressed = events.events.iter().filter(|event| event.to.is_none() || event.to == player);
+        let messages = addressed.filter_map(|event| event.row.encode(dialect, event.packet).ok());
         let has_ack_packets = |message: &Vec<u8>| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))
         };

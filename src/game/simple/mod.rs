@@ -154,8 +154,8 @@ struct SimplePacketHandler<S>(PhantomData<S>);
 impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
     /// Removes surrounding spaces and control characters from the name.
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
-        let said = packet.text("name").unwrap_or_default();
-        let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
+        let wanted_name = packet.text("name").unwrap_or_default();
+        let name: String = wanted_name.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
         JoinRequest { name, game_data: EncodedAction::new(&[]) }
@@ -166,9 +166,9 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         packet: &DecodedPacket<'_>,
         _now: Duration,
         _slack: Duration,
-        asks: &mut Vec<PacketEffect>,
+        effects: &mut Vec<PacketEffect>,
     ) {
-        asks.push(match S::action(packet) {
+        effects.push(match S::action(packet) {
             Some(action) => PacketEffect::Command(SimpleAction::Act(action).encoded(), None),
             None => {
                 let detail = "the game does nothing with this packet, or with these values";
@@ -203,12 +203,12 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
-        let told = world.told.clone();
+        let events = world.events.clone();
         Published {
             tick: world.tick,
             players: players.len(),
-            event_bytes: told.iter().map(|told| EVENT_BYTES + told.row.bytes()).sum(),
-            events: Arc::new(SimpleEvents { tick: world.tick, events: told, encoded: OnceLock::new() }),
+            event_bytes: events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
+            events: Arc::new(SimpleEvents { tick: world.tick, events, encoded: OnceLock::new() }),
             state: Arc::new(SimpleState {
                 rates,
                 players,
@@ -248,7 +248,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
         let out = &mut messages.writer(dialect, Lane::Reliable);
-        self.write_events(events, |told| told.is_private(), dialect, out);
+        self.write_events(events, |event| event.is_private(), dialect, out);
     }
 
     fn update(
@@ -261,8 +261,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         messages: &mut Messages,
     ) -> StateOutcome {
         let SimpleState { rates, players, own, row, version, encoded } = &*newest.state;
-        let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
-        let body = self.player.filter(is_there);
+        let is_visible = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
+        let body = self.player.filter(is_visible);
         // Event handlers of a client may read its player and the state. A client that lacks one of
         // them therefore gets it without waiting for its update rate.
         let is_new = self.version == 0 || body != self.spawned;
@@ -323,18 +323,18 @@ impl SimpleView {
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
-        let encode = || events.events.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
+        let encode = || events.events.iter().map(|event| event.row.encode(dialect, event.packet)).collect();
         let packets = encode_once(&events.encoded, dialect, encode);
-        for (told, bytes) in events.events.iter().zip(packets.iter()) {
-            let is_answered = told.is_answer && self.is_answered;
-            let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
+        for (event, bytes) in events.events.iter().zip(packets.iter()) {
+            let is_answered = event.is_answer && self.is_answered;
+            let is_addressed = (event.to.is_none() || event.to == self.player) && !is_answered;
             match bytes {
-                _ if !is_meant || !is_of_kind(told) => {}
-                Ok(bytes) => out.send_encoded(told.packet, |_, out| {
+                _ if !is_addressed || !is_of_kind(event) => {}
+                Ok(bytes) => out.send_encoded(event.packet, |_, out| {
                     out.extend_from_slice(bytes);
                     true
                 }),
-                Err(why) => out.misfit(told.packet, why),
+                Err(why) => out.misfit(event.packet, why),
             }
         }
     }
@@ -400,12 +400,12 @@ mod tests {
             hit.set(name, value);
         }
         hit.set("destroyed", false);
-        let told = vec![OutgoingEvent { to: None, packet: "hit", row: hit, is_answer: false }];
+        let events = vec![OutgoingEvent { to: None, packet: "hit", row: hit, is_answer: false }];
         Published {
             tick,
             players: 1,
             event_bytes: 0,
-            events: Arc::new(SimpleEvents { tick, events: told, encoded: OnceLock::new() }),
+            events: Arc::new(SimpleEvents { tick, events, encoded: OnceLock::new() }),
             state: Arc::new(SimpleState {
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
                 players: vec![(PlayerId(2), "Ann".into())],
@@ -444,8 +444,8 @@ mod tests {
             (Some(2), 68, 3, true, StateOutcome::Deferred, "spawned hit"),
             (Some(2), 70, 3, false, StateOutcome::Written, "state hit"),
         ] {
-            let seen = update(player, tick, version, is_behind);
-            assert_eq!(seen, (turn, names.to_owned()), "tick {tick}");
+            let received = update(player, tick, version, is_behind);
+            assert_eq!(received, (turn, names.to_owned()), "tick {tick}");
         }
     }
 }

@@ -35,7 +35,7 @@ pub trait PredictedGame: SimpleGame {
     /// As [`LocalWorld::extrapolate`]. The default continues in a straight line.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
-        let on = |at: i32, by: i32| at.saturating_add(by.saturating_mul(ticks));
+        let on = |at: i32, step: i32| at.saturating_add(step.saturating_mul(ticks));
         (on(from.0, velocity.0), on(from.1, velocity.1))
     }
 }
@@ -150,7 +150,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
     /// Creates a world with only the local player, just after its join.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         let mut random = world.random.clone();
         world.game.join(
             own,
@@ -159,7 +159,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
                 tick: 0,
                 tick_hz: self.tick_hz,
                 random: &mut random,
-                events: &mut told,
+                events: &mut events,
             },
         );
         world.players = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];

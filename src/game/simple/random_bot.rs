@@ -68,7 +68,7 @@ pub struct RandomBot<S> {
     pinged: Option<Duration>,
     sequence: u32,
     /// Checks the acks of its commands; `None` if the dialect has no acks.
-    asked: Option<AckChecker>,
+    acks: Option<AckChecker>,
     /// Number of sent packets that may still cause an `error` packet.
     errors: u32,
     acts: Duration,
@@ -97,7 +97,7 @@ impl<S: SimpleGame> RandomBot<S> {
             nonce: 0,
             pinged: None,
             sequence: 0,
-            asked: has_command_acks(&part.dialect).then(AckChecker::default),
+            acks: has_command_acks(&part.dialect).then(AckChecker::default),
             errors: 0,
             acts,
             is_late: false,
@@ -135,8 +135,8 @@ impl<S: SimpleGame> RandomBot<S> {
         values.push(("tick", tick.map_or(Value::Nil, Value::from)));
         let before = out.packets.len();
         self.send_random(name, &values, is_absurd, out);
-        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
-            asked.on_sent(self.sequence, tick);
+        if let Some(acks) = self.acks.as_mut().filter(|_| out.packets.len() > before) {
+            acks.on_sent(self.sequence, tick);
         }
     }
 
@@ -155,9 +155,9 @@ impl<S: SimpleGame> RandomBot<S> {
                 out.add_fault("spawned", format!("{packet}: no player's number"));
             }
             "pong" => {
-                let (nonce, asked) = (packet.integer::<u32>("nonce"), self.pings.pop_front());
-                if asked.is_none() || nonce != asked {
-                    out.add_fault("pong", format!("{packet}: it asked with {asked:?}"));
+                let (nonce, expected) = (packet.integer::<u32>("nonce"), self.pings.pop_front());
+                if expected.is_none() || nonce != expected {
+                    out.add_fault("pong", format!("{packet}: it asked with {expected:?}"));
                 }
                 if tick < self.ticks[1] {
                     out.add_fault(
@@ -179,9 +179,9 @@ impl<S: SimpleGame> RandomBot<S> {
             "error" => self.judge_error(packet, out),
             _ => {}
         }
-        if let Some(asked) = &mut self.asked {
-            let settled = if name == "state" { asked.on_state() } else { Ok(()) };
-            let judged = asked.on_packet(packet).and(settled);
+        if let Some(acks) = &mut self.acks {
+            let settled = if name == "state" { acks.on_state() } else { Ok(()) };
+            let judged = acks.on_packet(packet).and(settled);
             judged.unwrap_or_else(|what| out.add_fault("answer", what));
         }
     }
@@ -207,8 +207,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         let name = Value::from(self.name.as_str());
         // The token of a bot is in its URL, and a bot never resumes.
         let (token, resume_tick) = (Value::Nil, Value::Nil);
-        let who = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
-        let values = [&who[..], &[("token", token), ("resume_tick", resume_tick)]].concat();
+        let arguments = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
+        let values = [&arguments[..], &[("token", token), ("resume_tick", resume_tick)]].concat();
         self.send_random("hello", &values, false, out);
     }
 
@@ -245,7 +245,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.manner != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            if let Some((name, NamedValues(values))) = tactics.act(own, &mut self.dice) {
+            if let Some((name, NamedValues(values))) = tactics.decide(own, &mut self.dice) {
                 self.send(name, values, false, out);
             }
             // Also sends extreme values from time to time, which no real player would send.
@@ -262,19 +262,19 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn view_stats(&self) -> ViewStats {
         ViewStats {
-            visible_players: self.tactics.as_ref().map_or(0, |tactics| tactics.others()),
+            visible_players: self.tactics.as_ref().map_or(0, |tactics| tactics.visible_players()),
             is_waiting: false,
         }
     }
 
     fn tolerate(&mut self, reason: Tolerance) {
         self.is_late |= reason == Tolerance::Network;
-        self.asked.iter_mut().for_each(|asked| asked.tolerate(reason));
+        self.acks.iter_mut().for_each(|acks| acks.tolerate(reason));
     }
 
     fn take_stats(&mut self) -> BotStats {
         let mut deeds = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_deeds());
-        deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
+        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds
     }
 

@@ -47,12 +47,12 @@ fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
         Shape::Bool => (dice.below(2) == 0).into(),
         Shape::Flag => dice.below(2).into(),
         Shape::Any => dice.below(9).into(),
-        Shape::Int { least, most, .. } => whole(*least, *most, dice, is_absurd).into(),
+        Shape::Int { min, max, .. } => whole(*min, *max, dice, is_absurd).into(),
         Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][dice.below(4) as usize].into(),
         Shape::Num { .. } => (f64::from(dice.below(1 << 16)) / 65_536.0 * TAU).into(),
-        Shape::Str { most } => text(most.unwrap_or(MAX_TEXT_CHARS), dice, is_absurd).into(),
-        Shape::Bin { most } => {
-            let length = dice.below(most.map_or(MAX_TEXT_CHARS, |most| most.min(MAX_TEXT_CHARS)) as u32 + 1);
+        Shape::Str { max } => text(max.unwrap_or(MAX_TEXT_CHARS), dice, is_absurd).into(),
+        Shape::Bin { max } => {
+            let length = dice.below(max.map_or(MAX_TEXT_CHARS, |max| max.min(MAX_TEXT_CHARS)) as u32 + 1);
             Value::Binary((0..length).map(|_| dice.below(256) as u8).collect())
         }
         Shape::Map(members) => {
@@ -63,35 +63,35 @@ fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
         Shape::Tuple(members) => {
             Value::Array(members.iter().map(|member| value(&member.ty, dice, is_absurd)).collect())
         }
-        Shape::Groups { members, most } => {
-            let count = entries(*most, dice, is_absurd);
+        Shape::Groups { members, max } => {
+            let count = entries(*max, dice, is_absurd);
             let group = (0..count).flat_map(|_| members);
             Value::Array(group.map(|member| value(&member.ty, dice, is_absurd)).collect())
         }
-        Shape::List { each, most } => {
-            let count = entries(*most, dice, is_absurd);
+        Shape::List { each, max } => {
+            let count = entries(*max, dice, is_absurd);
             Value::Array((0..count).map(|_| value(each, dice, is_absurd)).collect())
         }
     }
 }
 
 /// Half of the numbers are near zero, because small numbers often have a meaning.
-fn whole(least: i64, most: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
+fn whole(min: i64, max: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
     if is_absurd && dice.below(2) == 0 {
-        return [least, most][dice.below(2) as usize];
+        return [min, max][dice.below(2) as usize];
     }
     let reach = match dice.below(4) {
         0 | 1 => 1,
         2 => 15,
         _ => i64::MAX,
     };
-    let (least, most) = (least.max(-reach).min(most), most.min(reach).max(least));
+    let (least, most) = (min.max(-reach).min(max), max.min(reach).max(min));
     let span = most.abs_diff(least).saturating_add(1);
     least.saturating_add_unsigned(dice.bits() % span)
 }
 
-fn text(most: usize, dice: &mut BotRng, is_absurd: bool) -> String {
-    let count = dice.below(most.min(MAX_TEXT_CHARS) as u32 + 1);
+fn text(max: usize, dice: &mut BotRng, is_absurd: bool) -> String {
+    let count = dice.below(max.min(MAX_TEXT_CHARS) as u32 + 1);
     let sign = |dice: &mut BotRng| match is_absurd {
         true => HOSTILE_CHARS[dice.below(HOSTILE_CHARS.len() as u32) as usize],
         false => char::from(b'a' + dice.below(26) as u8),
@@ -99,9 +99,9 @@ fn text(most: usize, dice: &mut BotRng, is_absurd: bool) -> String {
     (0..count).map(|_| sign(dice)).collect()
 }
 
-fn entries(most: Option<usize>, dice: &mut BotRng, is_absurd: bool) -> u32 {
-    let most = most.map_or(MAX_LIST_ENTRIES, |most| u32::try_from(most).unwrap_or(MAX_LIST_ENTRIES));
-    if is_absurd { most } else { dice.below(most.min(MAX_LIST_ENTRIES) + 1) }
+fn entries(max: Option<usize>, dice: &mut BotRng, is_absurd: bool) -> u32 {
+    let max = max.map_or(MAX_LIST_ENTRIES, |most| u32::try_from(most).unwrap_or(MAX_LIST_ENTRIES));
+    if is_absurd { max } else { dice.below(max.min(MAX_LIST_ENTRIES) + 1) }
 }
 
 #[cfg(test)]
@@ -117,14 +117,14 @@ mod tests {
         let codes = PacketTables::from_texts(&[("test.tsv", TABLE)]).expect("a table");
         let dialect = codes.dialect("test").expect("its dialect");
         let row = dialect.row(Direction::ToServer, "all").expect("its packet");
-        let mut seen = std::collections::BTreeSet::new();
+        let mut names = std::collections::BTreeSet::new();
         for seed in 0..2_000 {
             let (mut dice, is_absurd) = (BotRng::new(seed), seed % 2 == 0);
             let message = packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
             let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
             assert_eq!(decoded.integer("b"), Some(7));
-            seen.insert(decoded.integer::<u16>("c").expect("a number"));
+            names.insert(decoded.integer::<u16>("c").expect("a number"));
         }
-        assert_eq!(seen, (0..=3).collect());
+        assert_eq!(names, (0..=3).collect());
     }
 }

@@ -24,25 +24,25 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 /// assert_eq!(RewindBuffer::<i32, 15>::rewind_ticks(900, Some(700)), 15, "bounded");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct RewindBuffer<P, const MOST: u32>(VecDeque<P>);
+pub struct RewindBuffer<P, const MAX: u32>(VecDeque<P>);
 
-impl<P, const MOST: u32> Default for RewindBuffer<P, MOST> {
-    fn default() -> RewindBuffer<P, MOST> {
+impl<P, const MAX: u32> Default for RewindBuffer<P, MAX> {
+    fn default() -> RewindBuffer<P, MAX> {
         RewindBuffer(VecDeque::new())
     }
 }
 
-impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
+impl<P: Copy, const MAX: u32> RewindBuffer<P, MAX> {
     /// Returns the age in ticks of the state that the client showed, relative to the executing tick
     /// `tick`. `seen` is the number of completed ticks in that state. The result is limited to
     /// `MOST`; it is 0 without `seen`.
-    pub fn rewind_ticks(tick: u32, seen: Option<u32>) -> u32 {
-        seen.map_or(0, |seen| tick.saturating_sub(seen).min(MOST))
+    pub fn rewind_ticks(tick: u32, seen_tick: Option<u32>) -> u32 {
+        seen_tick.map_or(0, |seen| tick.saturating_sub(seen).min(MAX))
     }
 
     /// Adds the value after a tick. Drops the one of `MOST + 1` ticks ago.
     pub fn push(&mut self, value: P) {
-        if self.0.len() > MOST as usize {
+        if self.0.len() > MAX as usize {
             self.0.pop_front();
         }
         self.0.push_back(value);
@@ -61,7 +61,7 @@ impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
     }
 }
 
-impl<P: Field, const MOST: u32> Field for RewindBuffer<P, MOST> {
+impl<P: Field, const MAX: u32> Field for RewindBuffer<P, MAX> {
     const MIN_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
@@ -73,10 +73,10 @@ impl<P: Field, const MOST: u32> Field for RewindBuffer<P, MOST> {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<RewindBuffer<P, MOST>, Malformed> {
+    fn read(reader: &mut Reader<'_>) -> Result<RewindBuffer<P, MAX>, Malformed> {
         let mut values = Vec::<P>::read(reader)?;
         // A migrated state may come from a program with a larger `MOST`.
-        let old = values.len().saturating_sub(MOST as usize + 1);
+        let old = values.len().saturating_sub(MAX as usize + 1);
         values.drain(..old);
         Ok(RewindBuffer(values.into()))
     }
@@ -91,9 +91,9 @@ mod tests {
     type Short = RewindBuffer<u16, 3>;
 
     #[test]
-    fn a_delay_is_between_nothing_and_the_bound_whatever_a_client_says() {
-        let said = [None, Some(100), Some(99), Some(97), Some(96), Some(0), Some(101), Some(u32::MAX)];
-        assert_eq!(said.map(|seen| Short::rewind_ticks(100, seen)), [0, 0, 1, 3, 3, 3, 0, 0]);
+    fn a_delay_is_between_nothing_and_the_bound_for_any_reported_tick() {
+        let reported = [None, Some(100), Some(99), Some(97), Some(96), Some(0), Some(101), Some(u32::MAX)];
+        assert_eq!(reported.map(|tick| Short::rewind_ticks(100, tick)), [0, 0, 1, 3, 3, 3, 0, 0]);
         assert_eq!(Short::rewind_ticks(0, Some(0)), 0);
     }
 

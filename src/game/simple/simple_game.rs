@@ -126,8 +126,8 @@ impl TickContext<'_> {
     /// `command_rejected`.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);
-        if let Some(told) = self.events.last_mut() {
-            told.is_answer = true;
+        if let Some(event) = self.events.last_mut() {
+            event.is_answer = true;
         }
     }
 

@@ -94,7 +94,7 @@ pub struct SimpleWorld<S> {
     pub(super) players: Vec<PlayerEntry>,
     pub(super) game: S,
     /// The events of the last tick. They are not part of the state.
-    pub(super) told: Vec<OutgoingEvent>,
+    pub(super) events: Vec<OutgoingEvent>,
 }
 
 /// First bytes of the snapshots of all simple games. The game's name follows.
@@ -130,7 +130,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
         }
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
-                let SimpleWorld { identity, tick, random, game, told, .. } = self;
+                let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
                 let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
                 let acted = game.apply(player, action, &mut turns).map(|()| None);
                 acted.inspect_err(|rule| turns.reject(player, rule))
@@ -143,7 +143,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
-                let SimpleWorld { identity, tick, random, game, told, .. } = self;
+                let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
                 let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
                 game.join(player, &name, &mut turns);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
@@ -186,7 +186,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
             random: Rng::new(own.seed, 0),
             players: Vec::new(),
             game: S::new(&own),
-            told: Vec::new(),
+            events: Vec::new(),
             identity: own,
         }
     }
@@ -209,7 +209,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
 
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult) {
         out.clear();
-        self.told.clear();
+        self.events.clear();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
         commands.sort_unstable();
         for command in commands.drain(..) {
@@ -223,7 +223,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
             }
         }
-        let SimpleWorld { identity, tick, random, game, told, .. } = self;
+        let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
         game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told });
         self.tick = self.tick.wrapping_add(1);
     }
@@ -291,7 +291,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 random: saved.field("random", &fresh.random)?,
                 players: saved.field("seats", &fresh.players)?,
                 game: saved.field("game", &fresh.game)?,
-                told: Vec::new(),
+                events: Vec::new(),
                 identity: fresh.identity.clone(),
             })
         };
@@ -321,7 +321,7 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
         random: Field::read(reader)?,
         players: Field::read(reader)?,
         game: Field::read(reader)?,
-        told: Vec::new(),
+        events: Vec::new(),
     };
     let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
     if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {

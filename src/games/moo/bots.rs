@@ -42,8 +42,9 @@ impl GameBots for Moo {
     ) -> Result<bool, String> {
         let agent = agent as &dyn std::any::Any;
         let checked = agent.downcast_ref::<MooAgent<CheckingObserver>>();
-        let model = checked.map(|agent| agent.observer.picture());
-        let model = model.or_else(|| Some(agent.downcast_ref::<MooAgent<WorldModel>>()?.observer.picture()));
+        let model = checked.map(|agent| agent.observer.world_model());
+        let model =
+            model.or_else(|| Some(agent.downcast_ref::<MooAgent<WorldModel>>()?.observer.world_model()));
         let Some((model, state)) = model.zip(published.state().downcast_ref::<PublishedState>()) else {
             return Ok(false);
         };

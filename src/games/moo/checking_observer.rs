@@ -41,7 +41,7 @@ impl CheckingObserver {
 
     /// Whether a fault is tolerated, because the circumstances caused it, not the server.
     fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
-        let is_moomoo = !self.picture().is_native;
+        let is_moomoo = !self.world_model().is_native;
         match rule {
             // A packet without a tick is dated by its arrival time, which network faults distort.
             CheckRule::TooFast => self.had_network_fault && is_moomoo,
@@ -57,22 +57,22 @@ impl CheckingObserver {
 }
 
 impl PacketObserver for CheckingObserver {
-    fn picture(&self) -> &WorldModel {
-        self.check.picture()
+    fn world_model(&self) -> &WorldModel {
+        self.check.world_model()
     }
 
-    fn said(&mut self, packet: &ClientPacket<'_>) {
-        self.check.said(packet);
+    fn on_sent(&mut self, packet: &ClientPacket<'_>) {
+        self.check.on_sent(packet);
     }
 
-    fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput) {
-        for fault in self.check.check_packet(heard, now) {
+    fn on_packet(&mut self, packet: &ServerPacket, now: Duration, out: &mut AgentOutput) {
+        for fault in self.check.check_packet(packet, now) {
             if !self.is_tolerated(&fault) {
                 out.add_fault(fault.rule.name(), fault.detail);
             }
         }
         self.deeds.add(&self.check.take_deeds());
-        if let ServerPacket::Notice { text } | ServerPacket::Chat { text, .. } = heard {
+        if let ServerPacket::Notice { text } | ServerPacket::Chat { text, .. } = packet {
             let number = text.strip_prefix(NOTICE_PREFIX).and_then(|number| number.parse::<u32>().ok());
             if let Some((number, before)) =
                 number.zip(self.notices.last()).filter(|(number, last)| number <= last)

@@ -37,7 +37,7 @@ impl GameChecks for Moo {
         let states =
             (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
         let (Some(before), Some(after)) = states else { return Ok(false) };
-        let find = |state: &PublishedState| state.players.iter().find(|seen| seen.player == player).cloned();
+        let find = |state: &PublishedState| state.players.iter().find(|one| one.player == player).cloned();
         let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
         let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
         if !same_player || is.alive && !was.alive {
@@ -111,7 +111,7 @@ impl GameChecks for Moo {
 
 fn spawn(player: PlayerId, published: &dyn DynTick, dice: &mut BotRng) -> Option<Action> {
     let state = published.state().downcast_ref::<PublishedState>()?;
-    let body = &state.players.iter().find(|seen| seen.player == player)?.body;
+    let body = &state.players.iter().find(|one| one.player == player)?.body;
     let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
     let what = match dice.below(4) {
         number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),

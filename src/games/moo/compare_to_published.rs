@@ -30,28 +30,28 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
     check_same("its own player", picture.own_player_id, Some(own.player.0.into()))?;
     check_same("its resources", picture.stock, own.resources)?;
     check_same("its age", picture.age.max(1), own.age.into())?;
-    let most_px = if picture.is_native { 0.5 } else { 1.0 };
-    let near = |what: &str, told: (f64, f64), x: Fixed, y: Fixed| {
+    let max_px = if picture.is_native { 0.5 } else { 1.0 };
+    let near = |what: &str, received: (f64, f64), x: Fixed, y: Fixed| {
         let is = (px(x), px(y));
-        let off = (told.0 - is.0).abs().max((told.1 - is.1).abs());
-        if off <= most_px {
+        let off = (received.0 - is.0).abs().max((received.1 - is.1).abs());
+        if off <= max_px {
             Ok(())
         } else {
-            Err(format!("{what} is at {is:?}, but the client has it at {told:?}"))
+            Err(format!("{what} is at {is:?}, but the client has it at {received:?}"))
         }
     };
-    let visible = || state.players.iter().filter(|seen| seen.alive && window.intersects(seen.place()));
+    let visible = || state.players.iter().filter(|one| one.alive && window.intersects(one.place()));
     if visible().count() <= limits::ENTERS_PER_UPDATE {
-        let expected: BTreeSet<u32> = visible().map(|seen| seen.player.0.into()).collect();
+        let expected: BTreeSet<u32> = visible().map(|one| one.player.0.into()).collect();
         let known = picture.players.iter().filter(|(_, known)| known.in_view);
         check_same("players in view", known.map(|(player, _)| *player).collect(), expected)?;
     }
-    for seen in visible() {
-        let Some(known) = picture.players.get(&seen.player.0.into()) else { continue };
-        let what = format!("player {}", seen.player.0);
-        near(&what, (known.x_px, known.y_px), seen.body.x, seen.body.y)?;
-        check_same(&format!("the health of {what}"), known.health, seen.health.into())?;
-        check_same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
+    for expected_player in visible() {
+        let Some(known) = picture.players.get(&expected_player.player.0.into()) else { continue };
+        let what = format!("player {}", expected_player.player.0);
+        near(&what, (known.x_px, known.y_px), expected_player.body.x, expected_player.body.y)?;
+        check_same(&format!("the health of {what}"), known.health, expected_player.health.into())?;
+        check_same(&format!("the name of {what}"), known.name.as_str(), &expected_player.name)?;
     }
     let animals = || state.animals.iter().filter(|animal| window.intersects(animal.place()));
     let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);
@@ -82,6 +82,10 @@ fn px(length: Fixed) -> f64 {
     f64::from(length.to_half_px()) / 2.0
 }
 
-fn check_same<T: PartialEq + std::fmt::Debug>(what: &str, told: T, is: T) -> Result<(), String> {
-    if told == is { Ok(()) } else { Err(format!("{what}: the client has {told:?}, but it is {is:?}")) }
+fn check_same<T: PartialEq + std::fmt::Debug>(what: &str, received: T, is: T) -> Result<(), String> {
+    if received == is {
+        Ok(())
+    } else {
+        Err(format!("{what}: the client has {received:?}, but it is {is:?}"))
+    }
 }

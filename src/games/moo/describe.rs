@@ -9,7 +9,7 @@ use crate::games::moo::world::{Action, Angle, Selection, Spawned, rules};
 const TURN: (f64, f64) = (360.0, 65_536.0);
 
 /// Describes a command.
-pub fn words(action: &Action) -> String {
+pub fn describe(action: &Action) -> String {
     match action {
         Action::Join { player, name, skin } => format!("join player={} name={name:?} skin={skin}", player.0),
         Action::Leave { player } => format!("leave player={}", player.0),
@@ -100,7 +100,7 @@ mod tests {
                 "spawn animal=wolf x_px=1 y_px=2",
             ),
         ] {
-            assert_eq!(words(&action), expected);
+            assert_eq!(describe(&action), expected);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::describe::words;
+use super::describe::describe;
 use super::operator_commands::OPERATOR_COMMANDS;
 use super::packet_handler::{JoinData, MooPacketHandler};
 use super::prediction::MooLocalWorld;
@@ -59,7 +59,7 @@ impl Game for Moo {
     }
 
     fn check(codes: &PacketTables) -> Result<(), String> {
-        table_check::check(codes)
+        table_check::check_tables(codes)
     }
 
     fn is_sent_on_resume(events: &Events) -> bool {
@@ -88,7 +88,7 @@ impl Game for Moo {
     }
 
     fn describe_action(action: &Action) -> String {
-        words(action)
+        describe(action)
     }
 
     fn names(sim: &World) -> Vec<(PlayerId, String)> {
@@ -96,12 +96,12 @@ impl Game for Moo {
     }
 
     fn roster(published: &Published<Moo>) -> Roster {
-        let players = published.state.players.iter().map(|seen| {
-            let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
-            let (age, score) = (seen.age, seen.score);
-            let (x_px, y_px) = (seen.body.x.to_px(), seen.body.y.to_px());
+        let players = published.state.players.iter().map(|player| {
+            let health = if player.alive { player.health.to_string() } else { "dead".to_owned() };
+            let (age, score) = (player.age, player.score);
+            let (x_px, y_px) = (player.body.x.to_px(), player.body.y.to_px());
             let line = format!("{age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}");
-            (seen.player, seen.name.to_string(), line)
+            (player.player, player.name.to_string(), line)
         });
         Roster { heading: "age   points  health      x      y", players: players.collect() }
     }
@@ -191,29 +191,29 @@ impl game::View<Moo> for MooView {
         scratch: &mut MooScratch,
         messages: &mut Messages,
     ) -> StateOutcome {
-        let shown = &*newest.state;
+        let state = &*newest.state;
         let layout = match self {
             MooView::Native(_) => UpdateLayout::Native,
             MooView::Moomoo(_) => UpdateLayout::Moomoo,
         };
-        let hz = hz(layout, &shown.rates);
+        let hz = hz(layout, &state.rates);
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match ticks.any(|tick| shown.rates.is_update_due(hz, tick)) {
+        let turn = match ticks.any(|tick| state.rates.is_update_due(hz, tick)) {
             false => StateOutcome::NotDue,
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
         for events in missed {
-            self.events(events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
+            self.events(events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
         }
         if turn == StateOutcome::Written {
             let out = &mut messages.writer(dialect, Lane::Latest);
             match self {
-                MooView::Native(view) => view.state(&shown.state, &shown.since, &mut scratch.native, out),
-                MooView::Moomoo(view) => view.state(&shown.state, &mut scratch.moomoo, out),
+                MooView::Native(view) => view.state(&state.state, &state.since, &mut scratch.native, out),
+                MooView::Moomoo(view) => view.state(&state.state, &mut scratch.moomoo, out),
             }
         }
-        self.events(&newest.events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
+        self.events(&newest.events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
         turn
     }
 }
@@ -222,13 +222,13 @@ impl MooView {
     fn events(
         &mut self,
         events: &Events,
-        shown: &PublishedState,
+        state: &PublishedState,
         scratch: &mut MooScratch,
         out: &mut MessageWriter<'_>,
     ) {
         match self {
-            MooView::Native(view) => view.events(events, &shown.state, &mut scratch.native, out),
-            MooView::Moomoo(view) => view.events(events, &shown.state, out),
+            MooView::Native(view) => view.events(events, &state.state, &mut scratch.native, out),
+            MooView::Moomoo(view) => view.events(events, &state.state, out),
         }
     }
 }

@@ -24,6 +24,6 @@ mod table_check;
 
 pub use tickwire_moo_world as world;
 
-pub use describe::words;
+pub use describe::describe;
 pub use game::{Moo, MooPublisher, MooScratch, MooView};
 pub use published::PublishedState;

@@ -42,15 +42,15 @@ fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
 fn grant(rest: &str, find: PlayerLookup<'_>) -> ParsedCommand {
     // The line is split from its end, because a player name may contain spaces.
     let mut words = rest.rsplitn(3, char::is_whitespace);
-    let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
+    let (Some(amount), Some(resource), Some(player_text)) = (words.next(), words.next(), words.next()) else {
         return Err(usage(""));
     };
     let names = ["wood", "food", "stone", "gold"];
     let resource = names.iter().position(|name| *name == resource).map(|at| Resource::ALL[at]);
     let resource = resource.ok_or_else(|| usage(format!("RESOURCE must be one of {}", names.join(", "))))?;
-    let most = u32::MAX;
-    let amount = amount.parse().map_err(|_| usage(format!("N must be a whole number, 0 to {most}")))?;
-    let player = find(who)?;
+    let max = u32::MAX;
+    let amount = amount.parse().map_err(|_| usage(format!("N must be a whole number, 0 to {max}")))?;
+    let player = find(player_text)?;
     let done = format!("player {} received {amount}", player.0);
     Ok((Action::Grant { player, resource, amount }.encoded(), done))
 }

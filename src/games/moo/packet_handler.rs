@@ -102,7 +102,7 @@ impl MooPacketHandler {
         })
     }
 
-    fn act(&mut self, action: &Action) -> PacketEffect {
+    fn command_effect(&mut self, action: &Action) -> PacketEffect {
         PacketEffect::Command(action.encoded_in(&mut self.buffer), shared_rate_limit_of(action))
     }
 }
@@ -144,7 +144,7 @@ impl GameVerbs for MooPacketHandler {
     fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         self.attacks = false;
         let JoinData { skin, .. } = JoinData::of(profile);
-        self.act(&Action::Respawn { name: profile.name.clone(), skin })
+        self.command_effect(&Action::Respawn { name: profile.name.clone(), skin })
     }
 
     fn joined(&mut self) {
@@ -156,7 +156,7 @@ impl GameVerbs for MooPacketHandler {
         packet: &DecodedPacket<'_>,
         now: Duration,
         slack: Duration,
-        asks: &mut Vec<PacketEffect>,
+        effects: &mut Vec<PacketEffect>,
     ) {
         let action = match ClientPacket::from_decoded(packet) {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
@@ -165,7 +165,7 @@ impl GameVerbs for MooPacketHandler {
                 // An attack with a heading, as in the dialects without sequence numbers, first sets
                 // the direction of view.
                 if let Some(heading) = heading.filter(|_| sequence.is_none()).map(Angle) {
-                    asks.push(self.act(&Action::Aim { heading }));
+                    effects.push(self.command_effect(&Action::Aim { heading }));
                 }
                 // Auto-attack continues when the button is released.
                 Ok(Action::Attack { on: state || self.attacks })
@@ -190,8 +190,8 @@ impl GameVerbs for MooPacketHandler {
             ClientPacket::MapPing { .. } => self.check_interval(MAP_PING, now, slack).map(|()| Action::Ping),
             _ => Err(("unused_packet", None)),
         };
-        asks.push(match action {
-            Ok(action) => self.act(&action),
+        effects.push(match action {
+            Ok(action) => self.command_effect(&action),
             Err((rule, detail)) => PacketEffect::Error(rule, detail),
         });
     }

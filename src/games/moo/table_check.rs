@@ -27,7 +27,7 @@ const MOOMOO_REQUIRED: [(Direction, &str); 4] =
 ///
 /// # Errors
 /// The first packet that does not fit, with its file and name.
-pub fn check(codes: &PacketTables) -> Result<(), String> {
+pub fn check_tables(codes: &PacketTables) -> Result<(), String> {
     for table in &codes.tables {
         check_rows(table)?;
         table.dialects.iter().try_for_each(|dialect| check_dialect(codes, table, dialect))?;

@@ -76,7 +76,7 @@ impl BotPolicy for TanksBotPolicy {
         }
     }
 
-    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
+    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
         if self.tick < self.steers {
             return None;
         }
@@ -94,22 +94,23 @@ impl BotPolicy for TanksBotPolicy {
         Some(("control", row))
     }
 
-    fn others(&self) -> usize {
+    fn visible_players(&self) -> usize {
         self.tanks.len().saturating_sub(1)
     }
 
     fn take_deeds(&mut self) -> BotStats {
-        let seen = [&mut self.shots, &mut self.hits, &mut self.kills].map(std::mem::take);
+        let counts = [&mut self.shots, &mut self.hits, &mut self.kills].map(std::mem::take);
         let names = [("shots_seen", "shots seen"), ("hits_seen", "hits seen"), ("kills_seen", "kills seen")];
-        BotStats(names.into_iter().zip(seen).map(|((name, words), seen)| (name, words, seen)).collect())
+        BotStats(names.into_iter().zip(counts).map(|((name, words), count)| (name, words, count)).collect())
     }
 }
 
 impl TanksBotPolicy {
     fn hit(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let get = |name| packet.integer::<i64>(name).unwrap_or_default();
-        let most = [super::ShellKind::Regular, super::ShellKind::Piercing].map(|kind| kind.shells().damage);
-        if get("player") == get("by") || !(1..=most[0].max(most[1]).into()).contains(&get("damage")) {
+        let damages =
+            [super::ShellKind::Regular, super::ShellKind::Piercing].map(|kind| kind.shells().damage);
+        if get("player") == get("by") || !(1..=damages[0].max(damages[1]).into()).contains(&get("damage")) {
             out.add_fault("hit", packet.to_string());
         }
         *self.damage.entry(get("player")).or_default() += get("damage");
@@ -148,12 +149,12 @@ impl TanksBotPolicy {
         let reported = std::mem::take(&mut self.damage);
         for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
             let damage = reported.get(&player).copied().unwrap_or_default();
-            let shown = damage.min(from - to + repaired);
-            if shown < from - to || shown < due {
+            let loss = damage.min(from - to + repaired);
+            if loss < from - to || loss < due {
                 let (tick, detail) = (self.tick, format!("of {from} has {to} after damage {damage}"));
                 out.add_fault("health", format!("state of tick {tick}: tank {player} {detail}"));
-            } else if damage > shown {
-                self.damage.insert(player, damage - shown);
+            } else if damage > loss {
+                self.damage.insert(player, damage - loss);
             }
         }
     }
@@ -172,8 +173,8 @@ impl TanksBotPolicy {
         if !is_new && !is_on_map {
             return Err(("off_map", format!("is at {x}, {y} half pixels")));
         }
-        let most = [rules::HEALTH.into(), 40, 5, i64::from(rules::RELOAD_TICKS)];
-        if [health, regular, piercing, reload].iter().zip(most).any(|(has, most)| *has > most) {
+        let maxima = [rules::HEALTH.into(), 40, 5, i64::from(rules::RELOAD_TICKS)];
+        if [health, regular, piercing, reload].iter().zip(maxima).any(|(has, max)| *has > max) {
             return Err(("too_much", format!("has {tank:?}")));
         }
         let Some([old_x, old_y, .., old_health, old_regular, old_piercing, _]) = before else {

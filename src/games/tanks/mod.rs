@@ -140,7 +140,7 @@ impl SimpleGame for Tanks {
             if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
         if self.ticks_since_roster >= due {
             (self.ticks_since_roster, self.roster_changed) = (0, false);
-            turns.broadcast("roster", |row| self.list(row));
+            turns.broadcast("roster", |row| self.write_roster(row));
         }
     }
 
@@ -331,7 +331,7 @@ impl Tanks {
     }
 
     /// Writes the list of players.
-    fn list(&self, row: &mut NamedValues) {
+    fn write_roster(&self, row: &mut NamedValues) {
         row.list(
             "players",
             self.tanks.iter().map(|tank| {

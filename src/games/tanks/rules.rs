@@ -49,12 +49,14 @@ pub struct ShellRules {
     /// Speed, in px per second.
     pub speed_px: i32,
     /// Maximum and initial number of shells per tank.
-    pub most: u8,
+    pub max_count: u8,
 }
 
 /// The properties of regular and armour-piercing shells.
-pub const SHELLS: [ShellRules; 2] =
-    [ShellRules { damage: 10, speed_px: 1000, most: 40 }, ShellRules { damage: 34, speed_px: 1500, most: 5 }];
+pub const SHELLS: [ShellRules; 2] = [
+    ShellRules { damage: 10, speed_px: 1000, max_count: 40 },
+    ShellRules { damage: 34, speed_px: 1500, max_count: 5 },
+];
 
 impl ShellKind {
     /// The kind with this number on the wire.

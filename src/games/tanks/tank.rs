@@ -106,7 +106,7 @@ impl Tank {
         (self.x, self.y, self.hull, self.turret) = (x, y, heading, heading);
         (self.health, self.reload, self.respawn) = (HEALTH, 0, 0);
         self.history.clear();
-        self.shells = SHELLS.map(|shells| shells.most);
+        self.shells = SHELLS.map(|shells| shells.max_count);
         if self.control == Control::default() {
             self.control.aim = heading.0;
         }
@@ -181,16 +181,16 @@ impl Tank {
     /// Adds shells of a kind, up to the maximum per tank.
     pub fn add_shells(&mut self, kind: ShellKind, count: u8) {
         let own = &mut self.shells[kind as usize];
-        *own = own.saturating_add(count).min(kind.shells().most);
+        *own = own.saturating_add(count).min(kind.shells().max_count);
     }
 }
 
 /// Turns an angle towards another one, the short way round and by at most `most`.
-fn rotate_towards(from: Angle, to: Angle, most: u16) -> Angle {
+fn rotate_towards(from: Angle, to: Angle, max_turn: u16) -> Angle {
     let off = to.0.wrapping_sub(from.0);
     Angle(match off {
         0 => to.0,
-        1..=0x8000 => from.0.wrapping_add(off.min(most)),
-        _ => from.0.wrapping_sub(off.wrapping_neg().min(most)),
+        1..=0x8000 => from.0.wrapping_add(off.min(max_turn)),
+        _ => from.0.wrapping_sub(off.wrapping_neg().min(max_turn)),
     })
 }

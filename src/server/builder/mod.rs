@@ -207,8 +207,8 @@ impl Server {
     /// Sets which clients may run the world of their room in lockstep, and thereby see all of it.
     /// By default, clients with a token and clients on this machine.
     #[must_use]
-    pub fn lockstep(self, who: Lockstep) -> Server {
-        Server { lockstep: who, ..self }
+    pub fn lockstep(self, access: Lockstep) -> Server {
+        Server { lockstep: access, ..self }
     }
 
     /// Sets whether the server compares what it sends to its clients with a second world that it

@@ -58,10 +58,10 @@ impl RoomSpec {
 
     /// Returns the parameters of the world, or the rule that an option breaks.
     pub(super) fn identity(&self) -> Result<WorldParams, String> {
-        let about = self.game.about;
-        let mut identity = (about.identity)(self.seed);
+        let info = self.game.about;
+        let mut identity = (info.identity)(self.seed);
         if let Some(hz) = self.tick_hz {
-            identity.tick_hz = about.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;
+            identity.tick_hz = info.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;
         }
         if self.update_hz == Some(0) {
             return Err("update_hz 0: must be at least 1".to_owned());
@@ -70,10 +70,10 @@ impl RoomSpec {
             return Err("max_clients 0: must be at least 1".to_owned());
         }
         for (flag, value) in &self.options {
-            let Some(own) = about.options.iter().find(|own| own.flag == flag) else {
-                let flags: Vec<&str> = about.options.iter().map(|own| own.flag).collect();
+            let Some(own) = info.options.iter().find(|own| own.flag == flag) else {
+                let flags: Vec<&str> = info.options.iter().map(|own| own.flag).collect();
                 let flags = if flags.is_empty() { "none".to_owned() } else { flags.join(", ") };
-                return Err(format!("{flag}: unknown option; those of {} are: {flags}", about.name));
+                return Err(format!("{flag}: unknown option; those of {} are: {flags}", info.name));
             };
             if !(own.min..=own.max).contains(value) {
                 return Err(format!("{flag} {value}: must be {} to {}", own.min, own.max));

@@ -167,8 +167,8 @@ impl<L: Transport> Client<L> {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Stores its player and the player's name. After a resume, `resume_tick` is the last tick that the
-    /// client received.
+    /// Stores its player and the player's name. After a resume, `resume_tick` is the last tick that
+    /// the client received.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, resume_tick: Option<u32>) {
         let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
         name.clone_into(&mut self.name.lock());

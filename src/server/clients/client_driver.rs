@@ -229,9 +229,9 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
 
     /// A token in `hello` takes precedence over one in the upgrade request.
     fn authenticate(&self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
-        let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
-        let said = token.filter(|said| !said.is_empty()).or(of_request);
-        match self.guard.authenticate(self.client.address.ip(), said, self.at.now) {
+        let of_request = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
+        let offered = token.filter(|text| !text.is_empty()).or(of_request);
+        match self.guard.authenticate(self.client.address.ip(), offered, self.at.now) {
             Ok(pass) => {
                 if lockstep && !self.may_use_lockstep(&pass) {
                     self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);

@@ -94,8 +94,8 @@ impl<L: Transport> GameFactory<L> {
     }
 
     /// Finds the game of a room in this list.
-    pub fn find(games: &[GameFactory<L>], about: &GameInfo) -> Option<GameFactory<L>> {
-        games.iter().find(|game| game.about.name == about.name).copied()
+    pub fn find(games: &[GameFactory<L>], info: &GameInfo) -> Option<GameFactory<L>> {
+        games.iter().find(|game| game.about.name == info.name).copied()
     }
 
     /// Creates the factory of a game from its type.
@@ -134,10 +134,10 @@ fn resume<G: Game, L: Transport>(
 #[cfg(not(target_family = "wasm"))]
 fn carry<G: Game, L: Transport>(
     identity: &WorldParams,
-    kept: &SavedRoom,
+    saved_room: &SavedRoom,
     options: RoomConfig,
 ) -> MigratedRoom<L> {
-    let saved = NamedState::new(&kept.state).map_err(|error| error.to_string())?;
+    let saved = NamedState::new(&saved_room.state).map_err(|error| error.to_string())?;
     if saved.game() != G::INFO.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::INFO.name));
     }
@@ -146,7 +146,7 @@ fn carry<G: Game, L: Transport>(
     let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);
     // The server's clock is at zero: rooms are migrated at its start.
-    room.handle().expect(&kept.keys, Duration::ZERO);
+    room.handle().expect(&saved_room.keys, Duration::ZERO);
     Ok((Box::new(room), saved.migration_notes(&now)))
 }
 

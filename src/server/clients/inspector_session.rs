@@ -210,7 +210,7 @@ mod tests {
         let digits = "00112233445566778899aabbccddeeff";
         let key = ResumeKey::parse(digits).expect("32 hex digits");
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
-        let most = "ff".repeat(limits::MAX_INJECTED_BYTES);
+        let max_hex = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
             (r#"{"select":7}"#, Some(InspectorRequest::Select(Some(7)))),
             (r#" {"select": null} "#, Some(InspectorRequest::Select(None))),
@@ -225,8 +225,8 @@ mod tests {
             (&inject(""), Some(InspectorRequest::Inject(key, Vec::new()))),
             (&inject("828"), None),
             (&inject("8x"), None),
-            (&inject(&most), Some(InspectorRequest::Inject(key, vec![0xff; limits::MAX_INJECTED_BYTES]))),
-            (&inject(&format!("{most}00")), None),
+            (&inject(&max_hex), Some(InspectorRequest::Inject(key, vec![0xff; limits::MAX_INJECTED_BYTES]))),
+            (&inject(&format!("{max_hex}00")), None),
             (&format!(r#"{{"inject":"{digits}"}}"#), None),
             (r#"{"explain":1}"#, None),
             ("{}", None),

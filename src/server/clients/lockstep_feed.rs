@@ -54,10 +54,10 @@ impl LockstepFeed {
         now: Duration,
     ) {
         let (player, synced) = (client.player_as_of(client.room.tick()), self.last_sync);
-        let (household, connection) = (client.household(), client.id);
+        let (prefix, connection) = (client.household(), client.id);
         let may_sync = |part: &JournalEntry| {
             budgets.try_start_sync(
-                &SyncRequest { household, connection, last_sync: synced, bytes: part.bytes() },
+                &SyncRequest { household: prefix, connection, last_sync: synced, bytes: part.bytes() },
                 now,
             )
         };
@@ -69,7 +69,7 @@ impl LockstepFeed {
                 return client.close(DisconnectReason::Breach(CloseReason::LockstepTooLarge), now);
             }
             self.last_sync = Some(now);
-            sync((&client.room, player), &client.endpoint, snapshot, frames);
+            write_state_sync((&client.room, player), &client.endpoint, snapshot, frames);
             client.send(Frames::Borrowed(frames), now);
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
@@ -90,10 +90,10 @@ impl LockstepFeed {
         frames: &mut Vec<u8>,
         now: Duration,
     ) -> u64 {
-        let most = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
+        let max_bytes = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
         for (at, (place, part)) in next.parts.iter().enumerate() {
             let bytes = self.encoded(part, &client.endpoint);
-            if frames.len() + bytes.len() <= most {
+            if frames.len() + bytes.len() <= max_bytes {
                 frames.extend_from_slice(&bytes);
                 continue;
             }
@@ -113,7 +113,7 @@ impl LockstepFeed {
     pub fn take(&self, (room, connection): (&RoomHandle, u64), endpoint: &WireFormat, frames: &mut Vec<u8>) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
-            sync((room, None), endpoint, snapshot, frames);
+            write_state_sync((room, None), endpoint, snapshot, frames);
         }
         for part in next.snapshot.iter().chain(next.parts.iter().map(|(_, part)| part)) {
             frames.extend_from_slice(&self.encoded(part, endpoint));
@@ -127,7 +127,7 @@ impl LockstepFeed {
 }
 
 /// Encodes the `state_sync` packet, which precedes a snapshot.
-fn sync(
+fn write_state_sync(
     (room, player): (&RoomHandle, Option<PlayerId>),
     endpoint: &WireFormat,
     snapshot: &JournalEntry,

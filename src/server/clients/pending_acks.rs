@@ -30,7 +30,7 @@ impl PendingAcks {
         if !self.has_ack_packets {
             return;
         }
-        for answer in answers.to(connection) {
+        for answer in answers.for_connection(connection) {
             match answer.verdict {
                 AckOutcome::Accepted(count) => self.accepted.push((answer.sequence, count, answers.tick)),
                 AckOutcome::Rejected(reason) => self.rejected.push((answer.sequence, reason)),

@@ -256,8 +256,8 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         frames.clear();
         if client.is_in_lockstep() {
             brought.iter().for_each(|tick| self.answers.take(tick, client.id));
-            let about = (missed.len(), newest.tick);
-            return self.relay(about, (answers, messages), frames, (budgets, now));
+            let gap = (missed.len(), newest.tick);
+            return self.relay(gap, (answers, messages), frames, (budgets, now));
         }
         self.view.set_subject(client.player_as_of(newest.tick), client.watched());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
@@ -283,7 +283,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
     /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal.
     fn relay(
         &mut self,
-        about: (usize, u32),
+        gap: (usize, u32),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
         (budgets, now): (&AddressRateLimits, Duration),
@@ -294,13 +294,13 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             return UpdateResult { turn: StateOutcome::Deferred, send_calls: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.set_subject(client.player_as_of(about.1), client.watched());
-        replay_missed_events::<G, L>(client, view, about, messages);
+        view.set_subject(client.player_as_of(gap.1), client.watched());
+        replay_missed_events::<G, L>(client, view, gap, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
-        relay.write(client, (budgets, about.1), frames, now);
+        relay.write(client, (budgets, gap.1), frames, now);
         client.send(Frames::Borrowed(frames), now);
         UpdateResult {
             turn: StateOutcome::Written,

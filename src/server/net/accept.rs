@@ -278,7 +278,7 @@ mod tests {
     #[derive(Debug)]
     struct OneByte {
         connections: Connections,
-        seen: Mutex<Sender<SocketAddr>>,
+        address_sender: Mutex<Sender<SocketAddr>>,
     }
 
     impl ConnectionHandler for OneByte {
@@ -290,7 +290,7 @@ mod tests {
         }
 
         fn admit(&self, _: &TcpStream, address: SocketAddr) -> Option<(u64, ())> {
-            let _ = self.seen.lock().send(address);
+            let _ = self.address_sender.lock().send(address);
             Some((address.port().into(), ()))
         }
 
@@ -305,8 +305,8 @@ mod tests {
     fn a_panic_and_a_stop_release_each_connection() {
         let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let (seen, addresses) = channel();
-        let handler = OneByte { connections: Connections::default(), seen: Mutex::new(seen) };
+        let (sender, addresses) = channel();
+        let handler = OneByte { connections: Connections::default(), address_sender: Mutex::new(sender) };
         let accepting = AcceptLoop::start(listener, Arc::new(handler)).expect("a thread");
         let handler = Arc::clone(accepting.handler());
         let mut failing = TcpStream::connect(address).expect("a connection");
@@ -324,8 +324,8 @@ mod tests {
     fn an_ipv4_peer_of_an_ipv6_socket_has_its_ipv4_address() {
         let Ok(listener) = bind((Ipv6Addr::UNSPECIFIED, 0).into()) else { return };
         let port = listener.local_addr().expect("bound").port();
-        let (seen, addresses) = channel();
-        let handler = OneByte { connections: Connections::default(), seen: Mutex::new(seen) };
+        let (sender, addresses) = channel();
+        let handler = OneByte { connections: Connections::default(), address_sender: Mutex::new(sender) };
         let accepting = AcceptLoop::start(listener, Arc::new(handler)).expect("a thread");
         let client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
         assert_eq!(addresses.recv().expect("accepted"), client.local_addr().expect("bound"));

@@ -43,8 +43,8 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
         return Ok(());
     }
     let offered = || http_head::offered(head, credentials::token_in);
-    match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
-        Some(said) => check_token(host, &said, address),
+    match bearer(head).filter(|token| !token.is_empty()).or_else(offered) {
+        Some(token) => check_token(host, &token, address),
         None => Err(Refusal::from_rule(403, "inspector_token_missing")),
     }
 }
@@ -82,9 +82,9 @@ pub fn unauthorized(rule: &'static str) -> Refusal {
 /// Returns the token in `Authorization`. Another scheme, such as a proxy's `Basic`, carries no
 /// token and does not count as a wrong one.
 pub fn bearer(head: &RequestHead) -> Option<String> {
-    let said = head.header("Authorization")?;
-    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
-    scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
+    let header = head.header("Authorization")?;
+    let (scheme, rest) = header.split_once(' ').unwrap_or((header, ""));
+    scheme.eq_ignore_ascii_case("Bearer").then(|| rest.trim().to_owned())
 }
 
 /// Checks the operator's token.
@@ -92,8 +92,8 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// # Errors
 /// 401 for a wrong token. 429 after too many wrong tokens from the address, if this token is wrong
 /// or was not checked.
-pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
-    let is_right = || host.config.admin_token.matches(said);
+pub fn check_token(host: &ServerState, candidate: &str, address: SocketAddr) -> Result<(), Refusal> {
+    let is_right = || host.config.admin_token.matches(candidate);
     match host.admin_auth.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
         Err(AuthError::WrongToken) => Err(unauthorized("admin_token_wrong")),

@@ -28,13 +28,13 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
 /// Reads and drops the remaining bytes, because closing a socket with unread bytes resets the
 /// connection, and the peer could then miss our last frames. Stops after `most_bytes` or `time`,
 /// which bounds a flood. Passes each chunk to `seen`.
-pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
+pub fn drain(stream: &TcpStream, time: Duration, max_bytes: usize, mut on_bytes: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
-    while dropped < most_bytes {
+    while dropped < max_bytes {
         let left = deadline.saturating_duration_since(Instant::now());
         let Ok(Some(count @ 1..)) = read(stream, &mut buffer, left) else { return };
-        seen(&buffer[..count]);
+        on_bytes(&buffer[..count]);
         dropped += count;
     }
 }

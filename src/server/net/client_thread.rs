@@ -130,7 +130,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     }
     // From here on the client receives updates.
     host.bells[client.id as usize % host.bells.len()].push_client(Arc::clone(client));
-    let ending = talk(noted, rest);
+    let ending = read_loop(noted, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
     lived.rule.set(ending.name());
@@ -160,25 +160,25 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
 }
 
 /// Reads until either side ends the connection. Returns the reason.
-fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
+fn read_loop(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
     let ClientEvents { host, client } = noted;
     let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
-    let hear = |bytes: &[u8]| {
+    let receive = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         noted.driver().receive(bytes)
     };
     // The head was read with a timeout. From here on the update worker enforces the deadlines.
-    let mut heard = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
-    heard = heard.and_then(|()| hear(rest));
-    while heard.is_ok() {
-        heard = match os::read(stream, &mut buffer) {
+    let mut received = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
+    received = received.and_then(|()| receive(rest));
+    while received.is_ok() {
+        received = match os::read(stream, &mut buffer) {
             Ok(0) => Err(DisconnectReason::PeerLost),
-            Ok(count) => hear(&buffer[..count]),
+            Ok(count) => receive(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(_) => Err(DisconnectReason::PeerLost),
         };
     }
-    heard.err().unwrap_or(DisconnectReason::PeerLost)
+    received.err().unwrap_or(DisconnectReason::PeerLost)
 }
 
 /// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all

@@ -141,11 +141,11 @@ impl ServerConfig {
 
     /// Returns the update rates, each at most `tick_hz`.
     fn rates_at(&self, tick_hz: u32) -> UpdateRates {
-        let at_most = |hz: u32| hz.clamp(1, tick_hz);
+        let limited = |hz: u32| hz.clamp(1, tick_hz);
         UpdateRates {
             tick_hz,
-            update_hz: at_most(self.update_hz),
-            foreign_hz: at_most(self.foreign_update_hz),
+            update_hz: limited(self.update_hz),
+            foreign_hz: limited(self.foreign_update_hz),
         }
     }
 }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_address_has_as_many_absent_seats_as_clients_and_all_without_limits() {
-        let most = |per_address: usize, address_rate_limits: bool| {
+        let max_seats = |per_address: usize, address_rate_limits: bool| {
             let bind = SocketAddr::from(([127, 0, 0, 1], 0));
             let config = ServerConfig {
                 max_clients_per_address: per_address,
@@ -165,8 +165,8 @@ mod tests {
             };
             config.room_options("", 30).absent_per_address
         };
-        assert_eq!(most(64, true), 64);
-        assert_eq!(most(64, false), usize::MAX);
-        assert_eq!(most(limits::CLIENTS_DEFAULT, true), usize::MAX, "one address may have all clients");
+        assert_eq!(max_seats(64, true), 64);
+        assert_eq!(max_seats(64, false), usize::MAX);
+        assert_eq!(max_seats(limits::CLIENTS_DEFAULT, true), usize::MAX, "one address may have all clients");
     }
 }

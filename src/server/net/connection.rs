@@ -137,8 +137,8 @@ fn count_further_request(host: &ServerState, address: SocketAddr, count: u32) ->
     if count == 1 {
         return Ok(());
     }
-    let household = AddressPrefix::from_ip(address.ip());
-    let taken = host.budgets().take(household, LimitedAction::Connection, host.now());
+    let prefix = AddressPrefix::from_ip(address.ip());
+    let taken = host.budgets().take(prefix, LimitedAction::Connection, host.now());
     taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))
 }
 
@@ -186,15 +186,15 @@ fn respond(
     let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
     info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
     if !entry.declined.is_empty() {
-        let (offered, known) = (credentials::shown_list(&entry.declined), SUBPROTOCOLS.join(", "));
+        let (offered, known) = (credentials::redact_list(&entry.declined), SUBPROTOCOLS.join(", "));
         info!(client = id, offered, known, "{}", handshake::DECLINED);
     }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // Captures record the connection as it is, with the proxy as the peer.
     hosted.redact_name(&mut raw);
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
-    let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
-    host.tap.record_open(who, &hosted.run(), what);
+    let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
+    host.tap.record_open(source, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let (stream, suspended) = (Arc::clone(stream), Suspended::start());
     let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted };
@@ -209,7 +209,7 @@ fn accept_client(
     permit: &mut Permit,
 ) -> Result<(AcceptedClient, Arc<RunningRoom>, RoomPermit), Refusal> {
     let (name, _) = routes::split_room_path(head.path());
-    let household = AddressPrefix::from_ip(address.ip());
+    let prefix = AddressPrefix::from_ip(address.ip());
     let door = UpgradeCheck {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
@@ -225,13 +225,13 @@ fn accept_client(
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
         rooms_on_demand::admit(host, head, address)
             .map_err(|breach| Refusal::closed(accepted.response, &endpoint, breach))?;
-        entered = Some(rooms_on_demand::join_or_create(host, name, household)?);
+        entered = Some(rooms_on_demand::join_or_create(host, name, prefix)?);
     }
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
     let door =
         UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_room_full: is_full, ..door };
-    let mut entry = door.accept(head, household, permit, host.now())?;
+    let mut entry = door.accept(head, prefix, permit, host.now())?;
     entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;

@@ -183,7 +183,7 @@ fn read_request(shared: &EchoState, stream: &TcpStream) -> Result<Option<Upgrade
     };
     let accepted = handshake::accept(&received.head, &[])?;
     if !accepted.declined.is_empty() {
-        info!(offered = credentials::shown_list(&accepted.declined), "{}", handshake::DECLINED);
+        info!(offered = credentials::redact_list(&accepted.declined), "{}", handshake::DECLINED);
     }
     Ok(Some((accepted.response, received.rest)))
 }

@@ -61,12 +61,12 @@ impl FromStr for CidrRange {
         if address != address.to_canonical() {
             return Err(format!("write it as IPv4: {}", address.to_canonical()));
         }
-        let most_bits = if address.is_ipv4() { 32 } else { 128 };
+        let max_bits = if address.is_ipv4() { 32 } else { 128 };
         let prefix_bits = match prefix.map(parse_decimal) {
-            None => most_bits,
+            None => max_bits,
             Some(Some(0)) => return Err("a prefix of 0 bits would trust every address".to_owned()),
-            Some(Some(bits)) if bits <= most_bits => bits,
-            Some(_) => return Err(format!("the prefix must be a number of bits, 1 to {most_bits}")),
+            Some(Some(bits)) if bits <= max_bits => bits,
+            Some(_) => return Err(format!("the prefix must be a number of bits, 1 to {max_bits}")),
         };
         if 128 - bits(address).trailing_zeros() > prefix_bits {
             return Err(format!("all bits after the first {prefix_bits} must be 0"));

@@ -22,11 +22,11 @@ pub const HEADER: (&str, &str) = ("Connection", "keep-alive");
 /// Whether the connection may stay open after the response to this request, the `count`th of the
 /// connection, if the response is a page.
 pub fn is_persistent(head: &RequestHead, count: u32, is_proxied: bool, is_stopping: bool) -> bool {
-    let asks = |option| head.headers.has_token("Connection", option);
+    let has_option = |option| head.headers.has_token("Connection", option);
     // Other methods may have a body.
     let is_read = matches!(&*head.method, "GET" | "HEAD") && !head.has_upgrade_headers();
     let may = !head.is_http_1_0 && !is_proxied && !is_stopping && count < limits::MAX_REQUESTS_PER_CONNECTION;
-    may && is_read && asks("keep-alive") && !asks("close")
+    may && is_read && has_option("keep-alive") && !has_option("close")
 }
 
 /// Waits for the first bytes of the next request. Returns `None` if the connection ends instead: it
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_stays_open_only_if_the_client_asks_and_nothing_forbids_it() {
+    fn a_connection_stays_open_only_on_request_of_the_client_and_if_nothing_forbids_it() {
         const LAST: u32 = limits::MAX_REQUESTS_PER_CONNECTION;
         for (line, headers, count, is_proxied, is_stopping, expected) in [
             ("GET / HTTP/1.1", "Connection: keep-alive", 1, false, false, true),

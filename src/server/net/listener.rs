@@ -62,12 +62,12 @@ impl ServerState {
     /// counts toward no address until its request arrives.
     fn admit_address(&self, address: SocketAddr) -> Result<Admitted, Refusal> {
         let is_proxy = forwarded::is_trusted(&self.config.trusted_proxies, address.ip());
-        let household = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
-        if let Some(household) = household {
+        let prefix = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
+        if let Some(prefix) = prefix {
             self.budgets()
-                .take(household, LimitedAction::Connection, self.now())
+                .take(prefix, LimitedAction::Connection, self.now())
                 .map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
         }
-        Ok(self.admission.admit(household)?)
+        Ok(self.admission.admit(prefix)?)
     }
 }

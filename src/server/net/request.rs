@@ -91,7 +91,7 @@ pub fn write_response(stream: &TcpStream, response: &[u8], body: &[u8]) -> io::R
 /// Shuts down the sending side after the last bytes, and drains at most `most_bytes` from the peer.
 /// Closing a socket with unread bytes resets the connection, and a reset can discard the last
 /// bytes.
-pub fn finish(stream: &TcpStream, most_bytes: usize) {
+pub fn finish(stream: &TcpStream, max_bytes: usize) {
     let _ = stream.shutdown(Shutdown::Write);
-    drain(stream, limits::CLOSE_TIMEOUT, most_bytes, |_| {});
+    drain(stream, limits::CLOSE_TIMEOUT, max_bytes, |_| {});
 }

@@ -166,7 +166,7 @@ fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),
         // The client's `hello` has not arrived yet.
-        None => client.token.as_ref().is_some_and(|said| host.authenticator.is_right(said)),
+        None => client.token.as_ref().is_some_and(|offered| host.authenticator.is_right(offered)),
     };
     room.is_on_demand()
         && host.authenticator.has_tokens()
@@ -209,13 +209,13 @@ fn record_schedule(room: &RunningRoom, due: &NextTick) {
 /// Publishes the tick to the tap. A tick that does not fit a command frame is reported as lost.
 fn publish_to_tap(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickResult) {
     let run = room.run();
-    let about = (&run, began, ticked.tick);
+    let tick_meta = (&run, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
         let frame = (Arc::clone(frame), ticked.membership_changes.clone());
-        host.tap.record_tick(about, checksum, frame, ticked.snapshot.clone());
+        host.tap.record_tick(tick_meta, checksum, frame, ticked.snapshot.clone());
     } else {
         warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
-        host.tap.record_lost_tick(about);
+        host.tap.record_lost_tick(tick_meta);
     }
 }
 

@@ -46,10 +46,10 @@ pub fn can_create(host: &ServerState, name: &str) -> bool {
 /// # Errors
 /// The reason to close the client's connection.
 pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), CloseReason> {
-    let said = OfferedToken::of(head);
+    let offered = OfferedToken::of(head);
     match host.authenticator.authenticate(
         address.ip(),
-        said.as_ref().map(|OfferedToken(said)| said.as_str()),
+        offered.as_ref().map(|OfferedToken(token)| token.as_str()),
         host.now(),
     ) {
         Ok(Permission::Anyone | Permission::Holder(_)) => Ok(()),
@@ -68,8 +68,8 @@ fn room_limits(host: &ServerState) -> RoomLimits {
 ///
 /// # Errors
 /// The refusal for the limit that is reached.
-pub fn check(host: &ServerState, by: AddressPrefix) -> Result<(), Refusal> {
-    host.rooms.may_make(by, room_limits(host)).map_err(refused)
+pub fn check(host: &ServerState, creator: AddressPrefix) -> Result<(), Refusal> {
+    host.rooms.may_make(creator, room_limits(host)).map_err(refused)
 }
 
 fn refused(unmade: CreateRoomError) -> Refusal {
@@ -84,15 +84,19 @@ fn refused(unmade: CreateRoomError) -> Refusal {
 ///
 /// # Errors
 /// The refusal for the limit that is reached.
-pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
+pub fn join_or_create(
+    host: &Arc<ServerState>,
+    name: &str,
+    creator: AddressPrefix,
+) -> Result<JoinedRoom, Refusal> {
     loop {
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
         }
-        if let Some(making) = host.rooms.reserve(name, by, room_limits(host)).map_err(refused)? {
-            let taken = host.budgets().take(by, LimitedAction::Room, host.now());
+        if let Some(making) = host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)? {
+            let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
             taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
-            return create(host, making, by);
+            return create(host, making, creator);
         }
     }
 }
@@ -101,7 +105,7 @@ pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) ->
 fn create(
     host: &Arc<ServerState>,
     making: RoomReservation<'_>,
-    by: AddressPrefix,
+    creator: AddressPrefix,
 ) -> Result<JoinedRoom, Refusal> {
     let like = host.room();
     let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
@@ -130,7 +134,7 @@ fn create(
             return Err(Refusal::from(RefusalReason::Unavailable));
         }
     }
-    info!(room = room.label(), address = %by, seed = identity.seed, "room made on demand");
+    info!(room = room.label(), address = %creator, seed = identity.seed, "room made on demand");
     making.publish(&room);
     room.wake();
     Ok((room, presence))

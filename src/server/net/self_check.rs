@@ -24,7 +24,7 @@ pub fn run(host: &ServerState, listener: &Subscription) {
     let mut checks = SelfCheckThread::default();
     loop {
         let taken = listener.take(limits::SELF_CHECK_POLL_INTERVAL);
-        taken.items.iter().for_each(|seen| checks.take(host, seen));
+        taken.items.iter().for_each(|event| checks.take(host, event));
         for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
             checks.rooms.values_mut().for_each(|room| room.on_bytes_lost(*client));
         }
@@ -39,38 +39,39 @@ pub fn run(host: &ServerState, listener: &Subscription) {
 }
 
 impl SelfCheckThread {
-    fn take(&mut self, host: &ServerState, seen: &TapEvent) {
-        if let EventKind::Opened { dialect, json, .. } = &seen.what {
-            self.opened(host, seen, dialect, *json);
+    fn take(&mut self, host: &ServerState, event: &TapEvent) {
+        if let EventKind::Opened { dialect, json, .. } = &event.kind {
+            self.opened(host, event, dialect, *json);
         }
-        let Some(room) = self.rooms.get_mut(&seen.room) else { return };
-        match &seen.what {
+        let Some(room) = self.rooms.get_mut(&event.room) else { return };
+        match &event.kind {
             EventKind::Bytes { from: Side::Server, bytes, .. } => {
-                let player = Some(PlayerId(seen.player)).filter(|player| player.0 != 0);
+                let player = Some(PlayerId(event.player)).filter(|player| player.0 != 0);
                 let before = room.counts();
-                room.said(seen.client, player, bytes);
+                room.on_frames_queued(event.client, player, bytes);
                 log_findings(host, before, room);
             }
-            EventKind::Ended { .. } => room.on_close(seen.client),
+            EventKind::Ended { .. } => room.on_close(event.client),
             _ => {}
         }
     }
 
-    fn opened(&mut self, host: &ServerState, seen: &TapEvent, dialect: &str, is_json: bool) {
-        let (Some(dialect), Some(hosted)) = (host.config.codes.dialect(dialect), host.rooms.find(&seen.room))
+    fn opened(&mut self, host: &ServerState, event: &TapEvent, dialect: &str, is_json: bool) {
+        let (Some(dialect), Some(hosted)) =
+            (host.config.codes.dialect(dialect), host.rooms.find(&event.room))
         else {
             return;
         };
         let endpoint = WireFormat::new(dialect, is_json);
         // A restarted room has the same name as its previous run.
-        self.rooms.retain(|name, room| *name != seen.room || Arc::ptr_eq(room.room(), &hosted.handle));
-        if !self.rooms.contains_key(&seen.room) {
+        self.rooms.retain(|name, room| *name != event.room || Arc::ptr_eq(room.room(), &hosted.handle));
+        if !self.rooms.contains_key(&event.room) {
             let room = SelfCheck::new(&hosted.handle, endpoint.clone());
-            self.rooms.extend(room.map(|room| (Arc::clone(&seen.room), room)));
+            self.rooms.extend(room.map(|room| (Arc::clone(&event.room), room)));
         }
-        if let Some(room) = self.rooms.get_mut(&seen.room) {
+        if let Some(room) = self.rooms.get_mut(&event.room) {
             let before = room.counts();
-            room.on_open(seen.client, &endpoint);
+            room.on_open(event.client, &endpoint);
             log_findings(host, before, room);
         }
     }

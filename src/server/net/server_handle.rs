@@ -86,14 +86,14 @@ impl ServerHandle {
             let rule = format!("the game {} is not among the games of this server", other.about.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
-        let rooms_most = handles.len().saturating_add(config.rooms_on_demand);
-        if rooms_most > limits::ROOMS {
-            let rule = format!("{rooms_most} rooms are too many: at most {}", limits::ROOMS);
+        let max_rooms = handles.len().saturating_add(config.rooms_on_demand);
+        if max_rooms > limits::ROOMS {
+            let rule = format!("{max_rooms} rooms are too many: at most {}", limits::ROOMS);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         let ceilings = os::ceilings();
         // Each room after the first also needs a thread.
-        let connections = ceilings.check()?.saturating_sub(rooms_most - 1).max(limits::MIN_CONNECTIONS);
+        let connections = ceilings.check()?.saturating_sub(max_rooms - 1).max(limits::MIN_CONNECTIONS);
         let listener = accept::bind(config.bind)?;
         let address = listener.local_addr()?;
         config.identity = handles[0].identity.clone();
@@ -192,21 +192,21 @@ impl ServerHandle {
     /// Returns the saved rooms for the server's next run, without rooms on demand. The second list
     /// has the titles of rooms that do not respond within [`limits::ROOM_QUERY_TIMEOUT`]; their
     /// worlds are lost.
-    pub fn kept(&self) -> (Vec<(String, SavedRoom)>, Vec<String>) {
+    pub fn save_rooms(&self) -> (Vec<(String, SavedRoom)>, Vec<String>) {
         let mut rooms = self.host.rooms.all();
         rooms.retain(|room| !room.is_on_demand());
-        let ask = |room: &Arc<RunningRoom>| {
-            let answer = room.handle.kept().ok();
+        let request_save = |room: &Arc<RunningRoom>| {
+            let answer = room.handle.saved_room().ok();
             room.wake();
             (Arc::clone(room), answer)
         };
-        let asked: Vec<_> = rooms.iter().map(ask).collect();
+        let pending: Vec<_> = rooms.iter().map(request_save).collect();
         let until = Instant::now() + limits::ROOM_QUERY_TIMEOUT;
         let (mut worlds, mut late) = (Vec::new(), Vec::new());
-        for (room, answer) in asked {
+        for (room, answer) in pending {
             let left = until.saturating_duration_since(Instant::now());
             match answer.and_then(|answer| answer.recv_timeout(left).ok()) {
-                Some(kept) => worlds.push((room.name().to_owned(), kept)),
+                Some(saved) => worlds.push((room.name().to_owned(), saved)),
                 None => late.push(room.title()),
             }
         }

@@ -36,7 +36,7 @@ impl Transport for TcpTransport {
 
     fn on_queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
         self.bytes_out.inc_by(frames.len() as u64);
-        self.tap.said(client.event_source(now, client.room.tick()), frames);
+        self.tap.record_sent(client.event_source(now, client.room.tick()), frames);
     }
 
     fn suspended(&self) -> Duration {

@@ -91,7 +91,7 @@ impl CommandAcks {
     }
 
     /// Returns the acks for a connection, in order of sequence numbers.
-    pub fn to(&self, connection: u64) -> &[CommandAck] {
+    pub fn for_connection(&self, connection: u64) -> &[CommandAck] {
         let from = self.list.partition_point(|answer| answer.connection < connection);
         let own = &self.list[from..];
         &own[..own.partition_point(|answer| answer.connection == connection)]

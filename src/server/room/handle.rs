@@ -64,7 +64,7 @@ pub struct RoomHandle {
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
     /// Whether a client that can request missed events has joined since the start of the room.
-    keeps_events: AtomicBool,
+    stores_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
 }
@@ -81,13 +81,13 @@ struct HandleState {
 impl HandleState {
     /// Suspends a seat for [`RoomConfig::resume_time`] if it has a key and its address prefix may
     /// have another suspended seat. Otherwise the player leaves.
-    fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
+    fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, info: &GameInfo) {
         if !self.keys.mark_suspended(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.wait(player, now);
         }
         self.seats.wait(player, now + options.resume_time);
-        self.inbox.push_operator(vec![(about.disconnect)(player)]);
+        self.inbox.push_operator(vec![(info.disconnect)(player)]);
     }
 
     fn remove_player(&mut self, player: PlayerId, now: Duration) -> Option<Seat> {
@@ -131,7 +131,7 @@ pub fn max_lead_ticks(tick_hz: u32) -> u32 {
 
 impl RoomHandle {
     /// Creates the handle of a room for an existing world.
-    pub fn new(about: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
+    pub fn new(info: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
         let identity = world.identity();
         let ahead = max_lead_ticks(identity.tick_hz);
         let intake = HandleState {
@@ -143,7 +143,7 @@ impl RoomHandle {
             queries: Vec::new(),
         };
         RoomHandle {
-            about,
+            about: info,
             lockstep: Journal::new(options.lockstep, identity.tick_hz),
             options,
             identity,
@@ -151,7 +151,7 @@ impl RoomHandle {
             has_ended: AtomicBool::new(false),
             lost_seats: AtomicU32::new(0),
             intake: Mutex::new(intake),
-            keeps_events: AtomicBool::new(false),
+            stores_events: AtomicBool::new(false),
             missed_events: Mutex::default(),
         }
     }
@@ -353,7 +353,7 @@ impl RoomHandle {
 
     /// Enables the storage of missed events. Called when a client joins that can request them.
     pub fn keep_events(&self) {
-        self.keeps_events.store(true, Ordering::Relaxed);
+        self.stores_events.store(true, Ordering::Relaxed);
     }
 
     /// Stores the events of a tick for clients that resume. Does nothing if no client can request
@@ -361,7 +361,7 @@ impl RoomHandle {
     /// seat has a key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
-        if !self.keeps_events.load(Ordering::Relaxed)
+        if !self.stores_events.load(Ordering::Relaxed)
             || self.options.resume_time.is_zero()
             || !may_come_back()
         {
@@ -396,7 +396,7 @@ impl RoomHandle {
     ///
     /// # Errors
     /// [`QueryQueueFull`] when the limit of queued queries is reached.
-    pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
+    pub fn saved_room(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
@@ -447,9 +447,9 @@ impl RoomHandle {
         intake.inbox.drain(tick, batch, margins);
         let is_later =
             |question: &RoomQuery| matches!(question, RoomQuery::Outcome(ticket, _) if ticket.tick > tick);
-        let (later, asked) = std::mem::take(&mut intake.queries).into_iter().partition(is_later);
+        let (later, queries) = std::mem::take(&mut intake.queries).into_iter().partition(is_later);
         intake.queries = later;
-        asked
+        queries
     }
 
     /// Ends a tick, after which `tick` ticks are completed. Releases the numbers of departed

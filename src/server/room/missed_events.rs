@@ -32,7 +32,7 @@ impl MissedEvents {
         let (now, bytes) = (tick.tick(), tick.event_bytes());
         self.ticks.push_back(TickEvents { tick: now, events: tick.events(), bytes });
         self.bytes += bytes;
-        let is_old = |kept: &TickEvents| kept.tick < now.saturating_sub(seat_ticks);
+        let is_old = |events: &TickEvents| events.tick < now.saturating_sub(seat_ticks);
         while self.bytes > limits::RECENT_EVENT_BYTES || self.ticks.front().is_some_and(is_old) {
             let Some(oldest) = self.ticks.pop_front() else { break };
             self.bytes -= oldest.bytes;
@@ -41,7 +41,7 @@ impl MissedEvents {
 
     /// Returns the events of the ticks after `since`, up to and including `until`.
     pub fn between(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
-        let is_meant = |kept: &&TickEvents| kept.tick > since && kept.tick <= until;
-        self.ticks.iter().filter(is_meant).map(|kept| Arc::clone(&kept.events)).collect()
+        let is_missed = |events: &&TickEvents| events.tick > since && events.tick <= until;
+        self.ticks.iter().filter(is_missed).map(|events| Arc::clone(&events.events)).collect()
     }
 }

@@ -119,17 +119,17 @@ impl<G: Game> Room<G> {
     /// Executes one tick. `now` is on the server's clock.
     pub fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         let tick = self.world.tick();
-        let asked = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
+        let queries = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
         let due = self.handle.lockstep.begin(tick);
-        let is_asked = asked.iter().any(|question| matches!(question, RoomQuery::Snapshot(_)));
+        let is_requested = queries.iter().any(|question| matches!(question, RoomQuery::Snapshot(_)));
         let frame = (wants.frame || due.frame).then(|| self.frame()).flatten();
         let checksum = (wants.checksum || due.checksum).then(|| self.world.checksum());
-        let snapshot = (wants.snapshot || due.snapshot || is_asked).then(|| self.snapshot());
+        let snapshot = (wants.snapshot || due.snapshot || is_requested).then(|| self.snapshot());
         let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
         self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
-        let is_kept = cfg!(not(target_family = "wasm"))
-            && asked.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
-        let kept = is_kept.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
+        let is_saved = cfg!(not(target_family = "wasm"))
+            && queries.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
+        let saved = is_saved.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
         // Every action decodes, because the game itself encoded it.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
@@ -149,7 +149,7 @@ impl<G: Game> Room<G> {
         if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {
             self.handle.record_missed_events(&*published);
         }
-        self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
+        self.answer(queries, &*published, snapshot.as_ref(), saved.as_ref());
         TickResult {
             tick,
             published,
@@ -170,7 +170,7 @@ impl<G: Game> Room<G> {
 
     fn snapshot(&self) -> Arc<WorldSnapshot> {
         Arc::new(WorldSnapshot {
-            about: self.handle.about,
+            info: self.handle.about,
             tick: self.world.tick(),
             identity: self.world.identity(),
             code_hash: G::code_hash(),
@@ -181,18 +181,18 @@ impl<G: Game> Room<G> {
 
     fn answer(
         &self,
-        asked: Vec<RoomQuery>,
+        queries: Vec<RoomQuery>,
         published: &dyn DynTick,
         snapshot: Option<&Arc<WorldSnapshot>>,
-        kept: Option<&SavedRoom>,
+        saved: Option<&SavedRoom>,
     ) {
-        for question in asked {
+        for question in queries {
             // The send fails if the operator no longer waits for the result, which is no error.
             match question {
                 RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
                 RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
                 RoomQuery::SavedRoom(answer) => {
-                    drop(kept.map(|kept| answer.send(kept.clone())));
+                    drop(saved.map(|saved| answer.send(saved.clone())));
                 }
                 RoomQuery::Outcome(ticket, answer) => {
                     let mut rejected = self.stepped.rejected.iter();

@@ -27,7 +27,7 @@ pub(crate) enum RoomQuery {
 #[derive(Debug, PartialEq, Eq)]
 pub struct WorldSnapshot {
     /// The game.
-    pub about: &'static GameInfo,
+    pub info: &'static GameInfo,
     /// Ticks completed.
     pub tick: u32,
     /// The parameters of the world.

@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
-        let kept =
+        let saved =
             |named: &[u8], keys: &[KeyedSeat]| SavedRoom { state: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
             let from = AddressPrefix::from_ip(from.parse().expect("an address"));
             KeyedSeat { key: [key; 16], player: PlayerId(player), from }
         };
         let keys = [keyed(7, 3, "203.0.113.9"), keyed(9, 300, "2001:db8:1:2:3::4")];
-        let rooms = vec![(String::new(), kept(b"one world", &keys)), ("two".to_owned(), kept(b"", &[]))];
+        let rooms = vec![(String::new(), saved(b"one world", &keys)), ("two".to_owned(), saved(b"", &[]))];
         let bytes = write(&rooms);
         assert_eq!(read(&bytes), Ok(rooms.clone()));
         for length in 0..bytes.len() {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_as_many_absent_seats_as_the_rule_says_and_a_return_or_a_leave_frees_one() {
+    fn an_address_has_as_many_absent_seats_as_the_rule_allows_and_a_return_or_a_leave_frees_one() {
         let mut keys = SeatKeys::default();
         let count = 40;
         let set_absent =

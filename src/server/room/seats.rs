@@ -108,8 +108,8 @@ impl Seats {
     /// Returns the deadline of the first suspended seat, or [`Duration::MAX`] without players. No
     /// seat needs a tick before that time. Returns `None` if a player is connected or leaving.
     pub fn idle_until(&self) -> Option<Duration> {
-        self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
-            Seat::Suspended { until } => Some(least.min(*until)),
+        self.taken.values().try_fold(Duration::MAX, |earliest, seat| match seat {
+            Seat::Suspended { until } => Some(earliest.min(*until)),
             Seat::Connected(_) | Seat::Leaving => None,
         })
     }

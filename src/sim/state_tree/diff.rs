@@ -48,8 +48,8 @@ const PRESENT: &str = "there";
 impl StateTree {
     /// Compares this state (ours) with `other` (theirs). Returns at most `most` differences, in the
     /// order of the state. Entities that only `other` has are at the end of their list.
-    pub fn differences(&self, other: &StateTree, most: usize) -> Vec<FieldDiff> {
-        let mut found = DiffCollector { list: Vec::new(), max: most };
+    pub fn differences(&self, other: &StateTree, max_diffs: usize) -> Vec<FieldDiff> {
+        let mut found = DiffCollector { list: Vec::new(), max: max_diffs };
         let (ours, theirs) = (by_path(&self.parts), by_path(&other.parts));
         let nothing = Section::default();
         for (path, part) in &ours {
@@ -68,10 +68,10 @@ impl StateTree {
 /// starting at one. The number distinguishes sections with the same path, which only a hand-written
 /// [`Field`](crate::fields::Field) can produce.
 fn by_path(parts: &[Section]) -> Vec<((&str, bool, usize), &Section)> {
-    let mut seen = BTreeMap::<(&str, bool), usize>::new();
+    let mut counts = BTreeMap::<(&str, bool), usize>::new();
     let keyed = parts.iter().map(|part| {
         let key = (part.path.as_str(), part.items.is_empty());
-        let number = seen.entry(key).or_default();
+        let number = counts.entry(key).or_default();
         *number += 1;
         ((key.0, key.1, *number), part)
     });

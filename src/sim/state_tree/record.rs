@@ -55,8 +55,8 @@ impl Sink for TreeBuilder {
         self.push(Value::Text(text.into()), 1 + text.len());
     }
 
-    fn option(&mut self, is_there: bool) {
-        self.push(Value::Option(is_there), 1);
+    fn option(&mut self, is_some: bool) {
+        self.push(Value::Option(is_some), 1);
     }
 
     fn variant(&mut self, number: u64, name: &'static str) {

@@ -102,8 +102,8 @@ fn found(change: impl Fn(&mut All)) -> Vec<String> {
     let mirrored = theirs.differences(&ours, 100);
     let found = ours.differences(&theirs, 100);
     assert_eq!(found.len(), mirrored.len(), "the same from the other side");
-    for (one, most) in (0..=found.len()).map(|most| (ours.differences(&theirs, most), most)) {
-        assert_eq!(one, found[..most], "the first {most}");
+    for (one, max) in (0..=found.len()).map(|most| (ours.differences(&theirs, most), most)) {
+        assert_eq!(one, found[..max], "the first {max}");
     }
     found.iter().map(ToString::to_string).collect()
 }

@@ -53,13 +53,13 @@ pub(crate) enum PollResult {
 }
 
 pub(crate) fn poll_end(link: &mut ClientConnection) -> PollResult {
-    let told = next_told(link);
+    let result = next_result(link);
     // A misbehaving client sends no pong and no close frame; they would accumulate.
     link.drain_output(&mut Vec::new());
-    told
+    result
 }
 
-fn next_told(link: &mut ClientConnection) -> PollResult {
+fn next_result(link: &mut ClientConnection) -> PollResult {
     loop {
         return match link.next_event() {
             Ok(None) => PollResult::Nothing,

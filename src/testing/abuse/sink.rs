@@ -78,10 +78,10 @@ mod tests {
             format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");
         thread::spawn(move || run(&listener));
         let native = PacketTables::builtin().dialect("native").expect("built in");
-        let mut talk = MooTestClient::connect(&url, None, native).expect("granted");
-        talk.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
-        let heard = talk.receive(std::time::Duration::from_millis(100));
-        assert_eq!(heard.expect_err("silence").kind(), ErrorKind::TimedOut);
+        let mut client = MooTestClient::connect(&url, None, native).expect("granted");
+        client.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
+        let received = client.receive(std::time::Duration::from_millis(100));
+        assert_eq!(received.expect_err("silence").kind(), ErrorKind::TimedOut);
     }
 
     #[test]

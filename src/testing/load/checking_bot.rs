@@ -60,7 +60,7 @@ pub fn begin(bot: &mut CheckingBot) {
     let MeasuringObserver { measurements: tally, updated, .. } = &mut bot.observer;
     tally.begin();
     // A bot that receives no update because nothing changes still has players in view.
-    tally.view(bot.agent.view_stats().visible_players);
+    tally.record_view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_stats();
 }
@@ -72,7 +72,7 @@ impl BotObserver for MeasuringObserver {
     }
 
     fn said(&mut self) {
-        self.measurements.said();
+        self.measurements.count_sent();
     }
 
     fn on_received(&mut self) {

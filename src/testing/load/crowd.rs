@@ -262,8 +262,8 @@ impl<'a> BotThread<'a> {
     /// [`CONNECT_TIMEOUT`].
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
-        let all_here = ready.load(Ordering::Acquire) >= plan.count;
-        if self.unconnected.is_empty() && (all_here || self.now() > CONNECT_TIMEOUT) {
+        let is_complete = ready.load(Ordering::Acquire) >= plan.count;
+        if self.unconnected.is_empty() && (is_complete || self.now() > CONNECT_TIMEOUT) {
             let begins = (self.now() + WARMUP_TIME).as_millis() as u64;
             let _ = begins_ms.compare_exchange(UNSET, begins, Ordering::AcqRel, Ordering::Acquire);
         }

@@ -23,17 +23,17 @@ const EXAMPLES: usize = 3;
 #[derive(Debug, Clone)]
 struct Histogram {
     classes: Vec<u64>,
-    most: usize,
+    max: usize,
     greatest: usize,
 }
 
 impl Histogram {
-    fn new(most: usize) -> Histogram {
-        Histogram { classes: Vec::new(), most, greatest: 0 }
+    fn new(max: usize) -> Histogram {
+        Histogram { classes: Vec::new(), max, greatest: 0 }
     }
 
     fn add(&mut self, value: usize) {
-        let class = value.min(self.most - 1);
+        let class = value.min(self.max - 1);
         self.reach(class + 1);
         self.classes[class] += 1;
         self.greatest = self.greatest.max(value);
@@ -130,7 +130,7 @@ impl Measurements {
     }
 
     /// Counts a message to the server.
-    pub fn said(&mut self) {
+    pub fn count_sent(&mut self) {
         self.messages_out += 1;
         self.all_out += 1;
     }
@@ -151,14 +151,14 @@ impl Measurements {
     /// update.
     pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
         self.updates += 1;
-        self.view(others_in_view);
+        self.record_view(others_in_view);
         if let Some(gap) = gap {
             self.gaps.add((gap.as_nanos() / BUCKET_WIDTH.as_nanos()) as usize);
         }
     }
 
     /// Records the number of other players in view.
-    pub fn view(&mut self, others_in_view: usize) {
+    pub fn record_view(&mut self, others_in_view: usize) {
         self.views.add(others_in_view);
     }
 

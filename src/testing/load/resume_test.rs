@@ -282,7 +282,7 @@ impl TestConnection {
             return self.give_up(&error.kind().to_string(), done);
         }
         loop {
-            let said = match self.link.next_event() {
+            let received = match self.link.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => Some(hello()),
                 Ok(Some(ClientEvent::Binary(message))) => {
@@ -312,7 +312,7 @@ impl TestConnection {
                 Ok(Some(_)) => None,
                 Err(error) => return self.give_up(&error.to_string(), done),
             };
-            said.iter().for_each(|packet| self.link.send_binary(&packet.encode(dialect)));
+            received.iter().for_each(|packet| self.link.send_binary(&packet.encode(dialect)));
         }
     }
 }

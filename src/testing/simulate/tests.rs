@@ -138,7 +138,7 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
 }
 
 #[test]
-fn a_simple_game_is_simulated_and_what_its_bots_are_told_is_what_is_published() {
+fn a_simple_game_is_simulated_and_its_bots_receive_what_is_published() {
     let mut never =
         vec!["clients compared with the published state", "bot: json", "operator: kick", "resume: came back"];
     for seed in 1..=3 {

@@ -197,7 +197,7 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
 /// # Errors
 /// See [`synctest`]. Also a plan that would compare no copy.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
-    let about = plan.game.about;
+    let info = plan.game.about;
     if plan.ticks <= plan.check_distance {
         let SynctestPlan { ticks, check_distance: back, .. } = plan;
         return Err(
@@ -215,11 +215,11 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     let mut now = Duration::ZERO;
     let mut server = EmbeddedServer::new(&options, now)?;
     server.record();
-    let world = (about.begin)(&(about.identity)(plan.seed));
+    let world = (info.begin)(&(info.identity)(plan.seed));
     let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
-    let mut beside = ComparedWorlds { plan, about, world, past, tail, acting, report };
-    let mut trouble = DisturbanceInjector { about, dice: BotRng::new(plan.seed.into()), notices: 0 };
+    let mut beside = ComparedWorlds { plan, info, world, past, tail, acting, report };
+    let mut trouble = DisturbanceInjector { info, dice: BotRng::new(plan.seed.into()), notices: 0 };
     let mut is_over = false;
     while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
@@ -242,7 +242,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
 /// The worlds that are compared with the server's world.
 struct ComparedWorlds<'a> {
     plan: &'a SynctestPlan,
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     /// The reference world, which ran from the start.
     world: Box<dyn DynWorld>,
     /// The last ticks: the snapshot before each tick, and its commands.
@@ -262,10 +262,9 @@ impl ComparedWorlds<'_> {
         if tick == self.plan.ticks / 4 {
             self.tail = Some(self.restored(tick, snapshot)?);
         }
-        let frame =
-            (self.about.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
+        let frame = (self.info.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
         for command in &frame.commands {
-            *self.report.commands.entry(kind(self.about, &command.action)).or_default() += 1;
+            *self.report.commands.entry(kind(self.info, &command.action)).or_default() += 1;
             self.acting.extend(Some(command.player).filter(|player| *player != PlayerId::OPERATOR));
         }
         if (tick + 1).is_multiple_of(WINDOW) {
@@ -296,7 +295,7 @@ impl ComparedWorlds<'_> {
 
     /// Restores the world of a snapshot, which was taken after `tick` ticks.
     fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn DynWorld>, SynctestError> {
-        (self.about.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
+        (self.info.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
     }
 
     fn failed(&self, tick: u32, what: &str, reason: &dyn fmt::Display) -> SynctestError {
@@ -338,7 +337,7 @@ impl ComparedWorlds<'_> {
 
 /// Injects disturbances: operator actions, suspensions and lost connections.
 struct DisturbanceInjector {
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     dice: BotRng,
     /// Number of the operator's notices so far.
     notices: u32,
@@ -354,13 +353,13 @@ impl DisturbanceInjector {
         if tick % OPERATOR_EVERY == 3 {
             let draw = OPERATOR_ROLLS[0] + self.dice.below(OPERATOR_ROLLS[1] - OPERATOR_ROLLS[0]);
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
-            if let Some(operated) = (self.about.checks.operator_event)(draw, &mut self.dice) {
+            if let Some(operated) = (self.info.checks.operator_event)(draw, &mut self.dice) {
                 self.notices += u32::from(operated.is_notice);
                 server.queue_operator_action(operated.action);
             }
         }
         if let Some(player) = player.filter(|_| tick % DISCONNECT_INTERVAL_TICKS == 5) {
-            server.queue_operator_action((self.about.disconnect)(player));
+            server.queue_operator_action((self.info.disconnect)(player));
         }
         if tick % LOST_CONNECTION_INTERVAL_TICKS == LOST_CONNECTION_INTERVAL_TICKS - 1 {
             server.disconnect_bot(which);
@@ -369,8 +368,8 @@ impl DisturbanceInjector {
 }
 
 /// The kind of an action: the first word of its description that is not just `Act`.
-fn kind(about: &GameInfo, action: &EncodedAction) -> String {
-    let words = (about.words)(action);
+fn kind(info: &GameInfo, action: &EncodedAction) -> String {
+    let words = (info.words)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
     let first = names.next().unwrap_or_default();

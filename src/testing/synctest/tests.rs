@@ -25,7 +25,7 @@ fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
     let (report, frames) = run();
     assert_eq!((report.ticks, report.copies, frames.len()), (900, 897, 900));
     // One of the eight bots may be disconnected for five seconds.
-    assert!(report.min_acting_players.is_some_and(|least| least >= 6), "{:?}", report.min_acting_players);
+    assert!(report.min_acting_players.is_some_and(|players| players >= 6), "{:?}", report.min_acting_players);
     for kind in kinds {
         assert!(report.commands.get(*kind).is_some_and(|count| *count > 0), "{kind}: {:?}", report.commands);
     }

@@ -40,13 +40,13 @@ pub(super) fn format(bytes: &[u8]) -> Option<PcapFormat> {
     let magic: [u8; 4] = *bytes.first_chunk()?;
     let mut swapped = magic;
     swapped.reverse();
-    let by = |magic| match magic {
+    let format_for = |magic| match magic {
         MICROSECONDS => Some(1_000),
         NANOSECONDS => Some(1),
         _ => None,
     };
-    let big = by(magic).map(|unit_ns| PcapFormat { order: ByteOrder::Big, unit_ns });
-    big.or_else(|| by(swapped).map(|unit_ns| PcapFormat { order: ByteOrder::Little, unit_ns }))
+    let big = format_for(magic).map(|unit_ns| PcapFormat { order: ByteOrder::Big, unit_ns });
+    big.or_else(|| format_for(swapped).map(|unit_ns| PcapFormat { order: ByteOrder::Little, unit_ns }))
 }
 
 /// The size of the file header in bytes.
@@ -73,13 +73,13 @@ pub(super) fn packet<'a>(
     number: usize,
 ) -> Result<Packet<'a>, CaptureError> {
     let (seconds, units) = (u64::from(cursor.u32()?), u64::from(cursor.u32()?));
-    let (here, whole) = (cursor.u32()? as usize, cursor.u32()? as usize);
+    let (captured, whole) = (cursor.u32()? as usize, cursor.u32()? as usize);
     Ok(Packet {
         number,
         at_ns: seconds.saturating_mul(1_000_000_000).saturating_add(units.saturating_mul(format.unit_ns)),
         link,
-        bytes: cursor.take(here)?,
-        original_length: whole.max(here),
+        bytes: cursor.take(captured)?,
+        original_length: whole.max(captured),
         inbound: None,
         comments: Vec::new(),
     })

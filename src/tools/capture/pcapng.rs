@@ -255,13 +255,13 @@ fn packet<'a>(
         return Ok(Packet { number: 0, at_ns: 0, link, bytes, original_length, inbound: None, comments });
     }
     let units = u64::from(body.u32()?) << 32 | u64::from(body.u32()?);
-    let (here, whole) = (body.u32()? as usize, body.u32()? as usize);
+    let (captured, whole) = (body.u32()? as usize, body.u32()? as usize);
     let mut packet = Packet {
         number: 0,
         at_ns: interface.nanoseconds(units),
         link: interface.link,
-        bytes: body.take_padded(here)?,
-        original_length: whole.max(here),
+        bytes: body.take_padded(captured)?,
+        original_length: whole.max(captured),
         inbound: None,
         comments,
     };
@@ -354,28 +354,28 @@ pub struct PacketMeta<'a> {
 }
 
 /// Appends a complete packet.
-pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
-    write_part(out, about, bytes, bytes.len());
+pub fn write_packet(out: &mut Vec<u8>, meta: &PacketMeta<'_>, bytes: &[u8]) {
+    write_part(out, meta, bytes, bytes.len());
 }
 
 /// Appends the captured part of a packet of `original_length` bytes.
-pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
+pub fn write_part(out: &mut Vec<u8>, meta: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
     write_block(out, ENHANCED_PACKET_BLOCK, |out| {
-        out.extend_from_slice(&about.interface.to_le_bytes());
-        out.extend_from_slice(&((about.at_ns >> 32) as u32).to_le_bytes());
-        out.extend_from_slice(&(about.at_ns as u32).to_le_bytes());
+        out.extend_from_slice(&meta.interface.to_le_bytes());
+        out.extend_from_slice(&((meta.at_ns >> 32) as u32).to_le_bytes());
+        out.extend_from_slice(&(meta.at_ns as u32).to_le_bytes());
         out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         out.extend_from_slice(&(original_length as u32).to_le_bytes());
         out.extend_from_slice(bytes);
         pad(out, bytes.len());
-        if !about.comment.is_empty() {
-            write_option(out, OPTION_COMMENT, about.comment.as_bytes());
+        if !meta.comment.is_empty() {
+            write_option(out, OPTION_COMMENT, meta.comment.as_bytes());
         }
-        if let Some(inbound) = about.inbound {
+        if let Some(inbound) = meta.inbound {
             let flags = if inbound { FLAG_INBOUND } else { FLAG_OUTBOUND };
             write_option(out, PACKET_FLAGS, &flags.to_le_bytes());
         }
-        if !about.comment.is_empty() || about.inbound.is_some() {
+        if !meta.comment.is_empty() || meta.inbound.is_some() {
             write_option(out, OPTION_END, b"");
         }
     });

@@ -122,22 +122,22 @@ impl<'a> Assembly<'a> {
 
     /// Returns the connections. Each is completed when the iterator returns it.
     pub fn finish(self) -> Assembled<'a> {
-        Assembled { talks: self.chunks.into_iter().flatten(), left: self.count }
+        Assembled { connections: self.chunks.into_iter().flatten(), left: self.count }
     }
 }
 
 /// The reassembled connections, in order of first packets.
 pub(crate) struct Assembled<'a> {
-    talks: Flatten<IntoIter<Vec<ConnectionBuilder<'a>>>>,
+    connections: Flatten<IntoIter<Vec<ConnectionBuilder<'a>>>>,
     left: usize,
 }
 
 impl<'a> Assembled<'a> {
     /// The next connection, to be assembled in steps.
     pub fn begin_next(&mut self) -> Option<ConnectionAssembly<'a>> {
-        let talk = self.talks.next()?;
+        let connection = self.connections.next()?;
         self.left -= 1;
-        Some(talk.finish())
+        Some(connection.finish())
     }
 }
 

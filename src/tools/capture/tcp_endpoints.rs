@@ -107,9 +107,9 @@ impl TcpEndpoints {
 
     /// Whether a segment opens a new connection between the same two ends.
     pub(super) fn is_new_connection(&self, segment: &Segment<'_>) -> bool {
-        let asks = segment.head.flags & (SYN | ACK) == SYN;
+        let is_syn = segment.head.flags & (SYN | ACK) == SYN;
         let line = &self.lines[self.side(segment)];
-        asks && line.last.is_some() && line.first_sequence != Some(segment.head.sequence)
+        is_syn && line.last.is_some() && line.first_sequence != Some(segment.head.sequence)
     }
 
     /// Receives a segment. Returns the index of its sender, and the offset of its payload; `None`

@@ -37,26 +37,26 @@ fn file(segments: &[(SegmentHeader, &[u8])]) -> Vec<u8> {
     for (at, (head, payload)) in segments.iter().enumerate() {
         let mut packet = Vec::new();
         packet::encode(&mut packet, head, payload);
-        let about =
+        let meta =
             PacketMeta { interface: 0, at_ns: 1000 * (at as u64 + 1), inbound: Some(true), comment: "" };
-        write_packet(&mut out, &about, &packet);
+        write_packet(&mut out, &meta, &packet);
     }
     out
 }
 
 /// Returns the bytes of client and server, with `_` for each gap, and the packets of the pieces.
-fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
+fn directions(bytes: &[u8]) -> (String, String, Vec<usize>) {
     let capture = read(bytes).expect("a capture");
     let connections = capture.connections();
     assert_eq!(connections.len(), 1, "{connections:?}");
     is_orderly(&capture);
     let (mut client, mut server, mut packets) = (String::new(), String::new(), Vec::new());
     for piece in &connections[0].pieces {
-        let said = if piece.from == TcpSide::Client { &mut client } else { &mut server };
+        let direction = if piece.from == TcpSide::Client { &mut client } else { &mut server };
         if piece.gap_before {
-            said.push('_');
+            direction.push('_');
         }
-        said.push_str(str::from_utf8(piece.bytes).expect("text"));
+        direction.push_str(str::from_utf8(piece.bytes).expect("text"));
         packets.push(piece.packet);
     }
     (client, server, packets)
@@ -65,9 +65,9 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
 #[test]
 fn written_captures_are_read_back() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hello")]);
-    let about =
+    let meta =
         PacketMeta { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
-    write_packet(&mut out, &about, b"xyz");
+    write_packet(&mut out, &meta, b"xyz");
     let six: IpAddr = "2001:db8::9".parse().expect("an address");
     write_name(&mut out, six, "Bo\0by");
     write_name(&mut out, address(CLIENT).ip(), "Ann");
@@ -139,7 +139,7 @@ fn both_families_have_correct_checksums_and_round_trip() {
 }
 
 #[test]
-fn a_packet_takes_no_more_than_its_length_can_say() {
+fn a_packet_takes_no_more_than_its_length_field_can_hold() {
     let long = vec![7; limits::CAPTURE_SEGMENT_BYTES + 5];
     let mut bytes = Vec::new();
     assert_eq!(packet::encode(&mut bytes, &head(ACK, 1, 1), &long), limits::CAPTURE_SEGMENT_BYTES);
@@ -160,7 +160,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
         (answer(ACK | FIN, 506, 107), b""),
         (head(ACK, 107, 507), b""),
     ]);
-    assert_eq!(told(&bytes), ("GETxyz".into(), "101abc".into(), vec![4, 5, 6, 7]));
+    assert_eq!(directions(&bytes), ("GETxyz".into(), "101abc".into(), vec![4, 5, 6, 7]));
     let capture = read(&bytes).expect("a capture");
     let connection = &capture.connections()[0];
     assert_eq!((connection.client, connection.server), (address(CLIENT), address(SERVER)));
@@ -174,17 +174,17 @@ fn reordered_repeated_and_overlapping_segments_are_joined_once_in_order() {
     let with = |more: &[(SegmentHeader, &'static [u8])]| file(&[&begin[..], more].concat());
     let late = with(&[(head(ACK, 4, 1), b"def"), (answer(ACK, 1, 1), b"!"), (head(ACK, 1, 1), b"abc")]);
     assert_eq!(
-        told(&late),
+        directions(&late),
         ("abcdef".into(), "!".into(), vec![4, 5, 3]),
         "it could be read only after its front came"
     );
     let twice = with(&[(head(ACK, 1, 1), b"abc"), (head(ACK, 1, 1), b"XYZ"), (head(ACK, 4, 1), b"d")]);
-    assert_eq!(told(&twice).0, "abcd", "the first copy counts");
+    assert_eq!(directions(&twice).0, "abcd", "the first copy counts");
     let overlapping =
         with(&[(head(ACK, 5, 1), b"ef"), (head(ACK, 1, 1), b"abcDEFghi"), (head(ACK, 3, 1), b"CDEFGHIjk")]);
-    assert_eq!(told(&overlapping).0, "abcDefghijk");
+    assert_eq!(directions(&overlapping).0, "abcDefghijk");
     let keep_alive = with(&[(head(ACK, 0, 1), b"?"), (head(ACK, 1, 1), b"ab"), (head(ACK, 2, 1), b"?")]);
-    assert_eq!(told(&keep_alive).0, "ab");
+    assert_eq!(directions(&keep_alive).0, "ab");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn missing_bytes_stay_a_gap() {
         let connections = capture.connections();
         let holes: Vec<_> =
             connections[0].holes.iter().map(|hole| (hole.from, hole.packet, hole.bytes)).collect();
-        (told(&bytes).0, holes)
+        (directions(&bytes).0, holes)
     };
     let middle = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK, 6, 1), b"cd")]);
     assert_eq!(middle, ("ab_cd".into(), vec![(TcpSide::Client, 4, 3)]));
@@ -222,11 +222,11 @@ fn sequence_numbers_begin_again_at_zero_and_ports_are_used_again() {
     ]);
     let capture = read(&bytes).expect("a capture");
     let connections = capture.connections();
-    let said = |at: usize| -> Vec<u8> {
+    let sent = |at: usize| -> Vec<u8> {
         connections[at].pieces.iter().flat_map(|piece| piece.bytes).copied().collect()
     };
     assert_eq!(connections.len(), 2);
-    assert_eq!((said(0), said(1)), (b"abcdef".to_vec(), b"new".to_vec()));
+    assert_eq!((sent(0), sent(1)), (b"abcdef".to_vec(), b"new".to_vec()));
     assert_eq!(connections[1].first_packet, 4);
     assert!(is_orderly(&capture));
 }
@@ -362,8 +362,8 @@ fn exhaust(bytes: &[u8]) {
         Err(error) => assert!(error.offset <= bytes.len(), "{error}"),
         Ok(capture) => {
             for connection in capture.connections() {
-                let said: usize = connection.pieces.iter().map(|piece| piece.bytes.len()).sum();
-                assert!(said <= bytes.len());
+                let sent: usize = connection.pieces.iter().map(|piece| piece.bytes.len()).sum();
+                assert!(sent <= bytes.len());
             }
             capture.records().for_each(drop);
             is_orderly(&capture);
@@ -426,9 +426,9 @@ proptest! {
         let bytes = file(&segments);
         let capture = read(&bytes).expect("our own");
         let connections = capture.connections();
-        let said: Vec<u8> = connections[0].pieces.iter().flat_map(|piece| piece.bytes).copied().collect();
+        let sent: Vec<u8> = connections[0].pieces.iter().flat_map(|piece| piece.bytes).copied().collect();
         let expected: Vec<u8> = text.iter().zip(&came).filter(|(_, came)| **came).map(|(byte, _)| *byte).collect();
-        prop_assert_eq!(said, expected);
+        prop_assert_eq!(sent, expected);
         let missing: u64 = connections[0].holes.iter().map(|hole| hole.bytes).sum();
         is_orderly(&capture);
         let last = came.iter().rposition(|came| *came).expect("one at least");

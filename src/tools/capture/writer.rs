@@ -124,9 +124,9 @@ impl super::Capture<'_> {
         self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name.raw()));
         for packet in packets() {
             let comment = &packet.comments.join("; ");
-            let about =
+            let meta =
                 PacketMeta { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
-            pcapng::write_part(&mut out, &about, packet.bytes, packet.original_length);
+            pcapng::write_part(&mut out, &meta, packet.bytes, packet.original_length);
         }
         Ok(out)
     }

@@ -299,13 +299,13 @@ pub(crate) fn side(end: TcpSide) -> Side {
 
 /// Returns the size of the gap before a piece, and marks the gap as reported. `holes` is sorted by
 /// packet number.
-fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 {
+fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, is_reported: &mut [bool]) -> u64 {
     let first = holes.partition_point(|hole| hole.packet < piece.packet);
-    let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
-    let mut here = here.filter(|(_, hole)| hole.from == piece.from);
-    let found = here.find(|(at, _)| !told[*at]);
+    let at_packet = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
+    let mut at_packet = at_packet.filter(|(_, hole)| hole.from == piece.from);
+    let found = at_packet.find(|(at, _)| !is_reported[*at]);
     found.map_or(0, |(at, hole)| {
-        told[at] = true;
+        is_reported[at] = true;
         hole.bytes
     })
 }
@@ -318,7 +318,7 @@ impl<'c> ConnectionReader<'c> {
         conversation: Conversation<'c>,
     ) -> ConnectionReader<'c> {
         let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
-        let (holes, told) = (connection.holes.clone(), vec![false; connection.holes.len()]);
+        let (holes, is_reported) = (connection.holes.clone(), vec![false; connection.holes.len()]);
         let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), ConnectionSummary::default());
         ConnectionReader {
             number,
@@ -328,7 +328,7 @@ impl<'c> ConnectionReader<'c> {
             conversation,
             has_begun,
             pieces_left,
-            reported_gaps: told,
+            reported_gaps: is_reported,
             tally,
         }
     }
@@ -352,22 +352,22 @@ impl<'c> ConnectionReader<'c> {
         each: &mut impl FnMut(CaptureItem<'c>),
     ) {
         let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
-        let mut tell = |what| each(CaptureItem { client, packet, at_ns, what });
+        let mut emit = |what| each(CaptureItem { client, packet, at_ns, what });
         if !std::mem::replace(&mut self.has_begun, true) {
             let ([client, server], is_whole) = (self.ends, self.is_whole);
             let guess = self.conversation.guess().cloned();
-            tell(CaptureItemKind::Begin { guess, client, server, is_whole });
+            emit(CaptureItemKind::Begin { guess, client, server, is_whole });
         }
         if piece.gap_before {
             let bytes = gap_before(&self.holes, piece, &mut self.reported_gaps);
-            self.conversation.skip_gap(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
+            self.conversation.skip_gap(from).into_iter().for_each(|item| self.tally.item(item, &mut emit));
             self.tally.missing_bytes += bytes;
-            tell(CaptureItemKind::Gap(from, bytes));
+            emit(CaptureItemKind::Gap(from, bytes));
         }
-        self.conversation.receive_each(from, piece.bytes, |item| self.tally.item(item, &mut tell));
+        self.conversation.receive_each(from, piece.bytes, |item| self.tally.item(item, &mut emit));
         self.pieces_left -= 1;
         if self.pieces_left == 0 {
-            self.end(&mut tell);
+            self.end(&mut emit);
         }
         let is_foreign = self.conversation.is_foreign();
         let dialect = if is_foreign { "" } else { self.conversation.dialect().name() };
@@ -376,27 +376,27 @@ impl<'c> ConnectionReader<'c> {
     }
 
     /// Reports the leftover bytes, and the gaps at the end.
-    fn end(&mut self, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
+    fn end(&mut self, emit: &mut impl FnMut(CaptureItemKind<'c>)) {
         for end in [TcpSide::Client, TcpSide::Server] {
             for item in self.conversation.finish(side(end)) {
-                self.tally.item(item, tell);
+                self.tally.item(item, emit);
             }
             let holes = self.holes.iter().zip(&self.reported_gaps);
             for (hole, _) in holes.filter(|(hole, has_ack_packets)| hole.from == end && !**has_ack_packets) {
                 self.tally.missing_bytes += hole.bytes;
-                tell(CaptureItemKind::Gap(side(end), hole.bytes));
+                emit(CaptureItemKind::Gap(side(end), hole.bytes));
             }
         }
     }
 }
 
 impl ConnectionSummary {
-    fn item<'c>(&mut self, item: Explanation<'c>, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
+    fn item<'c>(&mut self, item: Explanation<'c>, emit: &mut impl FnMut(CaptureItemKind<'c>)) {
         let place = usize::from(item.from == Side::Server);
         self.bytes[place] += item.bytes.len();
         self.frames[place] += item.frames.iter().filter(|frame| frame.header.is_some()).count();
         let problems = item.frames.iter().filter_map(|frame| frame.problem.as_ref());
         self.broken += problems.filter(|problem| matches!(problem, Problem::Violation { .. })).count();
-        tell(CaptureItemKind::Item(item));
+        emit(CaptureItemKind::Item(item));
     }
 }

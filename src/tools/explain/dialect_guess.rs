@@ -123,10 +123,10 @@ impl<'c> DialectGuess<'c> {
         let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
             return Vec::new();
         };
-        let shown = decode(best, from, opcode, message).and_then(Result::ok);
+        let decoded = decode(best, from, opcode, message).and_then(Result::ok);
         let is_other = |other: &&&Dialect| {
             let read = decode(other, from, opcode, message).and_then(Result::ok);
-            match (&shown, &read) {
+            match (&decoded, &read) {
                 (Some(shown), Some(read)) => !is_alike(shown, read),
                 (shown, read) => shown.is_some() != read.is_some(),
             }
@@ -135,7 +135,7 @@ impl<'c> DialectGuess<'c> {
     }
 
     /// Describes the guess; printed once per connection.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let names = join_names(&self.candidates(), "or");
         let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
         format!("dialect: a guess, {names}{format}")

@@ -198,9 +198,11 @@ impl Explanation<'_> {
                     names.extend(row.code(self.dialect.name()).map(ToString::to_string));
                 }
                 Content::Close(_) => {
-                    let said = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
-                    let said = said.into_iter().flatten();
-                    names.extend(said.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
+                    let fields = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
+                    let fields = fields.into_iter().flatten();
+                    names.extend(
+                        fields.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)),
+                    );
                 }
                 _ => {}
             }
@@ -227,8 +229,8 @@ impl Explanation<'_> {
 
     /// One line for each frame, with the sender.
     #[doc(hidden)]
-    pub fn said(&self, paint: ColorMode) -> String {
-        self.frames.iter().map(|frame| frame.said(self.from, paint)).collect()
+    pub fn one_line(&self, paint: ColorMode) -> String {
+        self.frames.iter().map(|frame| frame.one_line(self.from, paint)).collect()
     }
 }
 
@@ -248,7 +250,7 @@ impl fmt::Display for ExplainedFrame<'_> {
 
 impl ExplainedFrame<'_> {
     /// The summary line with the sender.
-    pub(crate) fn said(&self, from: Side, paint: ColorMode) -> String {
+    pub(crate) fn one_line(&self, from: Side, paint: ColorMode) -> String {
         let mark = if from == Side::Client { '>' } else { '<' };
         format!("{mark} {}\n", self.line(paint))
     }
@@ -270,7 +272,7 @@ impl ExplainedFrame<'_> {
             ));
         }
         let before = paint.color(ColorRole::Header, &before.join(": "));
-        let says = match (&self.problem, &self.content) {
+        let content = match (&self.problem, &self.content) {
             (Some(Problem::Violation { rule, address, answer, .. }), _) => {
                 paint.color(ColorRole::Error, &format!("{rule} ({address}), {answer}"))
             }
@@ -287,7 +289,8 @@ impl ExplainedFrame<'_> {
             }
             (None, _) => truncate(&hex::print(&self.payload)),
         };
-        let line = [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+        let line =
+            [before, content].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
         if self.alternatives.is_empty() {
             return line;
         }

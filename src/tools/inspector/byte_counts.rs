@@ -170,9 +170,9 @@ mod tests {
             let bytes = crate::tools::explain::hex::parse(text).expect("hex");
             fields.add(&explain(&bytes, &dialect, None));
         }
-        let told = serde_json::from_str(&fields.take()).expect("JSON");
+        let counts = serde_json::from_str(&fields.take()).expect("JSON");
         assert_eq!(fields.take(), "[]", "counted once");
-        told
+        counts
     }
 
     fn named(kind: &Json) -> Vec<(String, f64)> {
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn each_byte_of_a_move_is_counted_for_its_field() {
-        let told = count(&["828a37fa213da5f9b22cfafe91f077fa", "828a37fa213da5f9b22cfafe91f077fa"]);
-        let kind = &told[0];
+        let counts = count(&["828a37fa213da5f9b22cfafe91f077fa", "828a37fa213da5f9b22cfafe91f077fa"]);
+        let kind = &counts[0];
         assert_eq!((&kind["packet"], &kind["from"]), (&json!("move"), &json!("client")));
         assert_eq!((kind["count"].as_u64(), kind["bytes"].as_f64()), (Some(2), Some(32.0)));
         let expected = [
@@ -202,8 +202,8 @@ mod tests {
     fn groups_are_counted_by_their_arguments_and_other_frames_by_what_they_are() {
         // Tick 1, own nil, empty `leaves`, `enters` and `full`, two groups of `moved`; then a ping,
         // and an invalid frame without a mask.
-        let told = count(&["820f92029601c090909096070101080202", "8902abcd", "8a80"]);
-        let update = named(&told[0]);
+        let counts = count(&["820f92029601c090909096070101080202", "8902abcd", "8a80"]);
+        let update = named(&counts[0]);
         assert_eq!(update.iter().map(|(_, bytes)| bytes).sum::<f64>(), 17.0);
         for (name, bytes) in
             [("moved", 1.0), ("moved.player", 2.0), ("moved.dx", 2.0), ("tick", 1.0), ("own", 1.0)]
@@ -211,18 +211,18 @@ mod tests {
             assert!(update.contains(&(name.to_owned(), bytes)), "{name}: {update:?}");
         }
         assert_eq!(
-            (&told[1]["packet"], named(&told[1])),
+            (&counts[1]["packet"], named(&counts[1])),
             (&json!("ping"), vec![("header".to_owned(), 2.0), ("payload".to_owned(), 2.0)])
         );
-        assert_eq!(told[2]["packet"], "incomplete");
+        assert_eq!(counts[2]["packet"], "incomplete");
     }
 
     #[test]
     fn a_packet_in_json_is_counted_to_the_last_byte_as_well() {
-        let told = count(&["810b5b372c5b342c3332355d5d"]);
-        assert_eq!((&told[0]["packet"], told[0]["bytes"].as_f64()), (&json!("pong"), Some(13.0)));
-        let sum: f64 = named(&told[0]).iter().map(|(_, bytes)| bytes).sum();
-        assert_eq!(sum, 13.0, "{}", told[0]);
+        let counts = count(&["810b5b372c5b342c3332355d5d"]);
+        assert_eq!((&counts[0]["packet"], counts[0]["bytes"].as_f64()), (&json!("pong"), Some(13.0)));
+        let sum: f64 = named(&counts[0]).iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(sum, 13.0, "{}", counts[0]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct CaptureFile {
 pub(super) struct FileConnection {
     /// The connection's number among all connections of the file, from 1.
     number: usize,
-    about: TcpConnection<'static>,
+    tcp: TcpConnection<'static>,
     name: Option<String>,
     /// Collects evidence for the dialect, before the first piece is read.
     survey: Option<Box<Survey<'static>>>,
@@ -114,9 +114,11 @@ impl CaptureFile {
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
-        let talk = &mut self.connections[index as usize];
-        let FileConnection { number, about, reading, pairs, checkpoints, since_checkpoint: since, .. } = talk;
-        let Some(reading) = reading else { return talk.prepare(self.codes) };
+        let connection = &mut self.connections[index as usize];
+        let FileConnection {
+            number, tcp: about, reading, pairs, checkpoints, since_checkpoint: since, ..
+        } = connection;
+        let Some(reading) = reading else { return connection.prepare(self.codes) };
         self.read += 1;
         let piece = about.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
@@ -147,8 +149,8 @@ impl CaptureFile {
         });
         if self.list.entries().len() >= limits::INSPECTOR_FILE_FRAMES {
             self.is_full = true;
-            let (shown, percent) = (limits::INSPECTOR_FILE_FRAMES, 100 * self.read / self.order.len());
-            self.notes.push(format!("only the first {shown} frames are shown, {percent} % of the file"));
+            let (max_frames, percent) = (limits::INSPECTOR_FILE_FRAMES, 100 * self.read / self.order.len());
+            self.notes.push(format!("only the first {max_frames} frames are shown, {percent} % of the file"));
         }
         cost
     }
@@ -162,8 +164,9 @@ impl CaptureFile {
         let mut items = Vec::new();
         let cost = self.explain_piece(client, place.0, |sub, item| items.push((sub, item)));
         while let Some(next) = self.list.next_to_explain() {
-            let here = self.list.get(next).filter(|entry| (entry.client, entry.place.0) == (client, place.0));
-            let Some(sub) = here.map(|entry| entry.place.1) else { break };
+            let candidate =
+                self.list.get(next).filter(|entry| (entry.client, entry.place.0) == (client, place.0));
+            let Some(sub) = candidate.map(|entry| entry.place.1) else { break };
             let item = items.iter().find(|(known, _)| *known == sub).map(|(_, item)| item);
             self.list.judge_next(item);
         }
@@ -172,7 +175,7 @@ impl CaptureFile {
 
     /// The index of the connection with this number.
     fn index(&self, client: u32) -> Option<usize> {
-        self.connections.binary_search_by_key(&(client as usize), |talk| talk.number).ok()
+        self.connections.binary_search_by_key(&(client as usize), |connection| connection.number).ok()
     }
 
     /// Explains the items of a piece, from the nearest stored state before it. Returns the cost in
@@ -183,29 +186,30 @@ impl CaptureFile {
         piece: u32,
         mut each: impl FnMut(u32, Explanation<'static>),
     ) -> i64 {
-        let Some(talk) = self.index(client).map(|index| &mut self.connections[index]) else { return 1 };
+        let Some(connection) = self.index(client).map(|index| &mut self.connections[index]) else { return 1 };
         let piece = piece as usize;
-        let before = talk.checkpoints.partition_point(|checkpoint| checkpoint.piece <= piece);
-        let Some(checkpoint) = before.checked_sub(1).map(|at| &talk.checkpoints[at]) else { return 1 };
-        let cursor = talk.cursor.take().filter(|cursor| (checkpoint.piece..=piece).contains(&cursor.piece));
+        let before = connection.checkpoints.partition_point(|checkpoint| checkpoint.piece <= piece);
+        let Some(checkpoint) = before.checked_sub(1).map(|at| &connection.checkpoints[at]) else { return 1 };
+        let cursor =
+            connection.cursor.take().filter(|cursor| (checkpoint.piece..=piece).contains(&cursor.piece));
         let mut from = cursor.unwrap_or_else(|| Box::new(checkpoint.clone()));
         let mut cost = 1;
         while from.piece <= piece {
-            let is_meant = from.piece == piece;
-            from.conversation.set_brief(!is_meant);
-            let here = talk.about.pieces[from.piece];
-            cost += here.bytes.len() as i64 * if is_meant { 4 } else { 1 };
+            let is_wanted = from.piece == piece;
+            from.conversation.set_brief(!is_wanted);
+            let piece_here = connection.tcp.pieces[from.piece];
+            cost += piece_here.bytes.len() as i64 * if is_wanted { 4 } else { 1 };
             let mut sub = 0;
-            let is_last = from.piece + 1 == talk.about.pieces.len();
-            capture_walk::items(&mut from.conversation, &here, is_last, |item| {
-                if is_meant {
+            let is_last = from.piece + 1 == connection.tcp.pieces.len();
+            capture_walk::items(&mut from.conversation, &piece_here, is_last, |item| {
+                if is_wanted {
                     each(sub, item);
                 }
                 sub += 1;
             });
             from.piece += 1;
         }
-        talk.cursor = Some(from);
+        connection.cursor = Some(from);
         cost
     }
 
@@ -252,9 +256,11 @@ impl CaptureFile {
         }
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let client = self.list.get(n).map_or(0, |entry| entry.client);
-        let talk = self.index(client).map(|index| &self.connections[index]);
-        let after = talk.and_then(|talk| talk.cursor.as_ref()).map(|cursor| &cursor.conversation);
-        let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
+        let connection = self.index(client).map(|index| &self.connections[index]);
+        let after =
+            connection.and_then(|connection| connection.cursor.as_ref()).map(|cursor| &cursor.conversation);
+        let (json, is_ours) =
+            after.map_or((None, false), |conversation| (conversation.json(), conversation.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
         let tables = share_link::tables(self.codes, &dialect);
         share_link::ShareLink {
@@ -305,7 +311,7 @@ impl CaptureFile {
     }
 
     /// The progress of reading, the notes, and the known connections, as JSON.
-    pub fn about(&self) -> Json {
+    pub fn summary_json(&self) -> Json {
         let listed = self.connections.iter().take(limits::INSPECTOR_FILE_CONNECTIONS);
         json!({
             "packets": self.packets,
@@ -336,7 +342,7 @@ impl FileConnection {
         let (name, survey, reading, cursor) = (None, None, None, None);
         FileConnection {
             number,
-            about,
+            tcp: about,
             name,
             survey,
             reading,
@@ -351,7 +357,7 @@ impl FileConnection {
     /// bytes.
     fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
-        let about = &self.about;
+        let about = &self.tcp;
         let begun = self.survey.take();
         let mut guess = None;
         if let Some(mut survey) = begun.or_else(|| Survey::new(about, codes, otherwise).map(Box::new)) {
@@ -370,18 +376,18 @@ impl FileConnection {
 
     /// Sets the name of the client's address, if the file has one.
     pub(super) fn take_name(&mut self, names: &BTreeMap<IpAddr, &str>) {
-        self.name = names.get(&self.about.client.ip().to_canonical()).map(|name| (*name).to_owned());
+        self.name = names.get(&self.tcp.client.ip().to_canonical()).map(|name| (*name).to_owned());
     }
 
     fn json(&self) -> Json {
         let tally = self.reading.as_deref().map(ConnectionReader::tally);
-        let bytes: u64 = self.about.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
+        let bytes: u64 = self.tcp.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
         json!({
             "number": self.number,
-            "client": self.about.client.to_string(),
-            "server": self.about.server.to_string(),
+            "client": self.tcp.client.to_string(),
+            "server": self.tcp.server.to_string(),
             "name": self.name,
-            "whole": self.about.has_begin,
+            "whole": self.tcp.has_begin,
             "bytes": bytes,
             "dialect": tally.map(|tally| &tally.dialect[..]).filter(|dialect| !dialect.is_empty()),
             "guess": tally.is_some_and(|tally| tally.is_guess),
@@ -412,7 +418,7 @@ mod tests {
         }
         let mut file = opening::open(writer.blocks).expect("a capture");
         while file.advance(10_000) {}
-        let about = file.about();
+        let about = file.summary_json();
         let listed = about["connections"].as_array().expect("a list");
         assert_eq!((file.connections.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
         assert_eq!((listed.len(), &listed[1]["number"]), (limits::INSPECTOR_FILE_CONNECTIONS, &json!(4)));

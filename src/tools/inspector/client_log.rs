@@ -77,7 +77,7 @@ impl ClientLog {
 
     /// Prepends the unfinished message to a piece. Returns the bytes, and the offset of the piece
     /// in them.
-    pub fn piece(&mut self, from: Side, bytes: &[u8]) -> (Arc<[u8]>, usize) {
+    pub fn join_unfinished(&mut self, from: Side, bytes: &[u8]) -> (Arc<[u8]>, usize) {
         if from == Side::Server {
             return (Arc::from(bytes), 0);
         }

@@ -108,10 +108,10 @@ mod tests {
             frame(901, Side::Server, 100_000),
             frame(902, Side::Client, 7),
         ];
-        let whose = ExportedClient { player: 3, name: "Ada".to_owned() };
+        let client = ExportedClient { player: 3, name: "Ada".to_owned() };
         let file = capture(
             (&opened, Duration::from_millis(5)),
-            &whose,
+            &client,
             frames.iter(),
             (Duration::from_secs(1_000_000), &PacketTables::builtin()),
         );
@@ -129,14 +129,14 @@ mod tests {
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
         assert!(connection.has_begin && connection.holes.is_empty());
-        let said = |from: TcpSide| -> Vec<u8> {
+        let sent = |from: TcpSide| -> Vec<u8> {
             let pieces = connection.pieces.iter().filter(|piece| piece.from == from);
             pieces.flat_map(|piece| piece.bytes.to_vec()).collect()
         };
         assert_eq!(
-            said(TcpSide::Client),
+            sent(TcpSide::Client),
             [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat()
         );
-        assert_eq!(said(TcpSide::Server), [&opened.response[..], frames[2].bytes()].concat());
+        assert_eq!(sent(TcpSide::Server), [&opened.response[..], frames[2].bytes()].concat());
     }
 }

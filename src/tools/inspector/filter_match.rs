@@ -19,7 +19,7 @@ pub struct FilterMatcher {
 /// Statistics of one term: how many frames it tested, and how many passed.
 #[derive(Debug, Clone, Default)]
 struct TermStats {
-    asked: usize,
+    tested: usize,
     passed: usize,
     /// The number of tested frames without the field.
     without: usize,
@@ -63,7 +63,7 @@ impl FilterMatcher {
         let mut is_wanted = self.is_empty();
         for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
-                tally.asked += 1;
+                tally.tested += 1;
                 let holds = match (part.test.needs_explanation(), explained) {
                     (false, _) => matches_entry(part, entry, names),
                     (true, Some(explained)) => matches_explanation(&part.test, explained, tally),
@@ -85,7 +85,7 @@ impl FilterMatcher {
             let before: Vec<String> = parts[..at].iter().map(|part| format!("`{}`", part.text)).collect();
             let of = match before.is_empty() {
                 true => String::new(),
-                false => format!("Of {} with {}, none matches", frames(tally.asked), before.join(" and ")),
+                false => format!("Of {} with {}, none matches", frames(tally.tested), before.join(" and ")),
             };
             let begin = if of.is_empty() { "No frame matches".to_owned() } else { of };
             format!("{begin} `{}`{}", part.text, detail(part, tally, names))
@@ -105,17 +105,17 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
         Test::Field(path, ..) => {
             let field = path.join(".");
             let has = |count: usize| if count == 1 { "has" } else { "have" };
-            let with = tally.asked - tally.without;
+            let with = tally.tested - tally.without;
             let them = if tally.without == 0 { "every frame" } else { "the others" };
             let without = match tally.without {
                 0 => String::new(),
                 some => format!("; {} {} no field {field}", frames(some), has(some)),
             };
             match tally.range {
-                Some((least, most)) if least == most => {
-                    format!("{without}; in {them}, the field is {least}")
+                Some((min, max)) if min == max => {
+                    format!("{without}; in {them}, the field is {min}")
                 }
-                Some((least, most)) => format!("{without}; in {them}, the field is {least} to {most}"),
+                Some((min, max)) => format!("{without}; in {them}, the field is {min} to {max}"),
                 None if with > 0 => format!("{without}; in {them}, the field has other values"),
                 None => without,
             }
@@ -156,14 +156,14 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
                 operator: *operator,
                 expected: wanted,
                 holds: false,
-                is_there: false,
+                is_present: false,
                 tally,
             };
             look.walk(&frame.tree, &mut Vec::new());
             if let Some(whole) = &frame.whole {
                 look.walk(&whole.tree, &mut Vec::new());
             }
-            let FieldSearch { holds, is_there, .. } = look;
+            let FieldSearch { holds, is_present: is_there, .. } = look;
             tally.without += usize::from(!is_there);
             holds
         }
@@ -202,7 +202,7 @@ struct FieldSearch<'a> {
     operator: Operator,
     expected: &'a ExpectedValue,
     holds: bool,
-    is_there: bool,
+    is_present: bool,
     tally: &'a mut TermStats,
 }
 
@@ -210,7 +210,7 @@ impl FieldSearch<'_> {
     fn walk<'n>(&mut self, node: &'n Node, above: &mut Vec<&'n str>) {
         if node.children.is_empty() {
             if self.matches_path(&node.name, above) {
-                self.is_there = true;
+                self.is_present = true;
                 self.holds |= self.judge(node);
             }
             return;
@@ -233,8 +233,8 @@ impl FieldSearch<'_> {
         match self.expected {
             ExpectedValue::Number(wanted, unit) => {
                 let Some(number) = number(node, *unit) else { return self.operator == Operator::NotEqual };
-                let (least, most) = self.tally.range.unwrap_or((number, number));
-                self.tally.range = Some((least.min(number), most.max(number)));
+                let (min, max) = self.tally.range.unwrap_or((number, number));
+                self.tally.range = Some((min.min(number), max.max(number)));
                 compare(self.operator, number, *wanted)
             }
             ExpectedValue::Text(wanted) => {
@@ -252,8 +252,8 @@ impl FieldSearch<'_> {
 
 /// The number of a leaf: in `unit` if given, otherwise in pixels if it is a position.
 fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
-    let told = node.value.rsplit(" = ").next().unwrap_or_default();
-    let of = |end: &str| told.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());
+    let text = node.value.rsplit(" = ").next().unwrap_or_default();
+    let of = |end: &str| text.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());
     match unit {
         Some(Unit::Degrees) => of("°"),
         Some(Unit::Px) => of("px"),

@@ -7,26 +7,26 @@ use crate::tools::explain::{Content, Explanation, Problem, hex};
 use crate::ws::Side;
 
 /// The entry of a frame, with its summary line.
-pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> Json {
+pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation<'_>) -> Json {
     let frame = explained.frames.first();
     let line = frame.map(ToString::to_string).unwrap_or_default();
     let opcode = match frame.and_then(|frame| frame.header.as_ref()) {
         Some(header) => Some(header.opcode.name()),
-        None => kept.is_head.then_some("upgrade"),
+        None => retained.is_head.then_some("upgrade"),
     };
     let mut entry = json!({
-        "n": kept.n,
+        "n": retained.n,
         "client": client,
-        "at_ms": kept.at.as_millis() as u64,
-        "tick": kept.tick,
-        "from": side(kept.from),
+        "at_ms": retained.at.as_millis() as u64,
+        "tick": retained.tick,
+        "from": side(retained.from),
         "line": line,
         "opcode": opcode,
         "packet": packet(explained),
         "rule": rule(explained),
-        "bytes": kept.bytes().len(),
+        "bytes": retained.bytes().len(),
     });
-    if kept.is_injected {
+    if retained.is_injected {
         entry["injected"] = Json::from(true);
     }
     entry
@@ -34,11 +34,11 @@ pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> 
 
 /// The explanation as JSON, with the number and the bytes of the frame as sent; for a head also its
 /// text.
-pub fn frame_json(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
-    let (n, raw, rest) = (kept.n, hex::digits(kept.bytes()), explained.json());
+pub fn frame_json(frame: &RetainedFrame, explained: &Explanation<'_>) -> String {
+    let (n, raw, rest) = (frame.n, hex::digits(frame.bytes()), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
-    let text = if kept.is_head {
-        format!("\"text\":{},", Json::from(String::from_utf8_lossy(kept.bytes())))
+    let text = if frame.is_head {
+        format!("\"text\":{},", Json::from(String::from_utf8_lossy(frame.bytes())))
     } else {
         String::new()
     };

@@ -26,7 +26,7 @@ pub struct FrameList {
     scope: Scope,
     matcher: FilterMatcher,
     /// Numbers of the visible entries.
-    seen: VecDeque<u64>,
+    visible: VecDeque<u64>,
     /// The number of entries tested, from the front.
     judged: usize,
     /// The number of frames that the scope hides: by direction, and as automatic.
@@ -123,14 +123,16 @@ impl FrameList {
                 *hidden -= 1;
             }
         }
-        self.seen.binary_search(&entry.n).map_or(0, |place| usize::from(self.seen.remove(place).is_some()))
+        self.visible
+            .binary_search(&entry.n)
+            .map_or(0, |place| usize::from(self.visible.remove(place).is_some()))
     }
 
     /// Sets the scope and the filter, and tests the entries again.
     pub fn apply(&mut self, wish: &ListRequest) {
         self.scope = wish.scope.clone();
         self.matcher = FilterMatcher::new(wish.filter.clone());
-        self.seen.clear();
+        self.visible.clear();
         (self.judged, self.hidden) = (0, [0; 2]);
         while self.judged < self.entries.len() && !self.needs_explanation() {
             self.judge_next(None);
@@ -162,7 +164,7 @@ impl FrameList {
         let Some(entry) = self.entries.get(self.judged) else { return };
         self.judged += 1;
         let is_hidden = self.hidden_reason(entry);
-        let is_seen = match is_hidden {
+        let is_visible = match is_hidden {
             Some(why) => {
                 if let Some(hidden) = self.hidden.get_mut(why) {
                     *hidden += 1;
@@ -173,8 +175,8 @@ impl FrameList {
             None if entry.is_gap() => self.matcher.is_empty(),
             None => self.matcher.passes(entry, &self.names, explained),
         };
-        if is_seen {
-            self.seen.push_back(entry.n);
+        if is_visible {
+            self.visible.push_back(entry.n);
         }
     }
 
@@ -194,8 +196,9 @@ impl FrameList {
     /// visible, also the reason.
     pub fn count(&self) -> Json {
         let is_done = self.judged == self.entries.len();
-        let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
-        if is_done && self.seen.is_empty() && !self.entries.is_empty() {
+        let mut count =
+            json!({ "all": self.entries.len(), "seen": self.visible.len(), "judged": self.judged });
+        if is_done && self.visible.is_empty() && !self.entries.is_empty() {
             count["why"] = self.explain_empty().into();
         }
         count
@@ -218,7 +221,7 @@ impl FrameList {
 
     /// The visible entries from index `first` on, as JSON.
     pub fn rows(&self, first: usize, count: usize) -> Json {
-        let wanted = self.seen.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
+        let wanted = self.visible.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
         let rows = wanted.filter_map(|n| self.get(*n)).map(|entry| entry.json(&self.names));
         Json::from(rows.collect::<Vec<_>>())
     }
@@ -226,7 +229,7 @@ impl FrameList {
     /// The index of an entry among the visible entries. For a hidden entry, -1 minus the index of
     /// the next visible entry.
     pub fn place(&self, n: u64) -> i64 {
-        match self.seen.binary_search(&n) {
+        match self.visible.binary_search(&n) {
             Ok(at) => at as i64,
             Err(at) => -1 - at as i64,
         }
@@ -267,13 +270,13 @@ impl FrameList {
         let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();
         gaps.sort_by(f64::total_cmp);
         let normal = gaps.get(gaps.len() / 2).copied();
-        let shown = updates.windows(2).filter(|pair| !pair[1].is_gap());
-        let shown = shown.map(|pair| {
+        let pairs = updates.windows(2).filter(|pair| !pair[1].is_gap());
+        let pairs = pairs.map(|pair| {
             let gap = if is_after_gap(pair) { Json::Null } else { gap_ms(pair).into() };
             let ticks = pair[1].tick.saturating_sub(pair[0].tick);
             json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks])
         });
-        json!({ "normal_ms": normal, "updates": shown.collect::<Vec<_>>() })
+        json!({ "normal_ms": normal, "updates": pairs.collect::<Vec<_>>() })
     }
 
     /// The entry as JSON, or `gone` if it is not in the list.

@@ -148,13 +148,13 @@ impl Inspector {
         if self.log().is_none_or(|log| log.client != client) {
             return Ok(json!({}).to_string());
         }
-        let mut told = json!({});
+        let mut reply = json!({});
         let (mut lost, mut frames, mut gone) = (0, Vec::new(), 0);
-        let mut talk = self.log().and_then(|log| log.conversation(&codes));
+        let mut conversation = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
             let Some(log) = self.logs.last_mut() else { break };
             let is_injected = matches!(record.what, ObservedKind::Injected(_));
-            let kept = |from, piece, begin, end| RetainedFrame {
+            let frame_of = |from, piece, begin, end| RetainedFrame {
                 n: 0,
                 from,
                 at: record.at,
@@ -166,7 +166,7 @@ impl Inspector {
                 is_injected,
             };
             if let Some((from, bytes)) = record.what.bytes() {
-                gone += self.take(from, bytes, record.at, kept, talk.clone(), &mut frames);
+                gone += self.take(from, bytes, record.at, frame_of, conversation.clone(), &mut frames);
                 continue;
             }
             match record.what {
@@ -174,13 +174,13 @@ impl Inspector {
                     let heads = [(Side::Client, &opened.request), (Side::Server, &opened.response)];
                     let heads = heads.map(|(from, head)| RetainedFrame {
                         is_head: true,
-                        ..kept(from, Arc::from(&head[..]), 0, head.len())
+                        ..frame_of(from, Arc::from(&head[..]), 0, head.len())
                     });
                     let start = Some(LogStart::Handshake(opened, record.at));
                     // The server sends the handshake again when a client is selected again.
                     let is_known = log.start == start;
                     log.start = start;
-                    talk = log.conversation(&codes);
+                    conversation = log.conversation(&codes);
                     let mut greeting = log.begin(&codes);
                     if !is_known {
                         gone += self.add_frames(heads, greeting.as_mut(), &mut frames);
@@ -190,20 +190,20 @@ impl Inspector {
                     lost += pieces;
                     log.forget_unfinished();
                 }
-                ObservedKind::Ended(rule) => told["ended"] = Json::from(rule),
+                ObservedKind::Ended(rule) => reply["ended"] = Json::from(rule),
                 ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}
             }
         }
-        told["frames"] = Json::from(frames);
+        reply["frames"] = Json::from(frames);
         for (name, count) in [("lost", lost), ("gone", gone as u64)] {
             if count > 0 {
-                told[name] = Json::from(count);
+                reply[name] = Json::from(count);
             }
         }
         if let Some(missed) = self.paused_frames {
-            told["missed"] = Json::from(missed);
+            reply["missed"] = Json::from(missed);
         }
-        Ok(told.to_string())
+        Ok(reply.to_string())
     }
 
     /// Stores the frames of a piece, and adds an entry for each. Returns the number of visible
@@ -213,21 +213,21 @@ impl Inspector {
         from: Side,
         bytes: &[u8],
         at: Duration,
-        kept: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
-        mut talk: Option<Conversation<'_>>,
+        frame_of: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
+        mut conversation: Option<Conversation<'_>>,
         entries: &mut Vec<Json>,
     ) -> usize {
         let Some(log) = self.logs.last_mut() else { return 0 };
         if self.paused_frames.is_none() && log.resume_inspecting(self.next_n, from, at) {
             self.next_n += 1;
         }
-        let (piece, begin) = log.piece(from, bytes);
+        let (piece, begin) = log.join_unfinished(from, bytes);
         let ends = frames_of(&piece[begin..], from).into_iter();
-        let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
-        if let Some(talk) = &mut talk {
+        let cut = ends.map(|(at, end)| frame_of(from, Arc::clone(&piece), begin + at, begin + end));
+        if let Some(talk) = &mut conversation {
             talk.receive_each(from, &piece[..begin], |_| ());
         }
-        self.add_frames(cut, talk.as_mut(), entries)
+        self.add_frames(cut, conversation.as_mut(), entries)
     }
 
     /// Explains and stores frames, and adds an entry for each. Returns the number of visible
@@ -235,24 +235,24 @@ impl Inspector {
     fn add_frames(
         &mut self,
         cut: impl IntoIterator<Item = RetainedFrame>,
-        talk: Option<&mut Conversation<'_>>,
+        conversation: Option<&mut Conversation<'_>>,
         entries: &mut Vec<Json>,
     ) -> usize {
-        let (Some(talk), Some(log)) = (talk, self.logs.last_mut()) else { return 0 };
+        let (Some(talk), Some(log)) = (conversation, self.logs.last_mut()) else { return 0 };
         let mut gone = 0;
-        for mut kept in cut {
+        for mut frame in cut {
             if let Some(missed) = &mut self.paused_frames {
                 *missed += 1;
                 continue;
             }
-            kept.n = self.next_n;
+            frame.n = self.next_n;
             self.next_n += 1;
-            let explained = talk.explain(kept.from, kept.bytes());
-            entries.push(frame_json::entry(log.client, &kept, &explained));
-            if !kept.is_head {
+            let explained = talk.explain(frame.from, frame.bytes());
+            entries.push(frame_json::entry_json(log.client, &frame, &explained));
+            if !frame.is_head {
                 self.fields.add(&explained);
             }
-            gone += log.add_frame(kept, &explained);
+            gone += log.add_frame(frame, &explained);
         }
         gone
     }
@@ -262,7 +262,7 @@ impl Inspector {
         let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(
             || frame_json::gone_json(n),
-            |(kept, explained)| frame_json::frame_json(kept, &explained),
+            |(frame, explained)| frame_json::frame_json(frame, &explained),
         )
     }
 
@@ -280,15 +280,16 @@ impl Inspector {
     /// Returns frame `n` as a [link](share_link).
     pub fn link(&self, n: u64) -> Result<String, String> {
         let log = self.log().ok_or("no client is watched")?;
-        let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
+        let retained = log.ring.get(n).ok_or("this frame is no longer kept")?;
         let (dialect, json, is_ours) = match &log.start {
             Some(LogStart::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
             Some(LogStart::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
             None => return Err("no handshake was seen".to_owned()),
         };
-        let before = share_link::of_message(&kept.piece[..kept.begin], kept.from);
-        let bytes = kept.bytes().to_vec();
-        let (from, is_head, tables) = (kept.from, kept.is_head, share_link::tables(&self.codes, &dialect));
+        let before = share_link::of_message(&retained.piece[..retained.begin], retained.from);
+        let bytes = retained.bytes().to_vec();
+        let (from, is_head, tables) =
+            (retained.from, retained.is_head, share_link::tables(&self.codes, &dialect));
         share_link::ShareLink { bytes, before, dialect, from, json, is_own_server: is_ours, is_head, tables }
             .print()
     }
@@ -314,13 +315,13 @@ impl Inspector {
         log.list.apply(&self.request);
         log.start =
             Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_own_server });
-        let talk = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
+        let conversation = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
         let begin = link.before.len();
         let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
-        let Some(mut talk) = talk else { return Ok(()) };
-        talk.receive_each(link.from, &piece[..begin], |_| ());
+        let Some(mut conversation) = conversation else { return Ok(()) };
+        conversation.receive_each(link.from, &piece[..begin], |_| ());
         let (at, tick, end) = (Duration::ZERO, 0, piece.len());
-        let kept = RetainedFrame {
+        let linked = RetainedFrame {
             n: 0,
             from: link.from,
             at,
@@ -331,7 +332,7 @@ impl Inspector {
             is_head: link.is_head,
             is_injected: false,
         };
-        self.add_frames([kept], Some(&mut talk), &mut Vec::new());
+        self.add_frames([linked], Some(&mut conversation), &mut Vec::new());
         Ok(())
     }
 
@@ -370,10 +371,10 @@ impl Inspector {
     }
 
     /// Encodes the stored frames as a pcapng file; `None` without a handshake.
-    pub fn save(&self, whose: &ExportedClient) -> Option<Vec<u8>> {
+    pub fn save(&self, client: &ExportedClient) -> Option<Vec<u8>> {
         let log = self.log()?;
         let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
-        Some(export::capture((opened, *at), whose, log.ring.iter(), (self.began, &self.codes)))
+        Some(export::capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
     }
 }
 

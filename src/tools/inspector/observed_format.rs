@@ -98,18 +98,20 @@ pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
             let Handshake { address, local, dialect, json, request, response } = opened;
             let format = if *json { "json" } else { "msgpack" };
             let line = format!("{address} {local} {dialect} {format} {}\n", request.len());
-            return put(out, record, OPENED, [line.as_bytes(), request, response]);
+            return write_record(out, record, OPENED, [line.as_bytes(), request, response]);
         }
         ObservedKind::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
         ObservedKind::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
         ObservedKind::Injected(bytes) => (INJECTED, [bytes, &[], &[]]),
-        ObservedKind::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
+        ObservedKind::Lost(pieces) => {
+            return write_record(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]);
+        }
         ObservedKind::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
     };
-    put(out, record, kind, body);
+    write_record(out, record, kind, body);
 }
 
-fn put(out: &mut Vec<u8>, record: &ObservedRecord<'_>, kind: u8, body: [&[u8]; 3]) {
+fn write_record(out: &mut Vec<u8>, record: &ObservedRecord<'_>, kind: u8, body: [&[u8]; 3]) {
     let size: usize = body.iter().map(|part| part.len()).sum();
     out.push(kind);
     out.extend_from_slice(&record.tick.to_be_bytes());

@@ -68,7 +68,7 @@ struct Connections {
     current: Option<CurrentConnection>,
     all: usize,
     notes: Vec<String>,
-    talks: Vec<FileConnection>,
+    connections: Vec<FileConnection>,
     order: Vec<(u32, u32, u32)>,
     /// The number of connections by client address.
     clients: BTreeMap<IpAddr, usize>,
@@ -171,9 +171,9 @@ impl Connections {
                 .flatten(),
         );
         let codes = codes_of(&capture)?;
-        let (talks, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (connections, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (all, current) = (left.len(), None);
-        Ok(Connections { capture, codes, all, left, current, notes, talks, order, clients })
+        Ok(Connections { capture, codes, all, left, current, notes, connections, order, clients })
     }
 
     /// Reassembles connections up to this cost. Returns whether all are reassembled.
@@ -203,7 +203,7 @@ impl Connections {
         let is_complete = !assembly.step();
         for (at, piece) in assembly.connection().pieces.iter().enumerate().skip(before) {
             *readable = capture_walk::readable_after(*readable, piece);
-            self.order.push((*readable as u32, self.talks.len() as u32, at as u32));
+            self.order.push((*readable as u32, self.connections.len() as u32, at as u32));
         }
         is_complete
     }
@@ -214,7 +214,7 @@ impl Connections {
             *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
         }
         if !one.pieces.is_empty() {
-            self.talks.push(FileConnection::new(self.all - self.left.len(), one));
+            self.connections.push(FileConnection::new(self.all - self.left.len(), one));
         }
     }
 
@@ -231,16 +231,22 @@ impl Connections {
         // A name applies only to an address with a single client.
         let known = self.capture.names.iter().filter(|(address, _)| self.clients.get(address) == Some(&1));
         let names: BTreeMap<IpAddr, &str> = known.map(|(address, name)| (*address, name.raw())).collect();
-        self.talks.iter_mut().for_each(|talk| talk.take_name(&names));
-        if self.talks.len() < self.all {
-            let without = count_noun(self.all - self.talks.len(), "connection");
+        self.connections.iter_mut().for_each(|connection| connection.take_name(&names));
+        if self.connections.len() < self.all {
+            let without = count_noun(self.all - self.connections.len(), "connection");
             self.notes.push(format!("{without} without data: not in the menu"));
         }
         // A stable sort keeps the order within a connection.
         self.order.sort_by_key(|(readable, ..)| *readable);
         let packets = &self.capture.packets;
         let (begin_ns, packets) = (packets.first().map_or(0, |packet| packet.at_ns), packets.len());
-        CaptureFile::new(self.codes, (self.talks, self.all), self.order, (packets, begin_ns), self.notes)
+        CaptureFile::new(
+            self.codes,
+            (self.connections, self.all),
+            self.order,
+            (packets, begin_ns),
+            self.notes,
+        )
     }
 }
 
@@ -293,7 +299,7 @@ mod tests {
             }
             shares.push(opening.percent());
         };
-        assert_eq!(in_slices.about(), at_once.about());
+        assert_eq!(in_slices.summary_json(), at_once.summary_json());
         assert!(shares.is_sorted() && shares.contains(&25) && shares.contains(&75), "{shares:?}");
         assert!(shares.len() > bytes.len() / SLICE, "{} slices of {} bytes", shares.len(), bytes.len());
     }
@@ -332,7 +338,7 @@ mod tests {
             OpeningStage::Connections(connections) => connections.order.len(),
             _ => 0,
         };
-        let (mut opening, mut before, mut most, mut calls) =
+        let (mut opening, mut before, mut max_work, mut calls) =
             (Opening::new(bytes).expect("a capture"), 0, 0, 0);
         let mut shares = Vec::new();
         let in_slices = loop {
@@ -341,12 +347,12 @@ mod tests {
                 break file;
             }
             let now = placed(&opening);
-            most = most.max(now - before);
+            max_work = max_work.max(now - before);
             before = now;
             shares.push(opening.percent());
         };
         assert!(calls > 500, "{calls} slices put {SEGMENTS} segments together");
-        assert!(most <= SLICE / 100, "{most} segments in a slice");
+        assert!(max_work <= SLICE / 100, "{max_work} segments in a slice");
         assert!(shares.is_sorted() && shares.contains(&51) && shares.contains(&99), "{shares:?}");
         assert_eq!(format!("{in_slices:?}"), format!("{at_once:?}"));
     }

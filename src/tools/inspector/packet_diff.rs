@@ -83,7 +83,7 @@ mod tests {
     use crate::tools::explain::{explain, hex};
 
     #[test]
-    fn values_are_compared_by_their_names_and_groups_by_whose_they_are() {
+    fn values_are_compared_by_their_names_and_groups_by_their_owners() {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
         // update: tick, own nil, empty `leaves`, `enters` and `full`; `moved` of players 7 and 8,
@@ -91,8 +91,8 @@ mod tests {
         let of = |text: &str| explain(&hex::parse(text).expect("hex"), &dialect, None);
         let old = of("820f 9202 96 01 c0 90 90 90 96 070101 080202");
         let new = of("820f 9202 96 02 c0 90 90 90 96 080203 090101");
-        let told = json(4, &old, &new);
-        let changed: Vec<_> = told["changed"]
+        let diff = json(4, &old, &new);
+        let changed: Vec<_> = diff["changed"]
             .as_array()
             .expect("a list")
             .iter()
@@ -100,7 +100,7 @@ mod tests {
                 (one["path"].as_str().unwrap_or_default(), one["before"].as_str(), one["after"].as_str())
             })
             .collect();
-        assert_eq!(told["before"], 4);
+        assert_eq!(diff["before"], 4);
         assert!(changed.contains(&("tick", Some("1 ticks"), Some("2 ticks"))), "{changed:?}");
         assert!(
             changed

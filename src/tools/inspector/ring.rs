@@ -52,18 +52,18 @@ pub struct Ring {
 /// The frames of one sender.
 #[derive(Debug, Default)]
 struct SideRing {
-    kept: VecDeque<RetainedFrame>,
+    frames: VecDeque<RetainedFrame>,
     bytes: usize,
 }
 
 impl SideRing {
     fn is_too_full(&self) -> bool {
-        self.kept.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES
+        self.frames.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES
     }
 
     fn get(&self, n: u64) -> Option<&RetainedFrame> {
-        let at = self.kept.binary_search_by_key(&n, |frame| frame.n).ok()?;
-        self.kept.get(at)
+        let at = self.frames.binary_search_by_key(&n, |frame| frame.n).ok()?;
+        self.frames.get(at)
     }
 }
 
@@ -76,9 +76,9 @@ impl Ring {
             Side::Server => &mut self.server,
         };
         half.bytes += frame.bytes().len();
-        half.kept.push_back(frame);
+        half.frames.push_back(frame);
         while half.is_too_full() {
-            let Some(oldest) = half.kept.pop_front() else { return };
+            let Some(oldest) = half.frames.pop_front() else { return };
             half.bytes -= oldest.bytes().len();
             gone(oldest.n);
         }
@@ -97,7 +97,7 @@ impl Ring {
     /// All stored frames, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RetainedFrame> {
         let (mut client, mut server) =
-            (self.client.kept.iter().peekable(), self.server.kept.iter().peekable());
+            (self.client.frames.iter().peekable(), self.server.frames.iter().peekable());
         std::iter::from_fn(move || match (client.peek(), server.peek()) {
             (Some(one), Some(other)) if one.n < other.n => client.next(),
             (Some(_), None) => client.next(),
@@ -126,20 +126,20 @@ mod tests {
     }
 
     fn numbers(ring: &Ring) -> Vec<u64> {
-        ring.iter().map(|kept| kept.n).collect()
+        ring.iter().map(|frame| frame.n).collect()
     }
 
     #[test]
     fn the_newest_frames_are_kept_and_found_by_number() {
         let (mut ring, mut gone) = (Ring::default(), Vec::new());
-        let most = limits::INSPECTOR_FRAMES as u64;
-        for n in 0..most + 10 {
+        let max_frames = limits::INSPECTOR_FRAMES as u64;
+        for n in 0..max_frames + 10 {
             ring.push(frame(n, Side::Server, 3), |n| gone.push(n));
         }
-        assert_eq!(numbers(&ring), (10..most + 10).collect::<Vec<_>>());
+        assert_eq!(numbers(&ring), (10..max_frames + 10).collect::<Vec<_>>());
         assert_eq!(gone, (0..10).collect::<Vec<_>>());
-        assert_eq!((ring.get(9), ring.get(10).map(|kept| kept.n)), (None, Some(10)));
-        assert_eq!((ring.get(most + 10), ring.server.bytes), (None, 3 * limits::INSPECTOR_FRAMES));
+        assert_eq!((ring.get(9), ring.get(10).map(|frame| frame.n)), (None, Some(10)));
+        assert_eq!((ring.get(max_frames + 10), ring.server.bytes), (None, 3 * limits::INSPECTOR_FRAMES));
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             let from = if n % 1000 == 0 { Side::Client } else { Side::Server };
             ring.push(frame(n, from, 3), |gone| assert_ne!(gone % 1000, 0));
         }
-        assert_eq!(ring.get(0).map(|kept| kept.n), Some(0));
+        assert_eq!(ring.get(0).map(|frame| frame.n), Some(0));
         let numbers = numbers(&ring);
         assert!(numbers.is_sorted() && numbers.starts_with(&[0, 1000, 2000]), "{:?}", &numbers[..9]);
         assert!(!ring.is_empty());

@@ -50,9 +50,9 @@ impl ShareLink {
     pub fn print(&self) -> Result<String, String> {
         let bytes = self.bytes.len() + self.before.len();
         if bytes > limits::INSPECTOR_LINK_BYTES {
-            let most = limits::INSPECTOR_LINK_BYTES;
+            let max_bytes = limits::INSPECTOR_LINK_BYTES;
             return Err(format!(
-                "A link would need {bytes} bytes, but can hold only {most}. Save the capture instead."
+                "A link would need {bytes} bytes, but can hold only {max_bytes}. Save the capture instead."
             ));
         }
         let mut out = format!("frame={}&dialect={}", hex::digits(&self.bytes), self.dialect);

@@ -29,7 +29,7 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {accept}\r\n\r\n"
     );
-    let told = receive(
+    let reply = receive(
         &mut inspector,
         [ObservedKind::Opened(Handshake {
             address: "127.0.0.1:40000".parse().expect("an address"),
@@ -40,8 +40,8 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
             response: response.into_bytes(),
         })],
     );
-    assert_eq!(listed(&told, "rule"), [Json::Null, Json::Null], "{told}");
-    assert_eq!(listed(&told, "opcode"), ["upgrade", "upgrade"]);
+    assert_eq!(listed(&reply, "rule"), [Json::Null, Json::Null], "{reply}");
+    assert_eq!(listed(&reply, "opcode"), ["upgrade", "upgrade"]);
     inspector
 }
 
@@ -62,8 +62,8 @@ fn server(bytes: &[u8]) -> ObservedKind<'_> {
 }
 
 /// One field of each frame in the result.
-fn listed(told: &Json, name: &str) -> Vec<Json> {
-    told["frames"].as_array().into_iter().flatten().map(|entry| entry[name].clone()).collect()
+fn listed(reply: &Json, name: &str) -> Vec<Json> {
+    reply["frames"].as_array().into_iter().flatten().map(|entry| entry[name].clone()).collect()
 }
 
 fn explained(inspector: &Inspector, n: &Json) -> Json {
@@ -85,8 +85,8 @@ fn packet(name: &str, values: &[crate::packet::Value]) -> Vec<u8> {
 fn a_frame_is_listed_explained_counted_and_saved() {
     let mut inspector = opened("/play", "native", false);
     let bytes = hex::parse("828a37fa213da5f9b22cfafe91f077fa").expect("hex");
-    let told = receive(&mut inspector, [client(&bytes)]);
-    let entry = &told["frames"][0];
+    let reply = receive(&mut inspector, [client(&bytes)]);
+    let entry = &reply["frames"][0];
     assert_eq!((&entry["packet"], &entry["tick"], &entry["at_ms"]), (&json!("move"), &json!(3), &json!(5)));
     let whole = explained(&inspector, &entry["n"]);
     assert_eq!((&whole["raw"], &whole["frames"][0]["code"]), (&json!(hex::digits(&bytes)), &json!(3)));
@@ -94,8 +94,8 @@ fn a_frame_is_listed_explained_counted_and_saved() {
     assert!(request["text"].as_str().is_some_and(|text| text.starts_with("GET /play")), "{request}");
     let fields: Json = serde_json::from_str(&inspector.fields()).expect("JSON");
     assert_eq!((&fields[0]["packet"], &fields[0]["bytes"]), (&json!("move"), &json!(16.0)), "no heads");
-    let whose = ExportedClient { player: 2, name: "Ada".to_owned() };
-    let file = inspector.save(&whose).expect("a handshake");
+    let client_name = ExportedClient { player: 2, name: "Ada".to_owned() };
+    let file = inspector.save(&client_name).expect("a handshake");
     let capture = crate::tools::capture::read(&file).expect("a capture");
     assert!(capture.packets.iter().any(|packet| packet.comments == ["tick=3 player=2 Ada"]));
     assert_eq!(explained(&inspector, &json!(99))["gone"], true);
@@ -110,12 +110,12 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
     begun[0] &= !frame::FIN;
     let ends = masked(Opcode::Continuation, last);
     // The message in one piece; then in two, with a ping in between.
-    let told = receive(&mut inspector, [client(&[&begun[..], &ends].concat())]);
-    assert_eq!(listed(&told, "packet"), [Json::Null, json!("chat")], "{told}");
+    let reply = receive(&mut inspector, [client(&[&begun[..], &ends].concat())]);
+    assert_eq!(listed(&reply, "packet"), [Json::Null, json!("chat")], "{reply}");
     let ping = masked(Opcode::Ping, b"");
-    let told = receive(&mut inspector, [client(&[&begun[..], &ping].concat()), client(&ends)]);
-    assert_eq!(listed(&told, "packet"), [Json::Null, Json::Null, json!("chat")], "{told}");
-    for entry in told["frames"].as_array().expect("a list") {
+    let reply = receive(&mut inspector, [client(&[&begun[..], &ping].concat()), client(&ends)]);
+    assert_eq!(listed(&reply, "packet"), [Json::Null, Json::Null, json!("chat")], "{reply}");
+    for entry in reply["frames"].as_array().expect("a list") {
         let again = explained(&inspector, &entry["n"]);
         assert_eq!(
             (&again["frames"][0]["line"], &again["frames"][0]["packet"]),
@@ -123,10 +123,10 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
         );
     }
     let text = masked(Opcode::Text, b"[1]");
-    let told = receive(&mut inspector, [client(&begun), client(&text)]);
-    assert_eq!(listed(&told, "rule"), [Json::Null, json!("message_interrupted")], "{told}");
-    let told = receive(&mut inspector, [client(&text)]);
-    assert_eq!(listed(&told, "rule"), ["wrong_frame_type"], "the endpoint accepts binary frames");
+    let reply = receive(&mut inspector, [client(&begun), client(&text)]);
+    assert_eq!(listed(&reply, "rule"), [Json::Null, json!("message_interrupted")], "{reply}");
+    let reply = receive(&mut inspector, [client(&text)]);
+    assert_eq!(listed(&reply, "rule"), ["wrong_frame_type"], "the endpoint accepts binary frames");
     let long = masked(Opcode::Binary, &vec![0; limits::MESSAGE_BYTES + 1]);
     for mut inspector in [inspector, opened("/", "legacy", false)] {
         assert_eq!(listed(&receive(&mut inspector, [client(&long)]), "rule"), ["message_too_long"]);
@@ -139,12 +139,12 @@ fn after_lost_pieces_the_next_bytes_begin_a_message() {
     let mut begun = masked(Opcode::Binary, b"\x92");
     begun[0] &= !frame::FIN;
     receive(&mut inspector, [client(&begun)]);
-    let told = receive(&mut inspector, [ObservedKind::Lost(3), client(&masked(Opcode::Ping, b"a"))]);
-    assert_eq!((&told["lost"], listed(&told, "rule")), (&json!(3), vec![Json::Null]));
-    let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])))]);
-    assert_eq!(listed(&told, "packet"), ["ping"], "{told}");
-    let told = receive(&mut inspector, [ObservedKind::Ended("idle_timeout")]);
-    assert_eq!(told, json!({ "frames": [], "ended": "idle_timeout" }));
+    let reply = receive(&mut inspector, [ObservedKind::Lost(3), client(&masked(Opcode::Ping, b"a"))]);
+    assert_eq!((&reply["lost"], listed(&reply, "rule")), (&json!(3), vec![Json::Null]));
+    let reply = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])))]);
+    assert_eq!(listed(&reply, "packet"), ["ping"], "{reply}");
+    let reply = receive(&mut inspector, [ObservedKind::Ended("idle_timeout")]);
+    assert_eq!(reply, json!({ "frames": [], "ended": "idle_timeout" }));
 }
 
 #[test]
@@ -153,13 +153,13 @@ fn while_paused_frames_are_counted_and_those_before_stay() {
     let text = hex::parse("8103 5b315d").expect("hex");
     let n = receive(&mut inspector, [server(&text)])["frames"][0]["n"].clone();
     inspector.pause(true);
-    let told = receive(&mut inspector, [server(&[&text[..], &text].concat()), server(&text)]);
-    assert_eq!(told, json!({ "frames": [], "missed": 3 }));
+    let reply = receive(&mut inspector, [server(&[&text[..], &text].concat()), server(&text)]);
+    assert_eq!(reply, json!({ "frames": [], "missed": 3 }));
     assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "text");
     inspector.pause(false);
-    let told = receive(&mut inspector, [server(&text)]);
+    let reply = receive(&mut inspector, [server(&text)]);
     assert_eq!(
-        (listed(&told, "n"), &told["missed"]),
+        (listed(&reply, "n"), &reply["missed"]),
         (vec![json!(n.as_u64().expect("a number") + 1)], &Json::Null)
     );
 }
@@ -169,11 +169,14 @@ fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
     let mut inspector = opened("/play", "native", false);
     let ping = masked(Opcode::Ping, b"");
     let n = receive(&mut inspector, [client(&ping)])["frames"][0]["n"].clone();
-    let seen = |inspector: &Inspector| inspector.list().map(|list| list.count()["seen"].clone());
-    assert_eq!(seen(&inspector), Some(json!(3)));
+    let visible = |inspector: &Inspector| inspector.list().map(|list| list.count()["seen"].clone());
+    assert_eq!(visible(&inspector), Some(json!(3)));
     inspector.select_client(Some(CLIENT + 1));
     assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
-    assert_eq!((explained(&inspector, &n)["gone"].clone(), seen(&inspector)), (json!(true), Some(json!(0))));
+    assert_eq!(
+        (explained(&inspector, &n)["gone"].clone(), visible(&inspector)),
+        (json!(true), Some(json!(0)))
+    );
     assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
     // After the client is selected again, its frames are available, and an entry marks the gap.
     inspector.select_client(Some(CLIENT));
@@ -204,8 +207,8 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
     let wish =
         |text: &str| ListRequest::read(&json!({ "text": text, "automatic": false })).expect("a filter");
     inspector.filter(wish("move.direction > 7000"));
-    let told = receive(&mut inspector, [client(&moves(9001))]);
-    assert_eq!(told["frames"].as_array().map(Vec::len), Some(1));
+    let reply = receive(&mut inspector, [client(&moves(9001))]);
+    assert_eq!(reply["frames"].as_array().map(Vec::len), Some(1));
     while inspector.advance(1) {}
     let list = inspector.list().expect("a list");
     let found: Vec<_> =
@@ -251,7 +254,7 @@ fn a_link_carries_a_frame_and_what_its_verdict_needs() {
     let whole = packet("chat", &[1.into(), crate::packet::Value::Nil, "hello".into()]);
     let mut begun = masked(Opcode::Binary, &whole[..4]);
     begun[0] &= !frame::FIN;
-    let told = receive(
+    let reply = receive(
         &mut inspector,
         [
             client(&begun),
@@ -259,13 +262,13 @@ fn a_link_carries_a_frame_and_what_its_verdict_needs() {
             client(&masked(Opcode::Text, b"[1]")),
         ],
     );
-    for n in listed(&told, "n") {
+    for n in listed(&reply, "n") {
         let link = inspector.link(n.as_u64().expect("a number")).expect("short");
         let mut other = Inspector::default();
         other.open_link(&link).expect("a link");
-        let [here, mut there] = [explained(&inspector, &n), explained(&other, &json!(1))];
-        there["n"] = n;
-        assert_eq!(here, there, "{link}");
+        let [own, mut opened] = [explained(&inspector, &n), explained(&other, &json!(1))];
+        opened["n"] = n;
+        assert_eq!(own, opened, "{link}");
     }
     for n in [1, 2] {
         let mut other = Inspector::default();
@@ -333,9 +336,9 @@ fn edited_bytes_get_the_verdict_of_the_connection_and_change_nothing() {
         serde_json::from_str(&inspector.explain_bytes(&input.to_string()).expect("bytes")).expect("JSON")
     };
     let unmasked = json!({ "from": "client", "bytes": "820a92039311cd04b0cd4000" });
-    let told = verdict(&inspector, unmasked.clone());
-    assert_eq!(told["frames"][0]["problem"]["rule"], "mask_missing", "{told}");
-    assert_eq!(told["raw"], unmasked["bytes"]);
+    let reply = verdict(&inspector, unmasked.clone());
+    assert_eq!(reply["frames"][0]["problem"]["rule"], "mask_missing", "{reply}");
+    assert_eq!(reply["raw"], unmasked["bytes"]);
     // An unfinished message before the edited bytes affects the result.
     let mut begun = masked(Opcode::Binary, b"\x92");
     begun[0] &= !frame::FIN;
@@ -368,8 +371,8 @@ fn a_packet_is_rewritten_with_other_values_under_the_same_key() {
     let n = receive(&mut inspector, [client(&bytes)])["frames"][0]["n"].as_u64().expect("a number");
     let rewrite = |set: Json, next: bool| {
         let input = json!({ "n": n, "set": set, "next": next }).to_string();
-        let told: Json = serde_json::from_str(&inspector.rewrite(&input)?).expect("JSON");
-        Ok::<_, String>(told["bytes"].as_str().expect("hex").to_owned())
+        let reply: Json = serde_json::from_str(&inspector.rewrite(&input)?).expect("JSON");
+        Ok::<_, String>(reply["bytes"].as_str().expect("hex").to_owned())
     };
     assert_eq!(rewrite(json!({}), false), Ok("828a37fa213da5f9b22cfafe91f077fa".to_owned()));
     let turned = rewrite(json!({ "direction": 49152 }), true).expect("fits the table");

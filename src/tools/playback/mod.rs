@@ -99,8 +99,9 @@ impl Playback {
         self.pending = pending;
         if self.pending.len() > limits::WATCH_BLOCK_BYTES {
             let offset = self.arriving.offset();
-            let most = limits::WATCH_BLOCK_BYTES;
-            self.end = Some(FileEnd::Damaged(format!("at byte {offset}: a block of more than {most} bytes")));
+            let max_bytes = limits::WATCH_BLOCK_BYTES;
+            self.end =
+                Some(FileEnd::Damaged(format!("at byte {offset}: a block of more than {max_bytes} bytes")));
             self.pending = Vec::new();
         }
     }
@@ -240,7 +241,7 @@ impl PlaybackRoom {
             records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
             let heads = records.iter().map(|(place, record)| (*place, &record[..]));
             *self = match recording::read_start(heads, games) {
-                Ok((about, world)) => PlaybackRoom::Ready(Box::new(RoomPlayback::new(about, &*world))),
+                Ok((info, world)) => PlaybackRoom::Ready(Box::new(RoomPlayback::new(info, &*world))),
                 Err(why) => PlaybackRoom::Failed(why.into()),
             };
         }

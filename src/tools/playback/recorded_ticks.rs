@@ -12,7 +12,7 @@ const TICK_BYTES: usize = size_of::<StoredTick>();
 #[derive(Debug)]
 pub struct RecordedTicks {
     /// The game.
-    pub about: &'static GameInfo,
+    pub info: &'static GameInfo,
     /// The number of completed ticks at the start of the recording.
     pub first: u32,
     ticks: Vec<StoredTick>,
@@ -32,8 +32,8 @@ struct StoredTick {
 
 impl RecordedTicks {
     /// Creates an empty recording.
-    pub fn new(about: &'static GameInfo, first: u32) -> RecordedTicks {
-        RecordedTicks { about, first, ticks: Vec::new(), frames: Vec::new() }
+    pub fn new(info: &'static GameInfo, first: u32) -> RecordedTicks {
+        RecordedTicks { info, first, ticks: Vec::new(), frames: Vec::new() }
     }
 
     /// The number of completed ticks after the last recorded tick.
@@ -59,7 +59,7 @@ impl RecordedTicks {
         if bytes > limits::WATCH_FRAME_BYTES {
             return Err("the recording is too long to be watched further".to_owned());
         }
-        let commands = (self.about.frame)(frame).map_err(|error| error.to_string())?.commands;
+        let commands = (self.info.frame)(frame).map_err(|error| error.to_string())?.commands;
         self.frames.extend_from_slice(frame);
         self.ticks.push(StoredTick { at_ns, checksum, end: self.frames.len() });
         Ok(commands)
@@ -75,7 +75,7 @@ impl RecordedTicks {
         let (at, StoredTick { end, .. }) = self.tick(tick)?;
         let begin = at.checked_sub(1).map_or(0, |before| self.ticks[before].end);
         // Cannot fail, because `add` has decoded the frame.
-        (self.about.frame)(&self.frames[begin..*end]).ok().map(|frame| frame.commands)
+        (self.info.frame)(&self.frames[begin..*end]).ok().map(|frame| frame.commands)
     }
 
     /// The recorded checksum after `tick` completed ticks; `None` if none was recorded.

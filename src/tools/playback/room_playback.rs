@@ -102,9 +102,9 @@ struct Seek {
 
 impl RoomPlayback {
     /// Creates the playback of a room that starts with this world.
-    pub(super) fn new(about: &'static GameInfo, world: &dyn DynWorld) -> RoomPlayback {
+    pub(super) fn new(info: &'static GameInfo, world: &dyn DynWorld) -> RoomPlayback {
         RoomPlayback {
-            tape: RecordedTicks::new(about, world.tick()),
+            tape: RecordedTicks::new(info, world.tick()),
             identity: world.identity(),
             begin: world.snapshot(),
             ended: None,
@@ -124,7 +124,7 @@ impl RoomPlayback {
             Err(why) => return self.end(&why),
         };
         for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
-            if let Some(change) = (self.tape.about.membership)(&command.action) {
+            if let Some(change) = (self.tape.info.membership)(&command.action) {
                 self.add_membership_marker(tick + 1, change);
             }
         }
@@ -149,8 +149,8 @@ impl RoomPlayback {
     }
 
     /// The game.
-    pub fn about(&self) -> &'static GameInfo {
-        self.tape.about
+    pub fn info(&self) -> &'static GameInfo {
+        self.tape.info
     }
 
     /// The parameters of the world.
@@ -197,7 +197,7 @@ impl RoomPlayback {
         if dialect.row(Direction::ToClient, "welcome").is_none() {
             return Err(format!("the dialect {} has no welcome", dialect.name()));
         }
-        let index = (self.tape.about.look)(&self.begin, dialect)?;
+        let index = (self.tape.info.look)(&self.begin, dialect)?;
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }
@@ -236,8 +236,8 @@ impl RoomPlayback {
         };
         let mut left = ticks;
         let marks = &mut MarkerSink { marks, names };
-        let shown = open.continue_seek(tape, &mut left, marks, messages);
-        let welcome = shown.and_then(|tick| welcome(&open.dialect, tape.about, identity, tick));
+        let is_open = open.continue_seek(tape, &mut left, marks, messages);
+        let welcome = is_open.and_then(|tick| welcome(&open.dialect, tape.info, identity, tick));
         open.continue_index(tape, &mut left, None, marks);
         WorkResult { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
     }
@@ -308,11 +308,11 @@ fn mark(marks: &mut Vec<TimelineMarker>, mark: TimelineMarker) {
 }
 
 /// Encodes the welcome of a server that has completed `tick` ticks.
-fn welcome(dialect: &Dialect, about: &GameInfo, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
+fn welcome(dialect: &Dialect, info: &GameInfo, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
     let row = dialect.row(Direction::ToClient, "welcome")?;
     let value = |name: &str| match name {
         "version" => NATIVE_VERSION.into(),
-        "code_hash" => format!("{:016x}", (about.code_hash)()).into(),
+        "code_hash" => format!("{:016x}", (info.code_hash)()).into(),
         "seed" => identity.seed.into(),
         "tick_hz" | "update_hz" => identity.tick_hz.into(),
         "epoch" => PLAYBACK_EPOCH.into(),
@@ -345,7 +345,7 @@ impl OpenPlayback {
         }
         if self.indexed() >= before && seek.world.is_none() {
             let (_, snapshot) = self.store.before(before);
-            seek.world = (tape.about.restore)(snapshot).ok();
+            seek.world = (tape.info.restore)(snapshot).ok();
         }
         while let Some(world) = seek.world.as_mut().filter(|world| *left > 0 && world.tick() < before) {
             world.step(&tape.commands(world.tick())?);
@@ -355,7 +355,7 @@ impl OpenPlayback {
             self.seek = Some(seek);
             return None;
         };
-        let mut screen = (tape.about.look)(&world.snapshot(), &self.dialect).ok()?;
+        let mut screen = (tape.info.look)(&world.snapshot(), &self.dialect).ok()?;
         screen.step(&tape.commands(before)?, None, self.followed, messages);
         self.display_world = Some(screen);
         Some(before)
@@ -383,9 +383,9 @@ impl OpenPlayback {
                 self.store.insert(tick, self.index.world().snapshot());
             }
             if tick.is_multiple_of(INDEX_EVENT_TICKS) {
-                let mut told = Messages::default();
-                self.index.step(&commands, None, None, &mut told);
-                self.add_kill_markers(tape.about, tick + 1, &told, marks);
+                let mut messages = Messages::default();
+                self.index.step(&commands, None, None, &mut messages);
+                self.add_kill_markers(tape.info, tick + 1, &messages, marks);
             } else {
                 self.index.step_without_update(&commands);
             }
@@ -393,10 +393,10 @@ impl OpenPlayback {
         }
     }
 
-    fn add_kill_markers(&self, about: &GameInfo, tick: u32, told: &Messages, marks: &mut MarkerSink<'_>) {
-        let Some(kill) = about.kill_packet else { return };
+    fn add_kill_markers(&self, info: &GameInfo, tick: u32, messages: &Messages, marks: &mut MarkerSink<'_>) {
+        let Some(kill) = info.kill_packet else { return };
         let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
-        for message in told.iter().filter(|message| message.starts_with(prefix)) {
+        for message in messages.iter().filter(|message| message.starts_with(prefix)) {
             let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
             let Some((name, killer)) = parse_kill(kill, &packet, marks.names) else { continue };
             mark(marks.marks, TimelineMarker { tick, kind: MarkerKind::Killed, name, killer });
@@ -417,13 +417,13 @@ fn parse_kill(
     names: &BTreeMap<PlayerId, String>,
 ) -> Option<(String, String)> {
     let is_true = |name| packet.get(name).and_then(Value::as_bool).unwrap_or_default();
-    let who = |name| {
+    let player_id = |name| {
         let value = packet.get(name)?;
         let number = || value.as_u64().and_then(|number| u16::try_from(number).ok());
         value.as_str().map(str::to_owned).or_else(|| names.get(&PlayerId(number()?)).cloned())
     };
     let is_kill = kill.only_if.is_none_or(is_true);
-    is_kill.then(|| (who(kill.victim).unwrap_or_default(), who(kill.killer).unwrap_or_default()))
+    is_kill.then(|| (player_id(kill.victim).unwrap_or_default(), player_id(kill.killer).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -435,19 +435,19 @@ mod tests {
     use crate::games::tanks::Tanks;
 
     #[test]
-    fn kills_are_told_by_the_packet_that_the_game_names() {
+    fn kills_are_read_from_the_packet_that_the_game_names() {
         let names = BTreeMap::from([(PlayerId(3), "Ann".to_owned()), (PlayerId(9), "Bo".to_owned())]);
         let names_of = |victim: &str, killer: &str| Some((victim.to_owned(), killer.to_owned()));
         let hit = |destroyed: bool| vec![3.into(), 9.into(), 40.into(), destroyed.into()];
         let (tanks, moo) = (Simple::<Tanks>::INFO, Moo::INFO);
-        for (about, dialect, values, expected) in [
+        for (info, dialect, values, expected) in [
             (tanks, "tanks", hit(true), names_of("Ann", "Bo")),
             (tanks, "tanks", hit(false), None),
             (tanks, "tanks", vec![7.into(), 9.into(), 40.into(), true.into()], names_of("", "Bo")),
             (moo, "native", vec![9.into(), "Bo".into(), 3.into(), "Ann".into()], names_of("Ann", "Bo")),
             (moo, "native", vec![Value::Nil, Value::Nil, 3.into(), "Ann".into()], names_of("Ann", "")),
         ] {
-            let kill = about.kill_packet.expect("it has kills");
+            let kill = info.kill_packet.expect("it has kills");
             let dialect = games::codes().dialect(dialect).expect("built in");
             let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
             let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");

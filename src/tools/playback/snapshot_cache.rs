@@ -14,13 +14,8 @@ pub struct SnapshotCache {
 impl SnapshotCache {
     /// Creates a cache of at most `max_bytes` bytes, with a snapshot every `every` ticks. The
     /// first snapshot is always retained.
-    pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> SnapshotCache {
-        SnapshotCache {
-            bytes: first.1.len(),
-            snapshots: vec![first],
-            max_bytes: most_bytes,
-            every: every.max(1),
-        }
+    pub fn new(first: (u32, Vec<u8>), every: u32, max_bytes: usize) -> SnapshotCache {
+        SnapshotCache { bytes: first.1.len(), snapshots: vec![first], max_bytes, every: every.max(1) }
     }
 
     /// Whether a snapshot at this tick is needed.

@@ -131,9 +131,9 @@ mod cases {
     fn seek(show: &mut RoomPlayback, tick: u32, slice: u32) -> Vec<Vec<u8>> {
         show.seek(tick);
         for _ in 0..10 * TICKS {
-            let mut told = Messages::default();
-            if let Some(welcome) = show.work(slice, &mut told).welcome {
-                return [welcome].into_iter().chain(told.iter().map(<[u8]>::to_vec)).collect();
+            let mut messages = Messages::default();
+            if let Some(welcome) = show.work(slice, &mut messages).welcome {
+                return [welcome].into_iter().chain(messages.iter().map(<[u8]>::to_vec)).collect();
             }
         }
         panic!("the seek to {tick} does not end");
@@ -155,14 +155,14 @@ mod cases {
         for (tick, slice) in
             [(1, 1), (650, 7), (2, 3), (149, 50), (150, 50), (151, 1), (TICKS, 1000), (333, 9)]
         {
-            let told = seek(show, tick, slice);
+            let messages = seek(show, tick, slice);
             assert_eq!(
                 (show.tick(), show.checksum()),
                 (Some(tick), Some(checksums[tick as usize])),
                 "tick {tick}"
             );
             let dialect = native();
-            let names: Vec<String> = told
+            let names: Vec<String> = messages
                 .iter()
                 .map(|message| {
                     dialect.decode(Direction::ToClient, message).expect("a packet").row.name.to_string()
@@ -174,8 +174,8 @@ mod cases {
             );
         }
         // A tick outside of the recording is clamped to the nearest one.
-        for (asked, found) in [(0, 1), (TICKS + 99, TICKS)] {
-            seek(show, asked, 100);
+        for (requested, found) in [(0, 1), (TICKS + 99, TICKS)] {
+            seek(show, requested, 100);
             assert_eq!(show.tick(), Some(found));
         }
         while show.work(100, &mut Messages::default()).more {}
@@ -187,23 +187,23 @@ mod cases {
         let (checksums, records) = played("", 4, 0);
         let mut watch = read(&file(&[records]), usize::MAX);
         let show = opened(&mut watch, "");
-        let mut told = Messages::default();
-        assert_eq!(show.play(5, &mut told), 0, "nothing is seen yet");
+        let mut messages = Messages::default();
+        assert_eq!(show.play(5, &mut messages), 0, "nothing is seen yet");
         seek(show, 100, 64);
         for (ticks, run, now) in
             [(1, 1, 101), (8, 8, 109), (300, limits::PLAYBACK_MAX_TICKS_PER_CALL, 365), (0, 0, 365)]
         {
-            told.clear();
-            assert_eq!(show.play(ticks, &mut told), run);
+            messages.clear();
+            assert_eq!(show.play(ticks, &mut messages), run);
             assert_eq!(
                 (show.tick(), show.checksum()),
                 (Some(now), Some(checksums[now as usize])),
                 "{ticks} ticks"
             );
-            assert_eq!(told.is_empty(), run == 0, "one update for {run} ticks");
+            assert_eq!(messages.is_empty(), run == 0, "one update for {run} ticks");
         }
-        assert_eq!((show.play(250, &mut told), show.play(250, &mut told)), (250, 85));
-        assert_eq!(show.play(1, &mut told), 0);
+        assert_eq!((show.play(250, &mut messages), show.play(250, &mut messages)), (250, 85));
+        assert_eq!(show.play(1, &mut messages), 0);
         assert_eq!((show.tick(), show.checksum()), (Some(TICKS), checksums.last().copied()));
     }
 
@@ -245,7 +245,7 @@ mod cases {
     }
 
     #[test]
-    fn two_rooms_are_watched_apart_and_one_of_an_unknown_game_says_why_not() {
+    fn two_rooms_are_played_back_apart_and_one_of_an_unknown_game_states_the_reason() {
         let (first, second) = (played("", 1, 0), played("arena", 9, 250));
         let mut other = Vec::new();
         world_record::encode(&mut other, "other", &WorldRecord::Room { game: "chess".into(), paths: vec![] });
@@ -291,14 +291,15 @@ mod cases {
     }
 
     #[test]
-    fn a_followed_player_is_the_one_that_the_client_is_told_to_watch() {
+    fn a_followed_player_is_the_one_that_the_client_spectates() {
         let (_, records) = played("", 1, 0);
         let mut watch = read(&file(&[records]), 9_999);
         let show = opened(&mut watch, "");
-        let watching = |told: &[Vec<u8>]| {
+        let watching = |messages: &[Vec<u8>]| {
             let dialect = native();
-            let packets =
-                told.iter().map(|message| dialect.decode(Direction::ToClient, message).expect("a packet"));
+            let packets = messages
+                .iter()
+                .map(|message| dialect.decode(Direction::ToClient, message).expect("a packet"));
             packets
                 .filter(|packet| packet.row.name == "watching")
                 .find_map(|packet| packet.integer::<u16>("player"))
@@ -335,7 +336,7 @@ mod cases {
     }
 
     #[test]
-    fn a_cut_or_damaged_file_is_watched_up_to_there_and_says_so() {
+    fn a_cut_or_damaged_file_is_played_back_up_to_the_damage_and_reports_it() {
         let (checksums, records) = played("", 1, 0);
         let bytes = file(&[records]);
         let cut = (bytes.len() * 2 / 3) | 1;
@@ -378,7 +379,7 @@ mod cases {
     }
 
     #[test]
-    fn what_cannot_be_watched_says_why() {
+    fn a_file_that_cannot_be_played_back_states_the_reason() {
         let why = |bytes: &[u8]| read(bytes, 100).unavailable_reason().expect("nothing to watch");
         assert_eq!(
             why(b"no capture at all"),

@@ -81,10 +81,10 @@ impl Divergence {
 /// # Errors
 /// The recordings are of different games, or have no tick in common.
 pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Divergence, String> {
-    if ours.about != theirs.about {
-        return Err(format!("one is of {}, the other of {}", ours.about.name, theirs.about.name));
+    if ours.info != theirs.info {
+        return Err(format!("one is of {}, the other of {}", ours.info.name, theirs.info.name));
     }
-    let about = ours.about;
+    let info = ours.info;
     let identity = param_differences(&ours.world.identity(), &theirs.world.identity());
     let (mut one, mut two) = (RecordingRun::new(ours), RecordingRun::new(theirs));
     let first_tick = one.world.tick().max(two.world.tick());
@@ -119,7 +119,7 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
         }
         let (Some(first), Some(second)) = (one.next(), two.next()) else { return Ok(parting) };
         if parting.commands.is_none() {
-            let only = [commands_only_in(about, first, second), commands_only_in(about, second, first)];
+            let only = [commands_only_in(info, first, second), commands_only_in(info, second, first)];
             if only.iter().any(|only| !only.is_empty()) {
                 parting.commands = Some((first.frame.tick, only));
             }
@@ -141,7 +141,7 @@ fn param_differences(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
 }
 
 /// The commands of `tick` that `other` lacks, as text.
-fn commands_only_in(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
+fn commands_only_in(info: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
     let mut left: Vec<&RawCommand> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
     for command in &tick.frame.commands {
@@ -149,7 +149,7 @@ fn commands_only_in(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick)
             Some(at) => _ = left.swap_remove(at),
             None => {
                 let (player, sequence) = (command.player.0, command.sequence);
-                let words = (about.words)(&command.action);
+                let words = (info.words)(&command.action);
                 only.push(format!("player {player}, sequence {sequence}: {words}").into());
             }
         }
@@ -219,9 +219,9 @@ mod tests {
     /// A recording from tick `first` on, in which a player walks, and changes its direction at a
     /// tick if `turns` is set.
     fn recording(first: usize, turns: Option<(u32, u16)>) -> Recording<'static> {
-        let about = Moo::INFO;
+        let info = Moo::INFO;
         let world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
-        let mut world = (about.restore)(&world.snapshot()).expect("a snapshot");
+        let mut world = (info.restore)(&world.snapshot()).expect("a snapshot");
         let mut ticks = Vec::new();
         let mut begin = Vec::new();
         for tick in 0..40 {
@@ -243,8 +243,8 @@ mod tests {
             world.step(&frame.commands);
             ticks.push(RecordedTick { packet: tick as usize, checksum, frame });
         }
-        let world = (about.restore)(&begin).expect("a snapshot");
-        Recording { about, world, ticks: ticks.split_off(first), clients: HashMap::new() }
+        let world = (info.restore)(&begin).expect("a snapshot");
+        Recording { info, world, ticks: ticks.split_off(first), clients: HashMap::new() }
     }
 
     #[test]
@@ -299,9 +299,9 @@ mod tests {
 
     #[test]
     fn worlds_of_other_seeds_differ_from_the_beginning() {
-        let about = Moo::INFO;
+        let info = Moo::INFO;
         let other = World::new(Identity { seed: 9, map_size_px: 2_500, tick_hz: TickHz::Hz30 });
-        let world = (about.restore)(&other.snapshot()).expect("a snapshot");
+        let world = (info.restore)(&other.snapshot()).expect("a snapshot");
         let parting =
             part(recording(0, None), Recording { world, ..recording(0, None) }).expect("of one game");
         assert!(!parting.is_same());

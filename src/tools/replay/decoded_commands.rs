@@ -37,7 +37,7 @@ pub(super) struct DecodedCommands {
 struct PlayerCommands {
     /// Sorted by sequence number, then by packet. Successive owners of a player id may use the same
     /// sequence number.
-    said: Vec<DecodedCommand>,
+    decoded: Vec<DecodedCommand>,
     /// Whether each command was matched with a tick.
     is_taken: Vec<bool>,
     /// The index after the last matched command, which is usually the next match.
@@ -45,28 +45,32 @@ struct PlayerCommands {
 }
 
 impl PlayerCommands {
-    fn new(mut said: Vec<DecodedCommand>) -> PlayerCommands {
-        said.sort_by_key(|said| said.command.sequence);
-        PlayerCommands { is_taken: vec![false; said.len()], said, next: 0 }
+    fn new(mut decoded: Vec<DecodedCommand>) -> PlayerCommands {
+        decoded.sort_by_key(|command| command.command.sequence);
+        PlayerCommands { is_taken: vec![false; decoded.len()], decoded, next: 0 }
     }
 
     /// Removes the last unmatched command with this sequence number in the packet range.
     fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<RawCommand> {
-        let is_next = |at: usize| self.said.get(at).is_some_and(|said| said.command.sequence == sequence);
+        let is_next = |at: usize| self.decoded.get(at).is_some_and(|next| next.command.sequence == sequence);
         let end = if is_next(self.next) && !is_next(self.next + 1) {
             self.next + 1
         } else {
-            self.said.partition_point(|said| said.command.sequence <= sequence)
+            self.decoded.partition_point(|one| one.command.sequence <= sequence)
         };
         let mut same = (0..end).rev().take_while(|at| is_next(*at));
-        let at = same.find(|at| !self.is_taken[*at] && packets.contains(&self.said[*at].packet))?;
+        let at = same.find(|at| !self.is_taken[*at] && packets.contains(&self.decoded[*at].packet))?;
         (self.is_taken[at], self.next) = (true, at + 1);
-        Some(self.said[at].command.clone())
+        Some(self.decoded[at].command.clone())
     }
 
     /// The commands without a tick.
     fn left(&self) -> impl Iterator<Item = &DecodedCommand> {
-        self.said.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken).map(|(said, _)| said)
+        self.decoded
+            .iter()
+            .zip(&self.is_taken)
+            .filter(|(_, is_taken)| !**is_taken)
+            .map(|(command, _)| command)
     }
 }
 
@@ -91,16 +95,18 @@ impl DecodedCommands {
         // In order of joining, because a player may be taken over by an older connection.
         let mut connections: Vec<_> = connections.collect();
         connections.sort_by_key(|one| {
-            let joined = recording.clients.get(&one.first_packet).and_then(|about| about.joined);
+            let joined = recording.clients.get(&one.first_packet).and_then(|client| client.joined);
             joined.map_or(one.first_packet, |(packet, _)| packet)
         });
         let mut decoded = DecodedCommands { clients: connections.len(), ..DecodedCommands::default() };
-        let mut said = HashMap::new();
+        let mut commands = HashMap::new();
         for connection in connections {
-            decoded.add_client(hearing, connection, recording, &mut said)?;
+            decoded.add_client(hearing, connection, recording, &mut commands)?;
         }
-        decoded.commands =
-            said.into_iter().map(|(player, said)| (player, PlayerCommands::new(said))).collect();
+        decoded.commands = commands
+            .into_iter()
+            .map(|(player, commands_of_player)| (player, PlayerCommands::new(commands_of_player)))
+            .collect();
         Ok(decoded)
     }
 
@@ -111,19 +117,22 @@ impl DecodedCommands {
         recording: &Recording<'_>,
         by_player: &mut HashMap<PlayerId, Vec<DecodedCommand>>,
     ) -> Result<(), ReplayError> {
-        let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
-        let heard = replay_client::replay_client(hearing, connection, about, recording.room_info())?;
-        self.answers += heard.answers;
+        let client_info = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
+        let replayed = replay_client::replay_client(hearing, connection, client_info, recording.room_info())?;
+        self.answers += replayed.answers;
         if self.answer.is_none() {
-            self.answer = heard.differing.map(|differing| (connection.client, differing));
+            self.answer = replayed.differing.map(|differing| (connection.client, differing));
         }
-        if let Some(player) = about.player {
-            let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
-            self.owners.entry(player).or_default().push(PlayerIdOwner { from_packet, before: heard.before });
+        if let Some(player) = client_info.player {
+            let from_packet = client_info.joined.map_or(connection.first_packet, |(packet, _)| packet);
+            self.owners
+                .entry(player)
+                .or_default()
+                .push(PlayerIdOwner { from_packet, before: replayed.before });
         }
         // A client has one player at a time.
-        for said in heard.said.chunk_by(|one, next| one.command.player == next.command.player) {
-            by_player.entry(said[0].command.player).or_default().extend_from_slice(said);
+        for commands in replayed.commands.chunk_by(|one, next| one.command.player == next.command.player) {
+            by_player.entry(commands[0].command.player).or_default().extend_from_slice(commands);
         }
         Ok(())
     }
@@ -156,8 +165,8 @@ impl DecodedCommands {
 
     /// Ends the ownership of the players that leave or disconnect in a tick. A client that resumes
     /// may have sent commands before that tick.
-    pub(super) fn record_leaves(&mut self, about: &GameInfo, tick: &RecordedTick) {
-        for player in leaves(about, tick) {
+    pub(super) fn record_leaves(&mut self, info: &GameInfo, tick: &RecordedTick) {
+        for player in leaves(info, tick) {
             let packets = self.packets(player, tick);
             let owners = self.owners.get(&player).map_or(&[][..], Vec::as_slice);
             let mut since =
@@ -169,8 +178,8 @@ impl DecodedCommands {
 }
 
 /// The players that leave or disconnect in a tick.
-fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item = PlayerId> + 'a {
-    tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
+fn leaves<'a>(info: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item = PlayerId> + 'a {
+    tick.frame.commands.iter().filter_map(|command| match (info.membership)(&command.action) {
         Some(MembershipChange::Left(player) | MembershipChange::Disconnected(player)) => Some(player),
         _ => None,
     })
@@ -179,20 +188,20 @@ fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item
 /// Counts the commands of a tick from the server (joins, leaves and gifts) and from the operator.
 /// Both have the same player id. A gift is issued with a join, so it has the next sequence number
 /// after the join.
-pub(super) fn count_issued(about: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
+pub(super) fn count_issued(info: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
     // The player that joined last, and the sequence number of its next gift.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
     for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
         let next = |player| Some((player, command.sequence.saturating_add(1)));
-        let is_of_server = match ((about.membership)(&command.action), gift) {
+        let is_of_server = match ((info.membership)(&command.action), gift) {
             (Some(MembershipChange::Joined(player, _)), _) => {
                 gift = next(player);
                 true
             }
             (Some(MembershipChange::Left(_) | MembershipChange::Disconnected(_)), _) => true,
             (None, Some((player, sequence)))
-                if sequence == command.sequence && (about.comes_with_join)(&command.action, player) =>
+                if sequence == command.sequence && (info.comes_with_join)(&command.action, player) =>
             {
                 gift = next(player);
                 true
@@ -207,7 +216,7 @@ pub(super) fn count_issued(about: &GameInfo, commands: &[RawCommand]) -> [usize;
 /// Returns the command to execute for a recorded one: the decoded command or, if it is not from a
 /// client, or was sent before the capture or by a client that is not captured, the recorded one.
 /// `None` if a captured client never sent it.
-pub(super) fn explain(
+pub(super) fn match_command(
     recorded: &RawCommand,
     tick: &RecordedTick,
     decoded: &mut DecodedCommands,
@@ -231,7 +240,7 @@ pub(super) fn explain(
 /// Counts the decoded commands without a tick. A command waits at most
 /// [`limits::MAX_COMMAND_LEAD_MS`], so an older one was dropped.
 pub(super) fn count_unmatched(
-    about: &GameInfo,
+    info: &GameInfo,
     ticks: &[RecordedTick],
     hz: u32,
     decoded: &DecodedCommands,
@@ -241,14 +250,14 @@ pub(super) fn count_unmatched(
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
     let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
     for (at, tick) in ticks.iter().enumerate() {
-        leaves(about, tick).for_each(|player| left.entry(player).or_default().push(at));
+        leaves(info, tick).for_each(|player| left.entry(player).or_default().push(at));
     }
-    for said in decoded.commands.values().flat_map(PlayerCommands::left) {
-        let first = ticks.partition_point(|tick| tick.packet < said.packet);
-        let left = left.get(&said.command.player).map_or(&[][..], Vec::as_slice);
+    for command in decoded.commands.values().flat_map(PlayerCommands::left) {
+        let first = ticks.partition_point(|tick| tick.packet < command.packet);
+        let left = left.get(&command.command.player).map_or(&[][..], Vec::as_slice);
         let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {
             &mut report.dropped_on_leave
-        } else if said.packet < last_safe {
+        } else if command.packet < last_safe {
             &mut report.dropped_while_connected
         } else {
             &mut report.after_end
@@ -308,12 +317,17 @@ mod tests {
         // The second command has no tick. It must not match the next owner's command with the same
         // sequence number.
         let turned = walk(2, Some(Angle(7)));
-        let said = [(step(1), 2), (turned, 4)].map(|(command, packet)| DecodedCommand { command, packet });
-        decoded.commands.insert(ann, PlayerCommands::new(said.into()));
+        let decoded_commands =
+            [(step(1), 2), (turned, 4)].map(|(command, packet)| DecodedCommand { command, packet });
+        decoded.commands.insert(ann, PlayerCommands::new(decoded_commands.into()));
         let mut report = Report::default();
         for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
             let tick = tick(packet, command.clone());
-            assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
+            assert_eq!(
+                match_command(&command, &tick, &mut decoded, &mut report),
+                Some(command),
+                "packet {packet}"
+            );
             decoded.record_leaves(Moo::INFO, &tick);
         }
         assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));

@@ -31,8 +31,8 @@ pub(super) struct RecordedWorld {
 
 impl RecordedWorld {
     /// Creates the world from the snapshot of a recording.
-    pub fn new(about: &GameInfo, world: &dyn DynWorld) -> Option<RecordedWorld> {
-        let world = (about.restore)(&world.snapshot()).ok()?;
+    pub fn new(info: &GameInfo, world: &dyn DynWorld) -> Option<RecordedWorld> {
+        let world = (info.restore)(&world.snapshot()).ok()?;
         Some(RecordedWorld { world, found: FieldDiffs::default() })
     }
 

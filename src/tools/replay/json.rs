@@ -14,7 +14,7 @@ use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 
 /// Maximum number of bytes shown of a reply.
-const SHOWN_BYTES: usize = 64;
+const MAX_HEX_BYTES: usize = 64;
 
 /// Replays the bytes of a capture file. Returns the reports of its rooms, or the reason why it
 /// cannot be replayed. `given` are the packet tables for a file that has none; the default is the
@@ -170,9 +170,9 @@ pub fn bisect_json(bisected: &BisectReport) -> Value {
 /// Formats the first bytes of a frame in hexadecimal.
 pub fn hex(frame: &Option<ReplyFrame>) -> String {
     let Some(ReplyFrame { bytes, .. }) = frame else { return "nothing".to_owned() };
-    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
-    let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
-    if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
+    let prefix = &bytes[..bytes.len().min(MAX_HEX_BYTES)];
+    let hex: String = prefix.iter().map(|byte| format!("{byte:02x}")).collect();
+    if prefix.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
 }
 
 /// Formats the reason why a capture cannot be replayed.

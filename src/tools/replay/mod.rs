@@ -39,7 +39,7 @@ use crate::tools::capture::{Gap, TcpConnection, TcpSide, Untrusted};
 use crate::util::plural::count_noun;
 use crate::ws::http::RequestHead;
 pub use bisect::{BisectReport, Divergence, ForeignChecksum};
-use decoded_commands::{DecodedCommands, count_issued, count_unmatched, explain};
+use decoded_commands::{DecodedCommands, count_issued, count_unmatched, match_command};
 pub use error::ReplayError;
 pub use field_diff::FieldDiffs;
 use field_diff::RecordedWorld;
@@ -61,13 +61,13 @@ pub use world_runner::{WorldResults, WorldRunner};
 pub fn replay(
     input: &ReplayInput,
     games: &[&'static GameInfo],
-    asked: ReplayOptions,
+    options: ReplayOptions,
     results: impl FnOnce() -> WorldResults,
 ) -> Result<Vec<(Untrusted, Report)>, ReplayError> {
     let codes = input.codes()?;
     let connections = input.connections();
     let recordings = read_recordings(input, games, &connections)?;
-    if let Some(tick) = asked.to_tick {
+    if let Some(tick) = options.to_tick {
         check_tick_recorded(tick, &recordings)?;
     }
     if let Some((client, hole)) = first_gap(&connections) {
@@ -77,7 +77,7 @@ pub fn replay(
         return Err(ReplayError { client: Some(client), ..refused });
     }
     let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
-    let find = |about: &GameInfo, head: &RequestHead| WireFormat::find(&codes, about.paths, head).ok();
+    let find = |info: &GameInfo, head: &RequestHead| WireFormat::find(&codes, info.paths, head).ok();
     let time_of = |packet| input.time_of(packet);
     let context = ReplayContext { first_ns: input.first_ns(), find: &find, time_of: &time_of };
     let decoded = recordings.into_iter().map(|(name, recording)| {
@@ -88,7 +88,7 @@ pub fn replay(
     let decoded: Vec<_> = decoded.collect::<Result<_, ReplayError>>()?;
     let mut results = results();
     let reports = decoded.into_iter().map(|(name, recording, decoded)| {
-        let report = run(recording, decoded, asked, results.take(name.raw()));
+        let report = run(recording, decoded, options, results.take(name.raw()));
         let (ends_at_byte, truncated_at) = (input.ends_at_byte, input.truncated_packet);
         (name.to_owned(), Report { ends_at_byte, truncated_at, ..report })
     });
@@ -170,29 +170,29 @@ fn first_gap(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
 fn run(
     recording: Recording<'_>,
     mut decoded: DecodedCommands,
-    asked: ReplayOptions,
+    options: ReplayOptions,
     result: Option<RoomResult>,
 ) -> Report {
     let range = recording.range();
-    let Recording { about, world, ticks, .. } = recording;
-    let run = asked.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
+    let Recording { info, world, ticks, .. } = recording;
+    let run = options.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
     let run = run.min(ticks.len());
     let mut report = decoded.report(&*world);
-    report.last_tick = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
+    report.last_tick = options.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
     let hz = world.identity().tick_hz;
     let mut result = result.filter(|result| result.ticks as usize == run);
-    let mut replayed = ReplayedWorld { about, world, compared: None };
+    let mut replayed = ReplayedWorld { info, world, compared: None };
     if result.is_none() {
-        replayed.start(&[], asked.fields);
+        replayed.start(&[], options.fields);
     }
     let (mut changed, mut differs): (Option<(u32, CommandDiff)>, _) = (None, None);
     for (at, tick) in ticks[..run].iter().enumerate() {
-        let (commands, change) = match_tick(about, tick, &mut decoded, &mut report);
+        let (commands, change) = match_tick(info, tick, &mut decoded, &mut report);
         if changed.is_none() {
             changed = change.map(|change| (tick.frame.tick, change));
         }
         if changed.is_some() && result.take().is_some() {
-            replayed.start(&ticks[..at], asked.fields);
+            replayed.start(&ticks[..at], options.fields);
         }
         if result.is_some() {
             continue;
@@ -203,32 +203,32 @@ fn run(
         }
     }
     let (world, compared) = (replayed.world, replayed.compared);
-    report.fields = asked.fields.then(|| compared.map(|compared| compared.found).unwrap_or_default());
+    report.fields = options.fields.then(|| compared.map(|compared| compared.found).unwrap_or_default());
     let differs = differs.map(|(tick, checksums)| (tick, Some(checksums)));
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| ReplayDiff { tick, command: changed, checksums });
     (report.checksum, report.state) = match result {
         Some(RoomResult { checksum, state, .. }) => (checksum, state),
-        None => (world.checksum(), asked.state.then(|| world.state().entities_with_fields())),
+        None => (world.checksum(), options.state.then(|| world.state().entities_with_fields())),
     };
-    count_unmatched(about, &ticks[..run], hz, &decoded, &mut report);
+    count_unmatched(info, &ticks[..run], hz, &decoded, &mut report);
     report
 }
 
 /// Returns the commands of a tick to execute, and the first one that differs from the recorded one.
 fn match_tick(
-    about: &GameInfo,
+    info: &GameInfo,
     tick: &RecordedTick,
     decoded: &mut DecodedCommands,
     report: &mut Report,
 ) -> (Vec<RawCommand>, Option<CommandDiff>) {
     let (mut commands, mut change) = (Vec::with_capacity(tick.frame.commands.len()), None);
-    let [server, operator] = count_issued(about, &tick.frame.commands);
+    let [server, operator] = count_issued(info, &tick.frame.commands);
     (report.server, report.operator) = (report.server + server, report.operator + operator);
     for recorded in &tick.frame.commands {
-        let command = explain(recorded, tick, decoded, report);
+        let command = match_command(recorded, tick, decoded, report);
         if command.as_ref() != Some(recorded) && change.is_none() {
-            let words = |command: &RawCommand| (about.words)(&command.action);
+            let words = |command: &RawCommand| (info.words)(&command.action);
             change = Some(CommandDiff {
                 command: (recorded.player, recorded.sequence),
                 recorded: words(recorded).into(),
@@ -237,14 +237,14 @@ fn match_tick(
         }
         commands.extend(command);
     }
-    decoded.record_leaves(about, tick);
+    decoded.record_leaves(info, tick);
     report.ticks += 1;
     (commands, change)
 }
 
 /// The world of the decoded commands.
 struct ReplayedWorld {
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     world: Box<dyn DynWorld>,
     /// The world of the recorded commands, to compare the fields.
     compared: Option<RecordedWorld>,
@@ -255,7 +255,7 @@ impl ReplayedWorld {
     /// fields are compared if `fields` is set.
     fn start(&mut self, equal: &[RecordedTick], fields: bool) {
         equal.iter().for_each(|tick| self.world.step(&tick.frame.commands));
-        self.compared = fields.then(|| RecordedWorld::new(self.about, &*self.world)).flatten();
+        self.compared = fields.then(|| RecordedWorld::new(self.info, &*self.world)).flatten();
     }
 
     /// Runs a tick with the decoded commands. Returns the tick with the recorded and the replayed

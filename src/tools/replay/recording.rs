@@ -20,7 +20,7 @@ use crate::util::plural::count_noun;
 /// The recording of one room.
 pub struct Recording<'a> {
     /// The game.
-    pub about: &'static Game,
+    pub info: &'static Game,
     /// The world before the first tick.
     pub world: Box<dyn DynWorld>,
     /// The ticks, consecutive.
@@ -83,8 +83,8 @@ impl Recording<'_> {
 
     /// The properties of the room that affect its replies, as far as they are recorded.
     pub fn room_info(&self) -> RoomInfo {
-        let (about, identity) = (self.about, self.world.identity());
-        RoomInfo { about, epoch: String::new(), identity, update_hz: 0 }
+        let (info, identity) = (self.info, self.world.identity());
+        RoomInfo { about: info, epoch: String::new(), identity, update_hz: 0 }
     }
 }
 
@@ -98,7 +98,7 @@ struct RoomRecords<'a> {
     /// The name of the game, if recorded.
     game: Option<Untrusted<&'a str>>,
     /// The fields of the world records, which are equal in each part.
-    says: WorldFields<'a>,
+    world_fields: WorldFields<'a>,
     ticks: Vec<RawTick<'a>>,
     clients: HashMap<usize, ClientRecord<'a>>,
 }
@@ -152,7 +152,7 @@ pub fn read<'a>(
             continue;
         }
         let room = rooms.entry(name).or_default();
-        let Some((address, about)) = room.add(record, place).map_err(refuse)? else {
+        let Some((address, info)) = room.add(record, place).map_err(refuse)? else {
             continue;
         };
         let address: SocketAddr = address
@@ -163,7 +163,7 @@ pub fn read<'a>(
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < stored.number);
         if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
-            room.clients.entry(first).or_default().add(about);
+            room.clients.entry(first).or_default().add(info);
         }
     }
     // Drops rooms with only a record of their game.
@@ -172,7 +172,7 @@ pub fn read<'a>(
         rooms.insert(Untrusted::default(), RoomRecords::default());
     }
     let recording = |(name, room): (Untrusted<&'a str>, RoomRecords<'a>)| {
-        let (about, world) = room.world(games).map_err(|reason| {
+        let (info, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
             // Without world records, the capture may be of another program, or may contain packets
             // that cannot be decoded.
@@ -182,12 +182,12 @@ pub fn read<'a>(
         })?;
         let tick = |read: RawTick<'_>| {
             let RawTick { packet, at_ns, checksum, frame, .. } = read;
-            let frame = (about.frame)(frame)
+            let frame = (info.frame)(frame)
                 .map_err(|error| ReplayError::at(input.first_ns(), (packet, at_ns), error.to_string()))?;
             Ok(RecordedTick { packet, checksum, frame })
         };
         let ticks = room.ticks.into_iter().map(tick).collect::<Result<_, _>>()?;
-        Ok((name, Recording { about, world, ticks, clients: room.clients }))
+        Ok((name, Recording { info, world, ticks, clients: room.clients }))
     };
     rooms.into_iter().map(recording).collect()
 }
@@ -223,11 +223,11 @@ impl<'a> RoomRecords<'a> {
                 if part != self.next_part || part > 0 && parts != self.parts {
                     return Err("a second world begins, or part of the first one is missing".to_owned());
                 }
-                let says = fields(seed, tick_hz, &options, code_hash, tick);
+                let fields_of_record = fields(seed, tick_hz, &options, code_hash, tick);
                 if part > 0 {
-                    check_equal("the previous record", &self.says, "this one", &says)?;
+                    check_equal("the previous record", &self.world_fields, "this one", &fields_of_record)?;
                 }
-                (self.next_part, self.parts, self.says) = (part + 1, parts, says);
+                (self.next_part, self.parts, self.world_fields) = (part + 1, parts, fields_of_record);
                 self.snapshot.extend_from_slice(bytes);
                 Ok(None)
             }
@@ -283,7 +283,7 @@ impl<'a> RoomRecords<'a> {
             Some(name) => name == *game.name,
             None => (game.recognizes)(&self.snapshot),
         };
-        let Some(about) = games.iter().find(is_it).copied() else {
+        let Some(info) = games.iter().find(is_it).copied() else {
             let names: Vec<&str> = games.iter().map(|game| game.name).collect();
             let game = self.game.map_or("a game".to_owned(), |name| format!("the game {name:?}"));
             return Err(format!(
@@ -291,31 +291,36 @@ impl<'a> RoomRecords<'a> {
                 names.join(" and ")
             ));
         };
-        let world = (about.restore)(&self.snapshot)?;
+        let world = (info.restore)(&self.snapshot)?;
         let (identity, tick) = (world.identity(), world.tick());
         let options: Vec<_> =
             identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();
-        let own = fields(identity.seed, identity.tick_hz, &options, (about.code_hash)(), tick);
-        check_equal("the record of the world", &self.says, "the snapshot in it", &own)?;
+        let own = fields(identity.seed, identity.tick_hz, &options, (info.code_hash)(), tick);
+        check_equal("the record of the world", &self.world_fields, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
             Some(first) if first.tick != tick || first.checksum != world.checksum() => {
                 Err("the first tick does not follow the snapshot".to_owned())
             }
-            Some(_) => Ok((about, world)),
+            Some(_) => Ok((info, world)),
         }
     }
 }
 
 /// Checks that two records have the same fields. The error names the first differing one.
-fn check_equal(one: &str, says: &WorldFields<'_>, other: &str, also: &WorldFields<'_>) -> Result<(), String> {
-    if says.len() != also.len() {
+fn check_equal(
+    one: &str,
+    fields: &WorldFields<'_>,
+    other: &str,
+    also: &WorldFields<'_>,
+) -> Result<(), String> {
+    if fields.len() != also.len() {
         return Err(format!("{one} has other options than {other}"));
     }
-    let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
-    differing.map_or(Ok(()), |((field, said), (_, meant))| {
-        let shown =
+    let differing = fields.iter().zip(also).find(|(ours, expected)| ours != expected);
+    differing.map_or(Ok(()), |((field, our_value), (_, their_value))| {
+        let quote =
             |value: u64| if *field == *"code_hash" { format!("{value:016x}") } else { value.to_string() };
-        Err(format!("{one} has {field} {}, but {other} has {}", shown(*said), shown(*meant)))
+        Err(format!("{one} has {field} {}, but {other} has {}", quote(*our_value), quote(*their_value)))
     })
 }

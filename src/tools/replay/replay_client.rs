@@ -38,7 +38,7 @@ pub struct DecodedCommand {
 
 /// The commands of a client, and the comparison of the server's replies.
 pub struct ClientReplay {
-    pub said: Vec<DecodedCommand>,
+    pub commands: Vec<DecodedCommand>,
     /// The number of equal replies, and the first different one.
     pub answers: usize,
     pub differing: Option<ReplyDiff>,
@@ -60,13 +60,13 @@ pub struct ReplayContext<'a> {
 pub fn replay_client(
     hearing: &ReplayContext<'_>,
     connection: &TcpConnection<'_>,
-    about: Client<'_>,
+    recorded_client: Client<'_>,
     mut room: RoomInfo,
 ) -> Result<ClientReplay, ReplayError> {
     let ReplayContext { first_ns, find, time_of } = hearing;
-    let (mut asked, mut before) = (RecordedAnswers::default(), 0);
+    let (mut replayed, mut before) = (RecordedAnswers::default(), 0);
     let (mut reader, mut endpoint, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
-    let mut resumed = about.resumed;
+    let mut resumed = recorded_client.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let now = Duration::from_nanos(piece.at_ns);
@@ -83,14 +83,14 @@ pub fn replay_client(
                 return Err(ReplayError { client: Some(connection.client), ..refused });
             };
             // Replies before the saved session are unknown.
-            (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
+            (before, replayed.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
             open = Some(restored);
         }
         // The server may reject a join. A join record is in the file before the client's next
         // bytes.
         let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
-        let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
-        (asked.packet, asked.joins) = (piece.packet, joins.map(|(_, player)| player));
+        let joins = recorded_client.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
+        (replayed.packet, replayed.joins) = (piece.packet, joins.map(|(_, player)| player));
         let mut rest = None;
         if let Some(reading) = &mut reader {
             let head = match reading.receive(piece.bytes) {
@@ -103,11 +103,11 @@ pub fn replay_client(
             endpoint = head.and_then(|head| find(room.about, &head));
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
-                asked.is_turned_away = server_replies::was_rejected(connection, endpoint);
+                replayed.is_turned_away = server_replies::was_rejected(connection, endpoint);
                 let begun = open.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
                 begun.begin(number);
-                if let Err(ending) = asked.drain(begun) {
-                    asked.answers.add(piece.packet, &ending.frames(endpoint));
+                if let Err(ending) = replayed.drain(begun) {
+                    replayed.answers.add(piece.packet, &ending.frames(endpoint));
                     open = None;
                 }
             }
@@ -117,14 +117,14 @@ pub fn replay_client(
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
         current.receive(bytes, at);
-        if let Err(ending) = asked.drain(current) {
-            asked.answers.add(piece.packet, &ending.frames(endpoint));
+        if let Err(ending) = replayed.drain(current) {
+            replayed.answers.add(piece.packet, &ending.frames(endpoint));
             open = None;
         }
     }
-    let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
+    let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
-    Ok(ClientReplay { said: asked.said, answers, differing, before })
+    Ok(ClientReplay { commands: replayed.commands, answers, differing, before })
 }
 
 /// The name of the room that the request of a connection selects.
@@ -144,7 +144,7 @@ struct RecordedAnswers {
     /// Whether the server rejected the client's `hello`. The decision depends on data that the
     /// recording lacks.
     is_turned_away: bool,
-    said: Vec<DecodedCommand>,
+    commands: Vec<DecodedCommand>,
     answers: ServerReplies,
 }
 
@@ -176,7 +176,7 @@ impl RecordedAnswers {
             // The client of a rejected join remains a spectator. The recording has the reply.
             ClientRequest::Join { .. } => Some(Answer::Joined(self.joins.ok_or(Denial::Silent))),
             ClientRequest::Command { command, .. } => {
-                self.said.push(DecodedCommand { command, packet: self.packet });
+                self.commands.push(DecodedCommand { command, packet: self.packet });
                 Some(Answer::CommandQueued(Ok(())))
             }
             _ => None,

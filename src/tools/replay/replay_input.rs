@@ -193,7 +193,7 @@ impl ReplayInput {
 
     fn add_client_time(&mut self, packet: &Packet<'_>) {
         self.times.resize(packet.number, (0, Duration::ZERO));
-        self.times.push(said_time(&packet.comments));
+        self.times.push(recorded_time(&packet.comments));
     }
 
     /// The world records received since the last call, for [`WorldRunner::run`].
@@ -284,7 +284,7 @@ impl StoredRecord {
 
 /// Parses the number of completed ticks and the slack from the comments of a packet; 0 if missing.
 /// The slack must follow the tick directly, because a player's name may contain the same text.
-fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
+fn recorded_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
     let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
     let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
     let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
+    fn a_comment_states_tick_and_slack_and_a_name_states_neither() {
         let ms = Duration::from_millis;
         for (comments, expected) in [
             (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
@@ -306,7 +306,7 @@ mod tests {
             (&[], (0, ms(0))),
         ] {
             let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
-            assert_eq!(said_time(&comments), expected, "{comments:?}");
+            assert_eq!(recorded_time(&comments), expected, "{comments:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ enum RoomRun {
 }
 
 struct RunningWorld {
-    about: &'static GameInfo,
+    info: &'static GameInfo,
     world: Box<dyn DynWorld>,
     ticks: u32,
 }
@@ -103,11 +103,11 @@ impl RoomRun {
         let WorldRecord::Tick { checksum, frame } = record else { return Some(()) };
         if let RoomRun::Buffering(records) = self {
             let records = records.iter().map(|stored| ((stored.number, stored.at_ns), &stored.bytes[..]));
-            let (about, world) = recording::read_start(records, games).ok()?;
-            *self = RoomRun::Running(RunningWorld { about, world, ticks: 0 });
+            let (info, world) = recording::read_start(records, games).ok()?;
+            *self = RoomRun::Running(RunningWorld { info, world, ticks: 0 });
         }
-        let RoomRun::Running(RunningWorld { about, world, ticks }) = self else { return None };
-        let frame = (about.frame)(frame).ok()?;
+        let RoomRun::Running(RunningWorld { info, world, ticks }) = self else { return None };
+        let frame = (info.frame)(frame).ok()?;
         let is_at_end = to_tick.is_some_and(|last| last <= world.tick());
         if is_at_end && frame.tick > world.tick() {
             return Some(());

@@ -60,24 +60,24 @@ impl Conditions {
     /// # Errors
     /// The first parameter that is out of bounds, with its bounds.
     pub fn check(&self) -> Result<(), String> {
-        let shown = |time: Duration| format_time(time);
+        let text_of = |time: Duration| format_time(time);
         if self.delay > limits::NETEM_MAX_DELAY {
-            let most = shown(limits::NETEM_MAX_DELAY);
-            return Err(format!("delay {}: must be at most {most}", shown(self.delay)));
+            let max = text_of(limits::NETEM_MAX_DELAY);
+            return Err(format!("delay {}: must be at most {max}", text_of(self.delay)));
         }
         if self.jitter > self.delay {
-            let (jitter, delay) = (shown(self.jitter), shown(self.delay));
+            let (jitter, delay) = (text_of(self.jitter), text_of(self.delay));
             return Err(format!("jitter {jitter}: must be at most the delay, which is {delay}"));
         }
         if self.loss_ppm > limits::NETEM_MAX_LOSS_PPM {
             let [most, loss] = [limits::NETEM_MAX_LOSS_PPM, self.loss_ppm].map(format_loss);
             return Err(format!("loss {loss}: must be at most {most}"));
         }
-        let (least, most) = (limits::NETEM_MIN_RATE, limits::NETEM_MAX_RATE);
-        let is_wrong = |rate: &u64| !(least..=most).contains(rate);
+        let (min, max) = (limits::NETEM_MIN_RATE, limits::NETEM_MAX_RATE);
+        let is_wrong = |rate: &u64| !(min..=max).contains(rate);
         if let Some(rate) = self.up.into_iter().chain(self.down).find(is_wrong) {
-            let [rate, least, most] = [rate, least, most].map(|rate| format_rate(Some(rate)));
-            return Err(format!("rate {rate}: must be from {least} to {most} a second"));
+            let [rate, min, max] = [rate, min, max].map(|rate| format_rate(Some(rate)));
+            return Err(format!("rate {rate}: must be from {min} to {max} a second"));
         }
         Ok(())
     }

@@ -26,8 +26,8 @@ impl DelayHistogram {
 
     /// Returns the delay that `most` per mille of all delays do not exceed; `None` if the histogram
     /// is empty.
-    pub fn quantile(&self, most: u64) -> Option<Duration> {
-        let rank = (self.count * most).div_ceil(1000).max(1);
+    pub fn quantile(&self, per_mille: u64) -> Option<Duration> {
+        let rank = (self.count * per_mille).div_ceil(1000).max(1);
         let mut below = 0;
         let found = self.counts.iter().position(|count| {
             below += count;

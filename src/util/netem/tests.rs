@@ -140,7 +140,7 @@ fn percentiles_are_within_three_percent() {
 
 #[test]
 fn texts_are_read_and_refused_with_the_rule() {
-    for (text, shown) in [
+    for (text, printed) in [
         ("lan", "delay=0.5ms,jitter=0.2ms,loss=0%"),
         ("wifi", "delay=14ms,jitter=6ms,loss=0.1%,rate-up=125kB,rate-down=625kB"),
         ("4g,loss=2%", "delay=35ms,jitter=15ms,loss=2%,rate=1.5MB"),
@@ -148,7 +148,7 @@ fn texts_are_read_and_refused_with_the_rule() {
         ("delay=0.15s,rate-up=2Mbit", "delay=150ms,jitter=0ms,loss=0%,rate-up=250kB,rate-down=none"),
         ("delay=0,loss=0", "delay=0ms,jitter=0ms,loss=0%"),
     ] {
-        assert_eq!(conditions(text).to_string(), shown);
+        assert_eq!(conditions(text).to_string(), printed);
     }
     for (text, rule) in [
         ("dsl", "\"dsl\": expected lan, wifi, 4g, transatlantic, train, or conditions such as"),

@@ -33,20 +33,20 @@ impl MachineCapacity {
     /// [`io::ErrorKind::QuotaExceeded`] if there are fewer than [`limits::MIN_CONNECTIONS`]; the
     /// message lists each limit and the needed value.
     pub fn check(&self) -> io::Result<usize> {
-        let (connections, least) = (self.connections(), limits::MIN_CONNECTIONS);
-        if connections >= least {
+        let (connections, min) = (self.connections(), limits::MIN_CONNECTIONS);
+        if connections >= min {
             return Ok(connections);
         }
-        let files = limits::RESERVED_DESCRIPTORS + least;
-        let mappings = limits::RESERVED_MAPPINGS + limits::MAPPINGS_PER_THREAD * least;
-        let threads = 2 * least;
+        let files = limits::RESERVED_DESCRIPTORS + min;
+        let mappings = limits::RESERVED_MAPPINGS + limits::MAPPINGS_PER_THREAD * min;
+        let threads = 2 * min;
         let MachineCapacity { open_files, mappings: has_mappings, threads: has_threads } = self;
-        let said = format!(
-            "this machine supports {connections} connections, and a server needs at least {least}: open \
+        let warning = format!(
+            "this machine supports {connections} connections, and a server needs at least {min}: open \
              files (ulimit -n): {open_files}, needed: {files}; memory mappings (vm.max_map_count): {has_mappings}, \
              needed: {mappings}; threads (kernel.pid_max): {has_threads}, needed: {threads}"
         );
-        Err(io::Error::new(io::ErrorKind::QuotaExceeded, said))
+        Err(io::Error::new(io::ErrorKind::QuotaExceeded, warning))
     }
 }
 

@@ -329,7 +329,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 
 /// Whether this path still names the open file, and not another one.
 pub fn is_at(file: &File, path: &Path) -> bool {
-    let number = |about: Metadata| (about.dev(), about.ino());
+    let number = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let (open, named) = (file.metadata().map(number), fs::metadata(path).map(number));
     open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
 }
@@ -345,13 +345,13 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
 }
 
 /// Whether every user of the machine may read this file.
-pub fn is_world_readable(about: &Metadata) -> bool {
-    about.permissions().mode() & 0o004 != 0
+pub fn is_world_readable(metadata: &Metadata) -> bool {
+    metadata.permissions().mode() & 0o004 != 0
 }
 
 /// Whether this is a named pipe. It cannot be opened for writing before it has a reader.
-pub fn is_named_pipe(about: &Metadata) -> bool {
-    about.file_type().is_fifo()
+pub fn is_named_pipe(metadata: &Metadata) -> bool {
+    metadata.file_type().is_fifo()
 }
 
 /// Unpredictable random bytes from the kernel, for the server's epoch, tokens, and masking keys of

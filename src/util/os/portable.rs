@@ -77,7 +77,7 @@ pub fn suspended_time() -> Duration {
 pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     let patience = stream.read_timeout()?;
     let began = Instant::now();
-    let heard = loop {
+    let result = loop {
         let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
         if left.is_some_and(|left| left.is_zero()) {
             break Err(ErrorKind::TimedOut.into());
@@ -95,7 +95,7 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         }
     };
     stream.set_read_timeout(patience)?;
-    heard
+    result
 }
 
 /// Does nothing: the backlog is the value of `std`.
@@ -328,12 +328,12 @@ pub fn poll_with_input(
 ) -> io::Result<(bool, bool)> {
     let deadline = Instant::now() + time;
     loop {
-        let is_heard =
+        let is_readable =
             stream.is_some_and(|stream| check_readiness(&PollInterest::readable(stream)).is_ready());
         let is_typed = input.as_mut().map_or(Ok(false), |input| input.wait(Duration::ZERO))?;
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || is_heard || is_typed {
-            return Ok((is_heard, is_typed));
+        if left.is_zero() || is_readable || is_typed {
+            return Ok((is_readable, is_typed));
         }
         thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL));
     }
@@ -378,7 +378,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        let number = |about: Metadata| (about.dev(), about.ino());
+        let number = |metadata: Metadata| (metadata.dev(), metadata.ino());
         let (open, named) = (file.metadata().map(number), path.metadata().map(number));
         open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
     }
@@ -409,20 +409,20 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
 
 /// Whether every user of the machine may read this file. Always false except on Unix, because it is
 /// unknown.
-pub fn is_world_readable(about: &Metadata) -> bool {
+pub fn is_world_readable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
-    return std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o004 != 0;
+    return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o004 != 0;
     #[cfg(not(unix))]
     {
-        let _ = about;
+        let _ = metadata;
         false
     }
 }
 
 /// Whether this is a named pipe. It cannot be opened for writing before it has a reader.
 #[cfg(unix)]
-pub fn is_named_pipe(about: &Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
+pub fn is_named_pipe(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
 }
 
 /// Always false: a file of Windows is not a named pipe.

@@ -84,14 +84,14 @@ macro_rules! tests {
                     }
                     far.shutdown(Shutdown::Write).expect("open");
                 });
-                let (mut heard, mut buffer) = (Vec::new(), [0; 64]);
+                let (mut received, mut buffer) = (Vec::new(), [0; 64]);
                 loop {
                     match system::read(&near, &mut buffer).expect("bytes or the end") {
                         0 => break,
-                        count => heard.extend_from_slice(&buffer[..count]),
+                        count => received.extend_from_slice(&buffer[..count]),
                     }
                 }
-                assert!(heard.into_iter().eq((0..BYTES).map(|number| number as u8)));
+                assert!(received.into_iter().eq((0..BYTES).map(|number| number as u8)));
                 is_over.store(true, Ordering::Release);
                 sender.join().expect("it ends");
                 drop(near);
@@ -109,8 +109,8 @@ macro_rules! tests {
                     assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
                     assert!(began.elapsed() >= A_MOMENT / 2 && began.elapsed() < PATIENCE);
                     // The kernel rounds the timeout up.
-                    let kept = near.read_timeout().expect("a socket").expect("a timeout");
-                    assert!((A_MOMENT..2 * A_MOMENT).contains(&kept), "{kept:?}");
+                    let timeout = near.read_timeout().expect("a socket").expect("a timeout");
+                    assert!((A_MOMENT..2 * A_MOMENT).contains(&timeout), "{timeout:?}");
                 }
             }
 
@@ -213,12 +213,12 @@ macro_rules! tests {
                 let path = std::env::temp_dir().join(name);
                 system::create_private(&path).expect("a file").write_all(b"x").expect("written");
                 let again = system::create_private(&path).expect_err("it exists").kind();
-                let about = path.metadata().expect("it is there");
+                let metadata = path.metadata().expect("it is there");
                 std::fs::remove_file(&path).expect("removed");
                 assert_eq!(again, io::ErrorKind::AlreadyExists);
-                assert!(!system::is_named_pipe(&about) && about.len() == 1);
+                assert!(!system::is_named_pipe(&metadata) && metadata.len() == 1);
                 #[cfg(unix)]
-                assert_eq!(std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777, 0o600);
+                assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o600);
             }
 
             #[test]
@@ -257,21 +257,21 @@ fn an_input_is_read_as_it_comes_up_to_its_end() {
     assert!(!input.wait(A_MOMENT).expect("an input"), "nothing yet");
     writer.write_all(b"one\ntwo\n").expect("written");
     assert!(input.wait(PATIENCE).expect("an input"));
-    let (mut heard, mut buffer) = (Vec::new(), [0; 3]);
+    let (mut received, mut buffer) = (Vec::new(), [0; 3]);
     drop(writer);
     loop {
         assert!(input.wait(PATIENCE).expect("an input"));
         match input.read(&mut buffer).expect("bytes or the end") {
             0 => break,
-            count => heard.extend_from_slice(&buffer[..count]),
+            count => received.extend_from_slice(&buffer[..count]),
         }
     }
-    assert_eq!(heard, b"one\ntwo\n");
+    assert_eq!(received, b"one\ntwo\n");
     assert_eq!(input.read(&mut buffer).expect("still the end"), 0);
 }
 
 #[test]
-fn a_wait_for_socket_and_input_says_which_has_come() {
+fn a_wait_for_socket_and_input_returns_which_is_ready() {
     let (listener, address) = listener();
     let near = super::portable::connect(address, None, None).expect("a connection");
     let mut far = listener.accept().expect("it").0;

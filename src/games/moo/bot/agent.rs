@@ -32,13 +32,13 @@ const SKINS: usize = 10;
 /// Observes the packets of an agent.
 pub trait PacketObserver: Send + 'static {
     /// The current model of the world.
-    fn picture(&self) -> &WorldModel;
+    fn world_model(&self) -> &WorldModel;
 
     /// Called when the agent sends a packet.
-    fn said(&mut self, packet: &ClientPacket<'_>);
+    fn on_sent(&mut self, packet: &ClientPacket<'_>);
 
     /// Called when a server packet arrives at time `now`. Appends the faults that it finds.
-    fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput);
+    fn on_packet(&mut self, packet: &ServerPacket, now: Duration, out: &mut AgentOutput);
 
     /// Whether the observer checks the packets.
     fn checks(&self) -> bool {
@@ -62,16 +62,16 @@ pub trait PacketObserver: Send + 'static {
 }
 
 impl PacketObserver for WorldModel {
-    fn picture(&self) -> &WorldModel {
+    fn world_model(&self) -> &WorldModel {
         self
     }
 
-    fn said(&mut self, packet: &ClientPacket<'_>) {
+    fn on_sent(&mut self, packet: &ClientPacket<'_>) {
         WorldModel::said(self, packet);
     }
 
-    fn on_packet(&mut self, heard: &ServerPacket, _: Duration, _: &mut AgentOutput) {
-        WorldModel::apply(self, heard);
+    fn on_packet(&mut self, packet: &ServerPacket, _: Duration, _: &mut AgentOutput) {
+        WorldModel::apply(self, packet);
     }
 }
 
@@ -96,7 +96,7 @@ pub struct MooAgent<O> {
     sequence: u32,
     /// Checks the acks of the agent's commands. `None` if the observer checks nothing, or the
     /// dialect has no acks.
-    asked: Option<AckChecker>,
+    acks: Option<AckChecker>,
     /// The newest known tick.
     tick: Option<u32>,
     nonce: u32,
@@ -121,7 +121,7 @@ impl<O: PacketObserver> MooAgent<O> {
             respawn_delay: RESPAWN_DELAY + RESPAWN_DELAY_STEP * (index % RESPAWN_DELAYS) as u32,
             respawns_at: None,
             sequence: 0,
-            asked: has_ack_packets.then(AckChecker::default),
+            acks: has_ack_packets.then(AckChecker::default),
             tick: None,
             nonce: 0,
             last_ping: None,
@@ -137,7 +137,7 @@ impl<O: PacketObserver> MooAgent<O> {
             self.respawns_at = None;
             // A respawn is a command like any other, and uses a sequence number implicitly.
             self.sequence += 1;
-            self.asked.iter_mut().for_each(|asked| asked.on_sent(self.sequence, None));
+            self.acks.iter_mut().for_each(|acks| acks.on_sent(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
             self.send_packet(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
@@ -148,7 +148,7 @@ impl<O: PacketObserver> MooAgent<O> {
             self.sequence += 1;
             self.sequence
         });
-        let tick = choose_target_tick(self.sequence, self.tick.filter(|_| self.asked.is_some()));
+        let tick = choose_target_tick(self.sequence, self.tick.filter(|_| self.acks.is_some()));
         let packet = match intent {
             Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
             Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
@@ -165,20 +165,25 @@ impl<O: PacketObserver> MooAgent<O> {
         };
         let before = out.packets.len();
         self.send_packet(&packet, out);
-        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
-            asked.on_sent(self.sequence, tick);
+        if let Some(acks) = self.acks.as_mut().filter(|_| out.packets.len() > before) {
+            acks.on_sent(self.sequence, tick);
         }
     }
 
     /// Checks the acks of commands in a server packet.
-    fn check_acks(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
-        let Some(asked) = &mut self.asked else { return };
-        let judged = asked.on_packet(packet).and_then(|()| match heard {
-            ServerPacket::Update(Update { own, .. }) => asked.on_state().and_then(|()| match own {
-                Some(own) if own.sequence != asked.last() => Err(format!(
+    fn check_acks(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        server_packet: &ServerPacket,
+        out: &mut AgentOutput,
+    ) {
+        let Some(acks) = &mut self.acks else { return };
+        let judged = acks.on_packet(packet).and_then(|()| match server_packet {
+            ServerPacket::Update(Update { own, .. }) => acks.on_state().and_then(|()| match own {
+                Some(own) if own.sequence != acks.last() => Err(format!(
                     "own has the sequence {}, but {} was accepted last",
                     own.sequence,
-                    asked.last()
+                    acks.last()
                 )),
                 _ => Ok(()),
             }),
@@ -197,7 +202,7 @@ impl<O: PacketObserver> MooAgent<O> {
             out.add_fault("not_in_dialect", format!("{packet:?}"));
             return;
         }
-        self.observer.said(packet);
+        self.observer.on_sent(packet);
         out.packets.push(message);
     }
 }
@@ -220,15 +225,15 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
-        let heard = ServerPacket::from_decoded(packet);
-        self.check_acks(packet, &heard, out);
-        self.tick = match &heard {
+        let server_packet = ServerPacket::from_decoded(packet);
+        self.check_acks(packet, &server_packet, out);
+        self.tick = match &server_packet {
             ServerPacket::Update(update) => Some(update.tick),
             ServerPacket::Pong { tick, .. } => (*tick).max(self.tick),
             _ => self.tick,
         };
-        self.observer.on_packet(&heard, now, out);
-        out.saw_update = matches!(heard, ServerPacket::Update(_) | ServerPacket::Players(_));
+        self.observer.on_packet(&server_packet, now, out);
+        out.saw_update = matches!(server_packet, ServerPacket::Update(_) | ServerPacket::Players(_));
     }
 
     /// Pings, respawns, and executes the policy's intents.
@@ -239,34 +244,34 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
             let nonce = self.is_native.then_some(self.nonce);
             self.send_packet(&ClientPacket::Ping { nonce }, out);
         }
-        if self.observer.picture().is_dead {
+        if self.observer.world_model().is_dead {
             self.respawn_when_due(now, out);
         } else {
             self.respawns_at = None;
         }
         let mut intents = std::mem::take(&mut self.intents);
-        self.policy.decide(self.observer.picture(), now, &mut intents);
+        self.policy.decide(self.observer.world_model(), now, &mut intents);
         intents.drain(..).for_each(|intent| self.send_intent(intent, out));
         self.intents = intents;
     }
 
     fn is_playing(&self) -> bool {
-        self.observer.picture().own_player_id.is_some()
+        self.observer.world_model().own_player_id.is_some()
     }
 
     fn view_stats(&self) -> ViewStats {
-        let picture = self.observer.picture();
+        let picture = self.observer.world_model();
         ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
     }
 
     fn tolerate(&mut self, reason: Tolerance) {
         self.observer.tolerate(reason);
-        self.asked.iter_mut().for_each(|asked| asked.tolerate(reason));
+        self.acks.iter_mut().for_each(|acks| acks.tolerate(reason));
     }
 
     fn take_stats(&mut self) -> BotStats {
         let mut deeds = self.observer.take_deeds();
-        deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
+        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds
     }
 
@@ -313,7 +318,11 @@ mod tests {
     }
 
     /// The packets that the bot has sent since the last call.
-    fn said(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, dialect: &Dialect) -> Vec<String> {
+    fn take_sent(
+        bot: &mut Bot<MooAgent<WorldModel>>,
+        conn: &mut Connection,
+        dialect: &Dialect,
+    ) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);
         conn.receive(&bytes);
@@ -325,7 +334,7 @@ mod tests {
         packets
     }
 
-    fn tell(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, message: &[u8]) {
+    fn deliver(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, message: &[u8]) {
         let mut bytes = Vec::new();
         conn.send_binary(message);
         conn.drain_output(&mut bytes);
@@ -342,33 +351,33 @@ mod tests {
         for text in json {
             let packet = dialect.decode_json(Direction::ToClient, text).unwrap();
             let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
-            tell(bot, conn, &message);
+            deliver(bot, conn, &message);
         }
         assert_eq!(bot.stage(), BotStage::Playing);
         bot.act(NOW);
     }
 
     #[test]
-    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
+    fn a_native_bot_sends_hello_and_walks_once_it_has_a_body() {
         let (mut bot, mut conn, dialect) = connected("native");
-        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
+        assert_eq!(take_sent(&mut bot, &mut conn, &dialect), ["hello"]);
         bot.act(NOW);
-        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+        assert_eq!(take_sent(&mut bot, &mut conn, &dialect), [""; 0]);
         enter(&mut bot, &mut conn, &dialect);
-        assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
+        assert_eq!(take_sent(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
         bot.leave();
         assert_eq!(bot.stage(), BotStage::Leaving);
     }
 
     #[test]
     fn a_bot_leaves_out_what_the_tables_lack() {
-        let is_kept = |line: &&str| !line.starts_with("to_server\taim\t");
+        let is_compared = |line: &&str| !line.starts_with("to_server\taim\t");
         let texts = BUILTIN.map(|(file, text)| {
-            (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
+            (file, text.lines().filter(is_compared).map(|line| format!("{line}\n")).collect::<String>())
         });
         let (mut bot, mut conn, dialect) =
             connected_with(&PacketTables::from_texts(&texts).unwrap(), "native");
         enter(&mut bot, &mut conn, &dialect);
-        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
+        assert_eq!(take_sent(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
     }
 }

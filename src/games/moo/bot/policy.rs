@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn it_talks_rarely_and_not_without_a_body() {
+    fn it_sends_chat_rarely_and_not_without_a_body() {
         let (mut wanderer, mut intents) = (WanderPolicy::new(1, 1), Vec::new());
         wanderer.decide(&WorldModel::new(), Duration::from_secs(100), &mut intents);
         assert_eq!(intents, []);

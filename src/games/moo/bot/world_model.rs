@@ -139,13 +139,13 @@ impl WorldModel {
     /// Applies a packet that the client sends.
     pub fn said(&mut self, packet: &ClientPacket<'_>) {
         if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
-            self.clan_state.join_requests.retain(|asks| asks != player);
+            self.clan_state.join_requests.retain(|requester| requester != player);
         }
     }
 
     /// Applies a server packet.
-    pub fn apply(&mut self, heard: &ServerPacket) {
-        match heard {
+    pub fn apply(&mut self, packet: &ServerPacket) {
+        match packet {
             ServerPacket::Welcome(welcome) => {
                 self.is_native = true;
                 self.map_size_px = f64::from(welcome.map_size_px);
@@ -179,8 +179,8 @@ impl WorldModel {
             ServerPacket::Bar { ids, weapons: true } => self.kit.weapons.clone_from(ids),
             ServerPacket::Bar { ids, weapons: false } => self.kit.items.clone_from(ids),
             ServerPacket::Count { group, count } => drop(self.kit.counts.insert(*group, *count)),
-            ServerPacket::Offers(told) => {
-                self.offers = Offers { choices: Some(choices(&self.kit, told)), ..told.clone() };
+            ServerPacket::Offers(offers) => {
+                self.offers = Offers { choices: Some(choices(&self.kit, offers)), ..offers.clone() };
             }
             ServerPacket::Animals(animals) => {
                 if !self.is_native {
@@ -189,13 +189,13 @@ impl WorldModel {
                 self.animals.extend(animals.iter().map(|animal| (animal.id, *animal)));
             }
             ServerPacket::AnimalsRemoved(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
-            _ => self.clans(heard),
+            _ => self.clans(packet),
         }
     }
 
-    fn clans(&mut self, heard: &ServerPacket) {
+    fn clans(&mut self, packet: &ServerPacket) {
         let society = &mut self.clan_state;
-        match heard {
+        match packet {
             ServerPacket::Clans(clans) => {
                 society.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
                 let named = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone())));
@@ -292,15 +292,15 @@ impl WorldModel {
         }
     }
 
-    fn players(&mut self, shown: &[MoomooPlayer]) {
+    fn players(&mut self, visible: &[MoomooPlayer]) {
         self.clan_state.tags.clear();
-        let tags = shown.iter().filter_map(|shown| Some((shown.pose.player, shown.clan.clone()?)));
+        let tags = visible.iter().filter_map(|player| Some((player.pose.player, player.clan.clone()?)));
         self.clan_state.tags.extend(tags);
         if self.own_player_id.is_none() {
             return;
         }
         self.players.values_mut().for_each(|known| known.in_view = false);
-        shown.iter().for_each(|shown| self.place(&shown.pose));
+        visible.iter().for_each(|player| self.place(&player.pose));
         self.end_update();
     }
 
@@ -348,12 +348,12 @@ impl WorldModel {
 
 /// The upgrades that an offer allows with this kit: weapon IDs, then item IDs plus
 /// [`CHOICE_ITEMS`].
-pub(crate) fn choices(kit: &Kit, told: &Offers) -> Vec<u8> {
-    if told.points == 0 {
+pub(crate) fn choices(kit: &Kit, offers: &Offers) -> Vec<u8> {
+    if offers.points == 0 {
         return Vec::new();
     }
     let has = |needs: Option<u8>, list: &[u8]| needs.is_none_or(|needed| list.contains(&needed));
-    let of_age = |one: Option<u8>| one.map(u32::from) == Some(told.age);
+    let of_age = |one: Option<u8>| one.map(u32::from) == Some(offers.age);
     let weapons = rules::WEAPONS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.weapons));
     let items = rules::ITEMS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.items));
     weapons.map(|weapon| weapon.id).chain(items.map(|item| item.id + CHOICE_ITEMS)).collect()

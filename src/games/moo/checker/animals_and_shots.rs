@@ -32,7 +32,7 @@ pub(super) struct AnimalAndShotChecks {
     /// MooMoo: the weapon of the client's own player.
     weapon: u8,
     /// Last report of each animal in view: its arrival time, and the time of its tick.
-    last_seen: BTreeMap<u32, [Duration; 2]>,
+    last_updates: BTreeMap<u32, [Duration; 2]>,
     /// Number of the player's own shots.
     pub(super) shots: u64,
 }
@@ -43,19 +43,19 @@ impl AnimalAndShotChecks {
     /// removed because it died or left the view.
     pub(super) fn check_packet(
         &mut self,
-        heard: &ServerPacket,
+        packet: &ServerPacket,
         now: [Duration; 2],
         is_all: bool,
         common: &mut CheckState,
     ) -> Vec<u32> {
         let is_turrets = std::mem::take(&mut self.is_turrets);
-        match heard {
+        match packet {
             ServerPacket::Shots(shots) => shots.iter().for_each(|shot| self.begin(shot, is_turrets, common)),
             ServerPacket::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
             ServerPacket::TurretShot => self.is_turrets = true,
             ServerPacket::Players(players) => {
                 let own =
-                    players.iter().find(|shown| Some(shown.pose.player) == common.picture.own_player_id);
+                    players.iter().find(|player| Some(player.pose.player) == common.picture.own_player_id);
                 self.weapon = own.map_or(self.weapon, |own| own.weapon);
             }
             ServerPacket::Animals(animals) => {
@@ -69,7 +69,7 @@ impl AnimalAndShotChecks {
             }
             ServerPacket::AnimalsRemoved(gone) => return self.remove_animals(gone, common),
             ServerPacket::Strikes(animals) => {
-                for id in animals.iter().filter(|id| !self.last_seen.contains_key(id)) {
+                for id in animals.iter().filter(|id| !self.last_updates.contains_key(id)) {
                     common.fault(CheckRule::AnimalUnknown, format!("animal {id} strikes"));
                 }
             }
@@ -119,17 +119,17 @@ impl AnimalAndShotChecks {
     fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut CheckState) {
         let Animal { id, kind, x_px, y_px, health } = *animal;
         common.check_on_map(&format!("animal {id}"), x_px, y_px, 0.0);
-        let most = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
-        if health > most {
-            common.fault(CheckRule::Animal, format!("{animal:?}, at most {most}"));
+        let max_health = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
+        if health > max_health {
+            common.fault(CheckRule::Animal, format!("{animal:?}, at most {max_health}"));
         }
-        let told = self.last_seen.insert(id, now);
+        let previous = self.last_updates.insert(id, now);
         let before = common.picture.animals.get(&id).copied();
-        let Some((told, before)) = told.zip(before) else { return };
+        let Some((previous, before)) = previous.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
         // A deferred state arrives directly before the next one, and not every update has a tick,
         // so the longer of both intervals counts.
-        let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
+        let passed = now[0].saturating_sub(previous[0]).max(now[1].saturating_sub(previous[1]));
         let time_s = (passed + MIN_UPDATE_INTERVAL).as_secs_f64();
         if way_px > reach_px(time_s) {
             common.fault(CheckRule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
@@ -139,7 +139,7 @@ impl AnimalAndShotChecks {
     fn remove_animals(&mut self, gone: &[u32], common: &mut CheckState) -> Vec<u32> {
         let mut food = Vec::new();
         for id in gone {
-            self.last_seen.remove(id);
+            self.last_updates.remove(id);
             match common.picture.animals.get(id) {
                 Some(animal) => {
                     food.extend(AnimalKind::from_number(animal.kind).map(|kind| kind.animal().food));
@@ -189,7 +189,7 @@ mod tests {
 
     /// Spawns a player with a bow, and checks `more` at intervals of a tenth of a second. Returns
     /// the broken rules and the statistics.
-    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+    fn run_checks(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let (id, name, health) = ("1".to_owned(), String::new(), 100);
         let added = AddedPlayer { id, pose: ME, name, health, max_health: health, is_you: true };
@@ -202,23 +202,23 @@ mod tests {
         ];
         let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
         let tenth = Duration::from_millis(100);
-        let faults = packets.flat_map(|(number, heard)| check.check_packet(&heard, tenth * number as u32));
+        let faults = packets.flat_map(|(number, packet)| check.check_packet(&packet, tenth * number as u32));
         (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
     #[test]
     fn a_shot_begins_and_ends_once_and_flies_no_further_than_it_can() {
-        assert_eq!(heard(&[begins(shot(0)), ends(0, 902.0), begins(shot(0)), ends(0, 10.0)]).0, []);
-        assert_eq!(heard(&[begins(shot(0)), begins(shot(0))]).0, [CheckRule::ShotTwice]);
-        assert_eq!(heard(&[begins(Shot { kind: 4, ..shot(0) })]).0, [CheckRule::ShotTwice]);
-        assert_eq!(heard(&[begins(Shot { x_px: -1.0, ..shot(0) })]).0, [CheckRule::OffMap]);
-        assert_eq!(heard(&[ends(0, 10.0)]).0, [CheckRule::ShotEnd]);
-        assert_eq!(heard(&[begins(shot(0)), ends(0, 910.0)]).0, [CheckRule::ShotEnd]);
+        assert_eq!(run_checks(&[begins(shot(0)), ends(0, 902.0), begins(shot(0)), ends(0, 10.0)]).0, []);
+        assert_eq!(run_checks(&[begins(shot(0)), begins(shot(0))]).0, [CheckRule::ShotTwice]);
+        assert_eq!(run_checks(&[begins(Shot { kind: 4, ..shot(0) })]).0, [CheckRule::ShotTwice]);
+        assert_eq!(run_checks(&[begins(Shot { x_px: -1.0, ..shot(0) })]).0, [CheckRule::OffMap]);
+        assert_eq!(run_checks(&[ends(0, 10.0)]).0, [CheckRule::ShotEnd]);
+        assert_eq!(run_checks(&[begins(shot(0)), ends(0, 910.0)]).0, [CheckRule::ShotEnd]);
     }
 
     #[test]
     fn a_shot_is_the_players_own_if_it_is_near_flies_in_its_direction_and_no_turret_fires() {
-        let shots = |more: &[ServerPacket]| heard(more).1.shots;
+        let shots = |more: &[ServerPacket]| run_checks(more).1.shots;
         assert_eq!(shots(&[begins(shot(0)), begins(shot(1))]), 2);
         assert_eq!(shots(&[ServerPacket::TurretShot, begins(shot(0)), begins(shot(1))]), 1);
         assert_eq!(shots(&[begins(Shot { x_px: 900.0, ..shot(0) })]), 0);
@@ -231,11 +231,11 @@ mod tests {
     #[test]
     fn animals_are_on_the_map_no_faster_and_no_healthier_than_they_can_be() {
         let walks = [cows(&[cow(3, 600.0)]), cows(&[cow(3, 650.0), cow(4, 90.0)]), cows(&[])];
-        assert_eq!(heard(&walks).0, []);
-        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), cows(&[cow(3, 1_400.0)])]).0, [CheckRule::TooFast]);
-        assert_eq!(heard(&[cows(&[cow(3, 20_000.0)])]).0, [CheckRule::OffMap]);
-        assert_eq!(heard(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
-        assert_eq!(heard(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
+        assert_eq!(run_checks(&walks).0, []);
+        assert_eq!(run_checks(&[cows(&[cow(3, 600.0)]), cows(&[cow(3, 1_400.0)])]).0, [CheckRule::TooFast]);
+        assert_eq!(run_checks(&[cows(&[cow(3, 20_000.0)])]).0, [CheckRule::OffMap]);
+        assert_eq!(run_checks(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
+        assert_eq!(run_checks(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
             let far = cows(&[cow(3, 1_754.0)]);
             let packets =
                 [ServerPacket::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
-            let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
+            let faults = packets.iter().flat_map(|packet| check.check_packet(packet, Duration::ZERO));
             faults.map(|fault| fault.rule).collect::<Vec<CheckRule>>()
         };
         assert_eq!(faults(134), []);
@@ -265,25 +265,29 @@ mod tests {
 
     #[test]
     fn only_animals_in_view_strike_and_are_gone() {
-        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), ServerPacket::Strikes(vec![3])]).0, []);
+        assert_eq!(run_checks(&[cows(&[cow(3, 600.0)]), ServerPacket::Strikes(vec![3])]).0, []);
         assert_eq!(
-            heard(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::Strikes(vec![3])]).0,
+            run_checks(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::Strikes(vec![3])]).0,
             [CheckRule::AnimalUnknown]
         );
-        assert_eq!(heard(&[ServerPacket::AnimalsRemoved(vec![3])]).0, [CheckRule::AnimalUnknown]);
+        assert_eq!(run_checks(&[ServerPacket::AnimalsRemoved(vec![3])]).0, [CheckRule::AnimalUnknown]);
     }
 
     #[test]
     fn an_animal_that_is_gone_may_have_left_its_food() {
         let hunt = [cows(&[cow(3, 600.0)]), cows(&[]), food(50), turn(), turn()];
         let lived = MooBotStats { animals: 1, gathered: 50, ..MooBotStats::default() };
-        assert_eq!(heard(&hunt), (vec![], lived));
+        assert_eq!(run_checks(&hunt), (vec![], lived));
         let right_before = [cows(&[cow(3, 600.0)]), food(50), turn(), cows(&[]), turn()];
-        assert_eq!(heard(&right_before), (vec![], lived));
-        assert_eq!(heard(&[food(50), turn(), turn()]).0, [CheckRule::GainUnearned]);
+        assert_eq!(run_checks(&right_before), (vec![], lived));
+        assert_eq!(run_checks(&[food(50), turn(), turn()]).0, [CheckRule::GainUnearned]);
         let wolf = || Animal { id: 9, kind: 4, health: 300, ..cow(9, 600.0) };
         let both = [cows(&[cow(3, 600.0), wolf()]), cows(&[]), food(200), turn(), turn()];
-        assert_eq!((heard(&both).0, heard(&both).1.animals), (vec![], 1), "the cow went out of view");
+        assert_eq!(
+            (run_checks(&both).0, run_checks(&both).1.animals),
+            (vec![], 1),
+            "the cow went out of view"
+        );
         let in_turn = [
             cows(&[cow(3, 600.0), wolf()]),
             cows(&[wolf()]),
@@ -295,8 +299,8 @@ mod tests {
             turn(),
             turn(),
         ];
-        assert_eq!(heard(&in_turn).0, [CheckRule::GainUnearned], "one wolf feeds once");
+        assert_eq!(run_checks(&in_turn).0, [CheckRule::GainUnearned], "one wolf feeds once");
         let left = [cows(&[cow(3, 600.0)]), cows(&[]), turn(), turn(), turn()];
-        assert_eq!(heard(&left).1, MooBotStats::default(), "it went out of view");
+        assert_eq!(run_checks(&left).1, MooBotStats::default(), "it went out of view");
     }
 }

@@ -67,7 +67,7 @@ impl ClanChecks {
             ServerPacket::Members(members) => own_members(members, common),
             ServerPacket::Tags(tags) => tags.iter().for_each(|(player, clan)| tag(*player, *clan, common)),
             ServerPacket::Update(_) => self.settle_pending(now, common),
-            ServerPacket::Players(players) => self.shown(players, now, common),
+            ServerPacket::Players(players) => self.check_visible(players, now, common),
             ServerPacket::Mates(Some(mates)) => check_mates(mates, common),
             ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
                 self.pending_faults.push((now, PendingFault::Ping(*player)));
@@ -118,7 +118,7 @@ impl ClanChecks {
     }
 
     /// Checks the clan tags of all players in view in a MooMoo update.
-    fn shown(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
+    fn check_visible(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let before = std::mem::take(&mut self.unlisted);
         for MoomooPlayer { pose, clan, is_owner, .. } in players {
             let society = &common.picture.clan_state;
@@ -205,7 +205,7 @@ mod tests {
 
     /// Checks packets with an interval of half of [`ANNOUNCE_TIMEOUT`], so that a contradiction is
     /// a fault in the third packet.
-    fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
+    fn check_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
         let faults = timed.flat_map(|(received, index): (_, u32)| {
             check.check_packet(received, ANNOUNCE_TIMEOUT / 2 * index)
@@ -236,7 +236,7 @@ mod tests {
             ServerPacket::Update(update),
         ];
         assert_eq!(receive(&mut check, &born), []);
-        (hear_slowly(&mut check, more), check)
+        (check_slowly(&mut check, more), check)
     }
 
     /// The same in the layout of the MooMoo dialects.
@@ -263,7 +263,7 @@ mod tests {
             add(3),
         ];
         assert_eq!(receive(&mut check, &born), []);
-        (hear_slowly(&mut check, more), check)
+        (check_slowly(&mut check, more), check)
     }
 
     fn clan(id: u32, name: &str, owner: u32) -> Clan {
@@ -282,9 +282,9 @@ mod tests {
     fn native_clans_are_listed_once_and_one_is_in_ones_own() {
         let (faults, mut check) = native(&founded());
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
-        assert!(check.picture().clan_state.is_mate(2) && !check.picture().clan_state.is_mate(3));
+        assert!(check.world_model().clan_state.is_mate(2) && !check.world_model().clan_state.is_mate(3));
         assert_eq!(receive(&mut check, &[own(None, &[])]), []);
-        assert!(!check.picture().clan_state.is_mate(2));
+        assert!(!check.world_model().clan_state.is_mate(2));
         assert_eq!(native(&[own(Some(7), &[1])]).0, [CheckRule::ClanUnlisted]);
         let twice = ServerPacket::Clans(vec![clan(7, "owls", 2), clan(8, "owls", 3)]);
         assert_eq!(native(&[twice]).0, [CheckRule::ClanTwice]);
@@ -301,7 +301,10 @@ mod tests {
         let [clans, _] = founded();
         let (faults, check) = native(&[clans.clone(), changes(&[7], &[clan(9, "owls", 3)])]);
         assert_eq!(faults, [], "a name may come again at once");
-        assert_eq!(check.picture().clan_state.clans, [("owls".to_owned(), 3), ("cats".to_owned(), 3)].into());
+        assert_eq!(
+            check.world_model().clan_state.clans,
+            [("owls".to_owned(), 3), ("cats".to_owned(), 3)].into()
+        );
         assert_eq!(native(&[clans.clone(), changes(&[9], &[])]).0, [CheckRule::ClanUnlisted]);
         assert_eq!(native(&[clans.clone(), changes(&[], &[clan(9, "owls", 3)])]).0, [CheckRule::ClanTwice]);
         assert_eq!(native(&[clans, changes(&[], &[clan(8, "dogs", 3)])]).0, [CheckRule::ClanTwice]);
@@ -352,34 +355,34 @@ mod tests {
             let clan = Some("owls".to_owned());
             let others =
                 [1, 2, 3].into_iter().filter(|other| *other != player).map(|other| pose(other).into());
-            let shown = MoomooPlayer { pose: pose(player), weapon: 0, clan, is_owner };
-            ServerPacket::Players(others.chain([shown]).collect())
+            let player_shown = MoomooPlayer { pose: pose(player), weapon: 0, clan, is_owner };
+            ServerPacket::Players(others.chain([player_shown]).collect())
         };
         let (faults, mut check) =
             moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
-        assert_eq!(check.picture().clan_state.tags, [(2, "owls".to_owned())].into());
+        assert_eq!(check.world_model().clan_state.tags, [(2, "owls".to_owned())].into());
         assert_eq!(moomoo(&[owls(), owls()]).0, [CheckRule::ClanTwice]);
         assert_eq!(moomoo(&[ends()]).0, [CheckRule::ClanUnlisted]);
         assert_eq!(moomoo(&[own()]).0, [CheckRule::ClanUnlisted]);
-        let thrice = |shown: ServerPacket| [shown.clone(), shown.clone(), shown];
+        let thrice = |packet: ServerPacket| [packet.clone(), packet.clone(), packet];
         assert_eq!(moomoo(&thrice(in_owls(2, true))).0, [CheckRule::ClanUnlisted]);
         let late = [in_owls(2, true), in_owls(2, true), owls(), in_owls(2, true)];
         assert_eq!(moomoo(&late).0, [], "it was told late that it was founded");
         let not_its_own = [&[owls()][..], &thrice(in_owls(3, true))].concat();
         assert_eq!(moomoo(&not_its_own).0, [CheckRule::ClanUnlisted]);
         assert_eq!(moomoo(&[owls(), own(), ServerPacket::Members(vec![2])]).0, [CheckRule::ClanMates]);
-        let seen = ServerPacket::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
-        assert_eq!(moomoo(&[seen]).0, [CheckRule::ClanMates]);
+        let mates = ServerPacket::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
+        assert_eq!(moomoo(&[mates]).0, [CheckRule::ClanMates]);
     }
 
     #[test]
     fn a_clan_request_is_remembered_until_it_is_answered() {
         use crate::games::moo::client_packet::{ClanAction, ClientPacket};
         let (faults, mut check) = moomoo(&[ServerPacket::JoinRequest { player: 3 }]);
-        assert_eq!((faults, &check.picture().clan_state.join_requests[..]), (vec![], &[3][..]));
+        assert_eq!((faults, &check.world_model().clan_state.join_requests[..]), (vec![], &[3][..]));
         let action = ClanAction::Answer { player: 3, accept: true };
-        check.said(&ClientPacket::Clan { sequence: None, tick: None, action });
-        assert_eq!(check.picture().clan_state.join_requests, [0; 0]);
+        check.on_sent(&ClientPacket::Clan { sequence: None, tick: None, action });
+        assert_eq!(check.world_model().clan_state.join_requests, [0; 0]);
     }
 }

@@ -122,8 +122,8 @@ impl CheckState {
         for (player, health) in list {
             match self.picture.players.get(player).map(|known| known.max_health) {
                 None => self.fault(CheckRule::Health, format!("player {player} is not known")),
-                Some(most) if *health > most => {
-                    self.fault(CheckRule::Health, format!("player {player} has {health} of {most}"));
+                Some(max) if *health > max => {
+                    self.fault(CheckRule::Health, format!("player {player} has {health} of {max}"));
                 }
                 Some(_) => {}
             }

@@ -24,11 +24,11 @@ impl GoldIncome {
         let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
         let passed = now.saturating_sub(self.last_update);
         self.last_update = now;
-        let most = gold_per_s * MAX_INCOME_WINDOW.as_secs_f64() + 1.0;
+        let max_gold = gold_per_s * MAX_INCOME_WINDOW.as_secs_f64() + 1.0;
         // A new windmill may have paid this income before it was reported.
         let is_new = mills > std::mem::replace(&mut self.mills, mills);
-        let more = if is_new { most } else { gold_per_s * passed.as_secs_f64() };
-        self.gold = (self.gold + more).min(most);
+        let more = if is_new { max_gold } else { gold_per_s * passed.as_secs_f64() };
+        self.gold = (self.gold + more).min(max_gold);
     }
 
     /// Attributes as much of a rise as possible to windmills. Returns this amount.
@@ -40,8 +40,8 @@ impl GoldIncome {
 
     /// Cancels the attribution of up to `most` of the last update's rise to windmills, because
     /// another source explains it. Returns the cancelled amount.
-    pub(super) fn take_back(&mut self, most: u32) -> u32 {
-        let back = self.paid.min(most);
+    pub(super) fn take_back(&mut self, max_amount: u32) -> u32 {
+        let back = self.paid.min(max_amount);
         self.paid -= back;
         self.gold += f64::from(back);
         back

@@ -81,12 +81,12 @@ impl PacketChecker {
     }
 
     /// The world model of all packets so far.
-    pub fn picture(&self) -> &WorldModel {
+    pub fn world_model(&self) -> &WorldModel {
         &self.common.picture
     }
 
     /// Records a packet that the client sends.
-    pub fn said(&mut self, packet: &ClientPacket<'_>) {
+    pub fn on_sent(&mut self, packet: &ClientPacket<'_>) {
         match packet {
             ClientPacket::Ping { nonce } => self.common.pings.push_back(*nonce),
             ClientPacket::Move { sequence, .. }
@@ -112,10 +112,10 @@ impl PacketChecker {
 
     /// Checks a server packet, and returns its faults. `now` is the arrival time on any monotonic
     /// clock.
-    pub fn check_packet(&mut self, heard: &ServerPacket, now: Duration) -> Vec<Fault> {
+    pub fn check_packet(&mut self, packet: &ServerPacket, now: Duration) -> Vec<Fault> {
         let common = &mut self.common;
         let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
-        match heard {
+        match packet {
             ServerPacket::Objects(objects) => common.objects(objects, is_moomoo),
             ServerPacket::ObjectsRemoved(objects) => common.remove_objects(objects),
             ServerPacket::Leaderboard(board) => common.leaderboard(board),
@@ -123,9 +123,9 @@ impl PacketChecker {
                 common.fault(CheckRule::ChatUnknown, format!("{player} says {text:?}"));
             }
             ServerPacket::Pong { nonce, .. } => {
-                let asked = common.pings.pop_front();
-                if asked.is_none_or(|asked| asked != *nonce) {
-                    common.fault(CheckRule::PongUnsolicited, format!("nonce {nonce:?}, asked {asked:?}"));
+                let expected = common.pings.pop_front();
+                if expected.is_none_or(|expected| expected != *nonce) {
+                    common.fault(CheckRule::PongUnsolicited, format!("nonce {nonce:?}, asked {expected:?}"));
                 }
             }
             ServerPacket::Health(list) => common.health(list),
@@ -137,19 +137,19 @@ impl PacketChecker {
         }
         let tick_time = match &mut self.layout {
             Layout::Native(state) => {
-                state.check_packet(heard, common);
+                state.check_packet(packet, common);
                 state.tick_time()
             }
             Layout::Moomoo(state) => {
-                state.check_packet(heard, now, common);
+                state.check_packet(packet, now, common);
                 now
             }
         };
-        self.clans.check_packet(heard, now, common);
-        let killed = self.wild.check_packet(heard, [now, tick_time], is_moomoo, common);
-        self.ledger.record_income(heard, now, common);
-        common.picture.apply(heard);
-        self.ledger.check_packet(heard, &killed, common);
+        self.clans.check_packet(packet, now, common);
+        let killed = self.wild.check_packet(packet, [now, tick_time], is_moomoo, common);
+        self.ledger.record_income(packet, now, common);
+        common.picture.apply(packet);
+        self.ledger.check_packet(packet, &killed, common);
         std::mem::take(&mut common.faults)
     }
 }
@@ -179,18 +179,18 @@ mod tests {
     #[test]
     fn a_leaderboard_is_sorted_and_counts_right() {
         let mut check = greeted();
-        let mut hear = |heard: ServerPacket| rules(&check.check_packet(&heard, Duration::ZERO));
-        assert_eq!(hear(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
-        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [CheckRule::LeaderboardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [CheckRule::LeaderboardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [CheckRule::LeaderboardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [CheckRule::LeaderboardOrder]);
+        let mut check_rules = |packet: ServerPacket| rules(&check.check_packet(&packet, Duration::ZERO));
+        assert_eq!(check_rules(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
+        assert_eq!(check_rules(board(&[(1, 1.0), (2, 2.0)], None, 2)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(check_rules(board(&[(1, 2.0), (1, 1.0)], None, 2)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(check_rules(board(&[(1, 2.0)], Some(2), 1)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(check_rules(board(&[(1, 2.0), (2, 1.0)], None, 1)), [CheckRule::LeaderboardOrder]);
     }
 
     #[test]
     fn pongs_answer_pings() {
         let mut check = greeted();
-        check.said(&ClientPacket::Ping { nonce: Some(4) });
+        check.on_sent(&ClientPacket::Ping { nonce: Some(4) });
         let pong = |nonce| ServerPacket::Pong { nonce: Some(nonce), tick: Some(1) };
         assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), []);
         assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), [CheckRule::PongUnsolicited]);
@@ -209,7 +209,7 @@ mod tests {
     fn a_death_needs_a_life_and_health_needs_a_known_player() {
         let mut check = greeted();
         assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [CheckRule::Death]);
-        check.said(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
+        check.on_sent(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
         assert_eq!(
             rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)),
             [],

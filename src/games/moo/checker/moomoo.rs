@@ -27,8 +27,8 @@ pub(super) struct MoomooChecks {
 }
 
 impl MoomooChecks {
-    pub(super) fn check_packet(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let greeting = match heard {
+    pub(super) fn check_packet(&mut self, packet: &ServerPacket, now: Duration, common: &mut CheckState) {
+        let greeting = match packet {
             ServerPacket::IoInit => Some(0),
             ServerPacket::InitData => Some(1),
             _ => None,
@@ -36,11 +36,11 @@ impl MoomooChecks {
         if greeting.unwrap_or(2) != self.greeting_packets.min(2) {
             common.fault(
                 CheckRule::WelcomeOrder,
-                format!("after {} greetings: {heard:?}", self.greeting_packets),
+                format!("after {} greetings: {packet:?}", self.greeting_packets),
             );
         }
         self.greeting_packets += usize::from(greeting.is_some());
-        match heard {
+        match packet {
             ServerPacket::Setup { player } => self.expect_setup(*player, common),
             ServerPacket::AddPlayer(added) => self.add(added, common),
             ServerPacket::RemovePlayer { id } => self.remove(id, common),
@@ -50,7 +50,7 @@ impl MoomooChecks {
             | ServerPacket::Update(_)
             | ServerPacket::Spawned { .. }
             | ServerPacket::Watching { .. } => {
-                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {heard:?}"));
+                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {packet:?}"));
             }
             _ => {}
         }
@@ -92,7 +92,7 @@ impl MoomooChecks {
         }
     }
 
-    fn update(&mut self, shown: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
+    fn update(&mut self, visible: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let Some(me) = common.picture.own_player_id else {
             let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::SpawnOrder };
             common.fault(rule, "an update without the client's own player");
@@ -101,7 +101,7 @@ impl MoomooChecks {
         let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
         self.updated = Some(now);
         let mut named = BTreeSet::new();
-        for MoomooPlayer { pose, .. } in shown {
+        for MoomooPlayer { pose, .. } in visible {
             if !named.insert(pose.player) {
                 common.fault(CheckRule::ListedTwice, format!("player {}", pose.player));
             }
@@ -145,8 +145,8 @@ mod tests {
     fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
         let mut check = PacketChecker::new(false);
         let mut faults = Vec::new();
-        for (tenth, heard) in packets.iter().enumerate() {
-            faults.extend(check.check_packet(heard, Duration::from_millis(100 * tenth as u64)));
+        for (tenth, packet) in packets.iter().enumerate() {
+            faults.extend(check.check_packet(packet, Duration::from_millis(100 * tenth as u64)));
         }
         faults.iter().map(|fault| fault.rule).collect()
     }
@@ -193,7 +193,7 @@ mod tests {
             broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]),
             [CheckRule::WelcomeOrder]
         );
-        let greeted = |heard| broken(&[ServerPacket::IoInit, ServerPacket::InitData, heard]);
+        let greeted = |packet| broken(&[ServerPacket::IoInit, ServerPacket::InitData, packet]);
         assert_eq!(greeted(add(1, true)), [CheckRule::SpawnOrder]);
         assert_eq!(greeted(players(&[])), [CheckRule::SpawnOrder]);
         assert_eq!(greeted(ServerPacket::Objects(Vec::new())), [CheckRule::SpawnOrder]);

@@ -24,8 +24,8 @@ pub(super) struct NativeChecks {
 }
 
 impl NativeChecks {
-    pub(super) fn check_packet(&mut self, heard: &ServerPacket, common: &mut CheckState) {
-        if let ServerPacket::Welcome(welcome) = heard {
+    pub(super) fn check_packet(&mut self, packet: &ServerPacket, common: &mut CheckState) {
+        if let ServerPacket::Welcome(welcome) = packet {
             let sane = (1..=welcome.tick_hz).contains(&welcome.update_hz);
             if self.welcomed || welcome.version != 1 || !sane {
                 common.fault(CheckRule::WelcomeOrder, format!("{welcome:?}"));
@@ -36,9 +36,9 @@ impl NativeChecks {
             return;
         }
         if !self.welcomed {
-            common.fault(CheckRule::WelcomeOrder, format!("before welcome: {heard:?}"));
+            common.fault(CheckRule::WelcomeOrder, format!("before welcome: {packet:?}"));
         }
-        match heard {
+        match packet {
             ServerPacket::Spawned { player } => {
                 if let Some(before) = common.picture.announced {
                     common.fault(CheckRule::SpawnOrder, format!("spawned {before}, then {player}"));
@@ -50,7 +50,7 @@ impl NativeChecks {
             | ServerPacket::Setup { .. }
             | ServerPacket::AddPlayer(_)
             | ServerPacket::Players(_) => {
-                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {heard:?}"));
+                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {packet:?}"));
             }
             _ => {}
         }
@@ -163,8 +163,8 @@ impl UpdateCheck<'_> {
             common.fault(CheckRule::AckDecreased, format!("{before} then {}", own.sequence));
         }
         if own.sequence > common.sent_sequence {
-            let said = common.sent_sequence;
-            common.fault(CheckRule::AckOfUnsent, format!("{} applied, {said} sent", own.sequence));
+            let last_sent = common.sent_sequence;
+            common.fault(CheckRule::AckOfUnsent, format!("{} applied, {last_sent} sent", own.sequence));
         }
     }
 }
@@ -214,8 +214,8 @@ mod tests {
     /// Checks the packets in order. Returns the broken rules.
     fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
         let mut check = PacketChecker::new(true);
-        check.said(&ClientPacket::Move { sequence: Some(5), tick: None, direction: None });
-        let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
+        check.on_sent(&ClientPacket::Move { sequence: Some(5), tick: None, direction: None });
+        let faults = packets.iter().flat_map(|packet| check.check_packet(packet, Duration::ZERO));
         faults.map(|fault| fault.rule).collect()
     }
 

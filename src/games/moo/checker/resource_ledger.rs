@@ -76,7 +76,7 @@ impl ResourceLedger {
     }
 
     /// Processes a packet's kit and upgrades before the packet is applied to the world model.
-    pub(super) fn record_income(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
+    pub(super) fn record_income(&mut self, packet: &ServerPacket, now: Duration, common: &mut CheckState) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
         if GUARDS
@@ -85,18 +85,23 @@ impl ResourceLedger {
         {
             self.guard_kill_turns = GUARD_GRACE_UPDATES;
         }
-        upgrades::check_packet(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
+        upgrades::check_packet(packet, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
 
     /// Checks a packet that was applied to the world model. `killed` is the food of the animals
     /// that it removed, regardless of the killer.
-    pub(super) fn check_packet(&mut self, heard: &ServerPacket, killed: &[u32], common: &mut CheckState) {
+    pub(super) fn check_packet(
+        &mut self,
+        server_packet: &ServerPacket,
+        killed: &[u32],
+        common: &mut CheckState,
+    ) {
         self.carcasses[1].extend_from_slice(killed);
-        if let ServerPacket::Shakes(objects) = heard {
+        if let ServerPacket::Shakes(objects) = server_packet {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
         self.is_own_swing = false;
-        match heard {
+        match server_packet {
             ServerPacket::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
             ServerPacket::Stats { resources, kills, .. } => {
                 for (kind, amount) in resources.iter().enumerate() {
@@ -305,19 +310,20 @@ mod tests {
 
     /// Spawns a player, and checks `more` without delay. Returns the broken rules and the
     /// statistics.
-    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
-        heard_each(Duration::ZERO, more)
+    fn run_checks(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+        run_checks_every(Duration::ZERO, more)
     }
 
     /// As `heard`, with `time` before each packet.
-    fn heard_each(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+    fn run_checks_every(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]
             .into_iter()
             .chain(born())
             .chain(more.iter().cloned());
-        let faults =
-            packets.enumerate().flat_map(|(number, heard)| check.check_packet(&heard, time * number as u32));
+        let faults = packets
+            .enumerate()
+            .flat_map(|(number, packet)| check.check_packet(&packet, time * number as u32));
         (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
@@ -325,23 +331,26 @@ mod tests {
     fn a_rise_is_earned_before_its_turn_or_right_after_it() {
         let shake = |object| ServerPacket::Shakes(vec![object]);
         let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
-        assert_eq!(heard(&before), (vec![], MooBotStats { hits: 1, gathered: 1, ..MooBotStats::default() }));
-        assert_eq!(heard(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
-        assert_eq!(heard(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
+        assert_eq!(
+            run_checks(&before),
+            (vec![], MooBotStats { hits: 1, gathered: 1, ..MooBotStats::default() })
+        );
+        assert_eq!(run_checks(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
+        assert_eq!(run_checks(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
     }
 
     #[test]
     fn resources_without_a_cause_are_a_fault() {
         let shake = |object| ServerPacket::Shakes(vec![object]);
         let unearned = [CheckRule::GainUnearned];
-        assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);
-        assert_eq!(heard(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
+        assert_eq!(run_checks(&[has(0, 1), turn(), turn()]).0, unearned);
+        assert_eq!(run_checks(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
         let too_much = has(0, max_gathered() + 1);
-        assert_eq!(heard(&[swing(1), shake(TREE), too_much, turn(), turn()]).0, unearned);
+        assert_eq!(run_checks(&[swing(1), shake(TREE), too_much, turn(), turn()]).0, unearned);
         let long_ago = [swing(1), shake(TREE), turn(), has(0, 1), turn(), turn()];
-        assert_eq!(heard(&long_ago).0, unearned);
+        assert_eq!(run_checks(&long_ago).0, unearned);
         let by_another = [swing(1), has(3, 0), shake(TREE), has(0, 1), turn(), turn()];
-        assert_eq!(heard(&by_another).0, unearned);
+        assert_eq!(run_checks(&by_another).0, unearned);
     }
 
     #[test]
@@ -350,14 +359,14 @@ mod tests {
         let second = Duration::from_secs(1);
         let paid = [mill.clone(), turn(), has(3, 2), turn(), has(3, 4), turn(), turn()];
         let built = MooBotStats { builds: 1, ..MooBotStats::default() };
-        assert_eq!(heard_each(second, &paid), (vec![], built));
-        assert_eq!(heard_each(second, &paid[1..]).0, [CheckRule::GainUnearned; 2], "without one");
-        let told_late = [has(3, 2), turn(), mill.clone(), turn(), turn()];
-        assert_eq!(heard(&told_late), (vec![], MooBotStats { gathered: 2, ..built }));
+        assert_eq!(run_checks_every(second, &paid), (vec![], built));
+        assert_eq!(run_checks_every(second, &paid[1..]).0, [CheckRule::GainUnearned; 2], "without one");
+        let late_packets = [has(3, 2), turn(), mill.clone(), turn(), turn()];
+        assert_eq!(run_checks(&late_packets), (vec![], MooBotStats { gathered: 2, ..built }));
         let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
-        assert_eq!(heard_each(second, &wood).0, [CheckRule::GainUnearned]);
+        assert_eq!(run_checks_every(second, &wood).0, [CheckRule::GainUnearned]);
         let too_much = [mill, turn(), has(3, 40), turn(), turn()];
-        assert_eq!(heard_each(second, &too_much).0, [CheckRule::GainUnearned]);
+        assert_eq!(run_checks_every(second, &too_much).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
@@ -365,18 +374,18 @@ mod tests {
         let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
         let mut check = PacketChecker::new(false);
         let begin = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born());
-        assert_eq!(begin.map(|heard| check.check_packet(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
+        assert_eq!(begin.map(|packet| check.check_packet(&packet, Duration::ZERO).len()).sum::<usize>(), 0);
         check.on_resumed();
-        let mut hear = |packets: &[ServerPacket]| {
+        let mut check_all = |packets: &[ServerPacket]| {
             let faults = packets
                 .iter()
-                .flat_map(|heard| check.check_packet(heard, Duration::ZERO))
+                .flat_map(|packet| check.check_packet(packet, Duration::ZERO))
                 .collect::<Vec<_>>();
             faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
         };
-        assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
-        assert_eq!(hear(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
-        assert_eq!(hear(&[has(0, 91), turn(), turn()]), [CheckRule::GainUnearned]);
+        assert_eq!(check_all(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
+        assert_eq!(check_all(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
+        assert_eq!(check_all(&[has(0, 91), turn(), turn()]), [CheckRule::GainUnearned]);
     }
 
     #[test]
@@ -385,12 +394,12 @@ mod tests {
         let kill = ServerPacket::Value { what: MoomooValue::Kills, amount: 1 };
         let tick = Duration::from_millis(33);
         let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
-        assert_eq!(heard_each(tick, &paid).0, []);
-        assert_eq!(heard_each(tick, &paid[1..]).0, [CheckRule::GainUnearned], "without a windmill");
+        assert_eq!(run_checks_every(tick, &paid).0, []);
+        assert_eq!(run_checks_every(tick, &paid[1..]).0, [CheckRule::GainUnearned], "without a windmill");
     }
 
     #[test]
-    fn the_gold_of_a_hunt_told_before_its_animal_is_gone_leaves_the_pay_of_windmills() {
+    fn the_gold_of_a_hunt_sent_before_its_animal_is_removed_leaves_the_pay_of_windmills() {
         let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
         let cow = &rules::ANIMALS[0];
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
@@ -399,8 +408,8 @@ mod tests {
         let hunt = [ServerPacket::AnimalsRemoved(vec![9]), turn()];
         let pay = [has(3, cow.gold + 1), turn(), turn()];
         let tick = Duration::from_millis(33);
-        assert_eq!(heard_each(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
-        let without = heard_each(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
+        assert_eq!(run_checks_every(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
+        let without = run_checks_every(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
         assert_eq!(without, [CheckRule::GainUnearned], "without a windmill");
     }
 
@@ -410,10 +419,10 @@ mod tests {
         let food = rules::ANIMALS[0].food;
         for group in GUARDS {
             let fed = [counted(group, 1), turn(), counted(group, 0), has(1, food), turn(), turn()];
-            assert_eq!(heard(&fed).0, []);
-            assert_eq!(heard(&fed[2..]).0, [CheckRule::GainUnearned], "without one");
+            assert_eq!(run_checks(&fed).0, []);
+            assert_eq!(run_checks(&fed[2..]).0, [CheckRule::GainUnearned], "without one");
             let [first, .., last] = fed;
-            assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [CheckRule::GainUnearned]);
+            assert_eq!(run_checks(&[first, has(1, food + 1), turn(), last]).0, [CheckRule::GainUnearned]);
         }
     }
 
@@ -430,8 +439,8 @@ mod tests {
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
         let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
         let hunt = [ServerPacket::Animals(vec![animal]), ServerPacket::AnimalsRemoved(vec![9])];
-        assert_eq!(heard(&[&course[..], &hunt, &paid].concat()).0, []);
-        assert_eq!(heard(&[&course[..], &paid].concat()).0, [CheckRule::GainUnearned]);
+        assert_eq!(run_checks(&[&course[..], &hunt, &paid].concat()).0, []);
+        assert_eq!(run_checks(&[&course[..], &paid].concat()).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
@@ -448,14 +457,14 @@ mod tests {
         let steal = || ServerPacket::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
         let steal =
             |kind| [ServerPacket::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
-        assert_eq!(heard(&steal(3)).0, []);
-        assert_eq!(heard(&steal(2)).0, [CheckRule::GainUnearned]);
+        assert_eq!(run_checks(&steal(3)).0, []);
+        assert_eq!(run_checks(&steal(2)).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
     fn only_the_known_swing_and_shake() {
-        assert_eq!(heard(&[swing(9)]).0, [CheckRule::SwingUnknown]);
-        assert_eq!(heard(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::HitUnknown]);
+        assert_eq!(run_checks(&[swing(9)]).0, [CheckRule::SwingUnknown]);
+        assert_eq!(run_checks(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::HitUnknown]);
     }
 
     #[test]
@@ -463,7 +472,7 @@ mod tests {
         let kills = |amount| ServerPacket::Value { what: MoomooValue::Kills, amount };
         let mut course = vec![kills(2), kills(1), ServerPacket::Died];
         course.extend(born());
-        let (faults, deeds) = heard(&course);
+        let (faults, deeds) = run_checks(&course);
         assert_eq!(faults, [CheckRule::KillsDecreased, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
         assert_eq!(deeds, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
     }

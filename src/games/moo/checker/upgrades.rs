@@ -14,13 +14,13 @@ use crate::games::moo::world::rules::{self, Group};
 /// Checks a packet. `is_first` marks the first update of a life, `returns` the first updates after
 /// a resume.
 pub(super) fn check_packet(
-    heard: &ServerPacket,
+    packet: &ServerPacket,
     (is_first, returns): (bool, bool),
     common: &mut CheckState,
     deeds: &mut MooBotStats,
 ) {
     let is_first = is_first || returns;
-    match heard {
+    match packet {
         ServerPacket::Kit(kit) => {
             check_hotbar(&kit.weapons, (true, returns), common, deeds);
             check_hotbar(&kit.items, (false, returns), common, deeds);
@@ -86,10 +86,10 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &m
     }
 }
 
-fn check_offers(told: &Offers, common: &mut CheckState) {
-    let expected = choices(&common.picture.kit, told);
-    if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
-        common.fault(CheckRule::UpgradeOffers, format!("received {told:?}, expected {expected:?}"));
+fn check_offers(offers: &Offers, common: &mut CheckState) {
+    let expected = choices(&common.picture.kit, offers);
+    if offers.choices.as_ref().is_some_and(|choices| *choices != expected) {
+        common.fault(CheckRule::UpgradeOffers, format!("received {offers:?}, expected {expected:?}"));
     }
 }
 
@@ -125,14 +125,14 @@ mod tests {
     }
 
     /// Spawns a player, and checks `more`. Returns the broken rules and the statistics.
-    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+    fn run_checks(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]
             .into_iter()
             .chain(born())
             .chain(more.iter().cloned());
         let faults =
-            packets.flat_map(|heard| check.check_packet(&heard, Duration::ZERO)).map(|fault| fault.rule);
+            packets.flat_map(|packet| check.check_packet(&packet, Duration::ZERO)).map(|fault| fault.rule);
         (faults.collect(), check.take_deeds())
     }
 
@@ -152,18 +152,18 @@ mod tests {
             turn(),
         ];
         let lived = MooBotStats { builds: 2, deaths: 1, respawns: 1, ..MooBotStats::default() };
-        assert_eq!(heard(&course), (vec![], lived));
-        assert_eq!(heard(&[walls(31)]).0, [CheckRule::Limit]);
-        assert_eq!(heard(&[ServerPacket::Count { group: 77, count: 1 }]).0, [CheckRule::Limit]);
+        assert_eq!(run_checks(&course), (vec![], lived));
+        assert_eq!(run_checks(&[walls(31)]).0, [CheckRule::Limit]);
+        assert_eq!(run_checks(&[ServerPacket::Count { group: 77, count: 1 }]).0, [CheckRule::Limit]);
     }
 
     #[test]
     fn a_choice_must_have_been_offered_and_is_counted() {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
-        assert_eq!(heard(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
-        assert_eq!(heard(&course[1..]).0, [CheckRule::UpgradeNotOffered]);
+        assert_eq!(run_checks(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
+        assert_eq!(run_checks(&course[1..]).0, [CheckRule::UpgradeNotOffered]);
         assert_eq!(
-            heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0,
+            run_checks(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0,
             [CheckRule::UpgradeNotOffered]
         );
     }
@@ -171,24 +171,27 @@ mod tests {
     #[test]
     fn equipment_exists_and_has_one_entry_per_slot() {
         let twice = [offers(2, 2, None), bar(&[3, 5], true)];
-        assert_eq!(heard(&twice).0, [CheckRule::Inventory]);
-        assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [CheckRule::Inventory]);
+        assert_eq!(run_checks(&twice).0, [CheckRule::Inventory]);
+        assert_eq!(
+            run_checks(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0,
+            [CheckRule::Inventory]
+        );
     }
 
     #[test]
     fn offers_must_match_the_rules() {
         let right = vec![1, 3, 5, 6, 7, 8];
-        assert_eq!(heard(&[offers(1, 2, Some(right.clone())), offers(0, 3, Some(vec![]))]).0, []);
-        assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [CheckRule::UpgradeOffers]);
-        assert_eq!(heard(&[offers(0, 2, Some(right))]).0, [CheckRule::UpgradeOffers]);
+        assert_eq!(run_checks(&[offers(1, 2, Some(right.clone())), offers(0, 3, Some(vec![]))]).0, []);
+        assert_eq!(run_checks(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [CheckRule::UpgradeOffers]);
+        assert_eq!(run_checks(&[offers(0, 2, Some(right))]).0, [CheckRule::UpgradeOffers]);
     }
 
     #[test]
     fn the_age_of_a_living_player_never_falls() {
         let age = |age| ServerPacket::Age { age };
         let [setup, added] = born();
-        assert_eq!(heard(&[age(2), age(3), ServerPacket::Died, setup, added, age(1)]).0, []);
-        assert_eq!(heard(&[age(3), age(2)]).0, [CheckRule::AgeDecreased]);
+        assert_eq!(run_checks(&[age(2), age(3), ServerPacket::Died, setup, added, age(1)]).0, []);
+        assert_eq!(run_checks(&[age(3), age(2)]).0, [CheckRule::AgeDecreased]);
     }
 
     #[test]
@@ -197,9 +200,9 @@ mod tests {
         let object =
             |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, structure: built };
         let things = ServerPacket::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
-        assert_eq!(heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7])]).0, []);
+        assert_eq!(run_checks(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7])]).0, []);
         assert_eq!(
-            heard(&[
+            run_checks(&[
                 things.clone(),
                 ServerPacket::ObjectsRemoved(vec![7]),
                 ServerPacket::ObjectsRemoved(vec![7])
@@ -207,6 +210,9 @@ mod tests {
             .0,
             [CheckRule::DestroyedUnknown]
         );
-        assert_eq!(heard(&[things, ServerPacket::ObjectsRemoved(vec![8])]).0, [CheckRule::DestroyedUnknown]);
+        assert_eq!(
+            run_checks(&[things, ServerPacket::ObjectsRemoved(vec![8])]).0,
+            [CheckRule::DestroyedUnknown]
+        );
     }
 }

@@ -144,7 +144,7 @@ pub fn shot_number(id: EntityId) -> u32 {
 /// longer exists.
 fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
     let place = |player| state.players.find(&player).map(Located::place);
-    let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));
+    let named = |player| state.players.find(&player).map(|known| (player, Arc::clone(&known.name)));
     Some(match *event {
         WorldEvent::Chat { player, ref text } => FeedEvent::Chat { player, text: text.clone() },
         WorldEvent::Swung { player, weapon, hit } => {
@@ -178,7 +178,7 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
 
 fn ping(event: &WorldEvent, state: &PublicState) -> Option<MapPing> {
     let WorldEvent::Pinged { player } = *event else { return None };
-    state.players.find(&player).map(|seen| MapPing { player, clan: seen.clan(), at: seen.place() })
+    state.players.find(&player).map(|known| MapPing { player, clan: known.clan(), at: known.place() })
 }
 
 fn shot(id: EntityId, world: &World, state: &PublicState) -> Option<ShotFired> {

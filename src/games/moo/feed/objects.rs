@@ -158,7 +158,7 @@ impl KnownObjects {
         nature: &SpatialIndex<PublicScenery>,
         Structures { version, index: things }: &Structures,
         window: ViewWindow,
-        mut tell: impl FnMut(ObjectChange),
+        mut on_change: impl FnMut(ObjectChange),
     ) {
         if !covers(self.nature_from, window) {
             self.nature_from = Some(window);
@@ -167,7 +167,7 @@ impl KnownObjects {
                 let (word, bit) = (&mut self.nature[index / 64], 1u64 << (index % 64));
                 if *word & bit == 0 {
                     *word |= bit;
-                    tell(ObjectChange::Natural(index));
+                    on_change(ObjectChange::Natural(index));
                 }
             });
         }
@@ -178,7 +178,7 @@ impl KnownObjects {
             self.structures.retain(|id| {
                 let stands = things.index_of(id).is_some();
                 if !stands {
-                    tell(ObjectChange::Removed(*id));
+                    on_change(ObjectChange::Removed(*id));
                 }
                 stands
             });
@@ -188,7 +188,7 @@ impl KnownObjects {
             let id = things[index].id;
             if let Err(place) = self.structures.binary_search(&id) {
                 self.structures.insert(place, id);
-                tell(ObjectChange::Built(index));
+                on_change(ObjectChange::Built(index));
             }
         });
     }

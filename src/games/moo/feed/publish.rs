@@ -17,7 +17,7 @@ pub struct WorldReader {
     structures: Arc<Structures>,
     clans: Arc<Clans>,
     /// Tick of each player's last request to join a clan.
-    asked: BTreeMap<PlayerId, u32>,
+    join_request_order: BTreeMap<PlayerId, u32>,
 }
 
 impl WorldReader {
@@ -28,7 +28,7 @@ impl WorldReader {
             nature: Arc::new(objects::scenery(world, map_size_px)),
             structures: Arc::new(Structures::of(world, map_size_px, 0)),
             clans: Arc::default(),
-            asked: BTreeMap::new(),
+            join_request_order: BTreeMap::new(),
         }
     }
 
@@ -38,7 +38,7 @@ impl WorldReader {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
         self.update_shared(world);
         let mut players: Vec<PublicPlayer> =
-            world.players().map(|view| self.seen(&view, margin(view.id))).collect();
+            world.players().map(|view| self.public_player(&view, margin(view.id))).collect();
         set_killers(world, &mut players);
         let animals = world.animals().map(|animal| {
             let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());
@@ -69,8 +69,10 @@ impl WorldReader {
         for event in &world.outcome().events {
             match event {
                 WorldEvent::Placed { .. } | WorldEvent::Destroyed { .. } => is_rebuilt = true,
-                WorldEvent::JoinRequested { player, .. } => _ = self.asked.insert(*player, world.tick()),
-                WorldEvent::Left { player } => _ = self.asked.remove(player),
+                WorldEvent::JoinRequested { player, .. } => {
+                    _ = self.join_request_order.insert(*player, world.tick())
+                }
+                WorldEvent::Left { player } => _ = self.join_request_order.remove(player),
                 _ => {}
             }
         }
@@ -80,8 +82,8 @@ impl WorldReader {
         }
     }
 
-    fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> PublicPlayer {
-        let asked = || self.asked.get(&view.id).copied().unwrap_or_default();
+    fn public_player(&self, view: &PlayerView<'_>, margin_ticks: i16) -> PublicPlayer {
+        let join_request_order = || self.join_request_order.get(&view.id).copied().unwrap_or_default();
         PublicPlayer {
             player: view.id,
             joined_tick: view.joined_tick,
@@ -102,7 +104,7 @@ impl WorldReader {
             hand: HeldItem { weapon: view.weapon, item: view.item },
             kit: view.kit.clone(),
             tag: view.clan.and_then(|clan| self.clans.tag(clan, view.id)),
-            join_request: view.join_request.map(|clan| (clan, asked())),
+            join_request: view.join_request.map(|clan| (clan, join_request_order())),
             choices: (view.choices, view.choice_age),
             sequence: view.sequence,
             margin_ticks,
@@ -114,7 +116,7 @@ fn set_killers(world: &World, players: &mut [PublicPlayer]) {
     // In reverse order, because the first death counts if a player died twice in a tick.
     for event in world.outcome().events.iter().rev() {
         if let WorldEvent::Died { player, by } = event
-            && let Ok(index) = players.binary_search_by_key(player, |seen| seen.player)
+            && let Ok(index) = players.binary_search_by_key(player, |killer| killer.player)
         {
             players[index].killer = *by;
         }

@@ -69,7 +69,7 @@ impl Located for PublicPlayer {
 }
 
 impl PublicPlayer {
-    pub fn who(&self) -> PlayerIdentity {
+    pub fn identity(&self) -> PlayerIdentity {
         PlayerIdentity { player: self.player, joined_tick: self.joined_tick }
     }
 
@@ -208,7 +208,7 @@ impl PublicState {
     /// The rows of the leaderboard: ID, name and score.
     pub fn board_rows(&self) -> impl Iterator<Item = ((PlayerId, &str), u32)> + Clone {
         let best = self.board().best.iter().map(|index| &self.players[*index]);
-        best.map(|seen| (seen.named(), seen.score))
+        best.map(|player| (player.named(), player.score))
     }
 
     pub fn members(&self, clan: ClanId) -> impl Iterator<Item = &PublicPlayer> + Clone {
@@ -221,8 +221,9 @@ impl PublicState {
 
     fn roll(&self, wanted: (ClanId, bool)) -> impl Iterator<Item = &PublicPlayer> + Clone {
         let rolls = self.rolls.get_or_init(|| rolls(&self.players));
-        let start = rolls.partition_point(|(clan, asks, _)| (*clan, *asks) < wanted);
-        let same = rolls[start..].iter().take_while(move |(clan, asks, _)| (*clan, *asks) == wanted);
+        let start = rolls.partition_point(|(clan, is_request, _)| (*clan, *is_request) < wanted);
+        let same =
+            rolls[start..].iter().take_while(move |(clan, is_request, _)| (*clan, *is_request) == wanted);
         same.map(|(.., index)| &self.players[*index as usize])
     }
 
@@ -251,9 +252,9 @@ impl Ranking {
 
 fn rolls(players: &[PublicPlayer]) -> ClanRolls {
     let mut rolls = ClanRolls::new();
-    for (index, seen) in (0..).zip(players) {
-        rolls.extend(seen.clan().map(|clan| (clan, false, index)));
-        rolls.extend(seen.join_request.map(|(clan, _)| (clan, true, index)));
+    for (index, player) in (0..).zip(players) {
+        rolls.extend(player.clan().map(|clan| (clan, false, index)));
+        rolls.extend(player.join_request.map(|(clan, _)| (clan, true, index)));
     }
     rolls.sort_unstable();
     rolls

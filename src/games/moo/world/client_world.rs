@@ -113,14 +113,14 @@ impl ClientWorld {
         let known = std::mem::take(&mut self.known);
         for standing in known.values() {
             self.world.terrain.take_down(standing);
-            self.world.terrain.put_up(self.seen(*standing));
+            self.world.terrain.put_up(self.as_met_by_own_player(*standing));
         }
         self.known = known;
     }
 
     /// The structure with its effective owner: a structure of a clan mate counts as the local
     /// player's.
-    fn seen(&self, standing: PlacedStructure) -> PlacedStructure {
+    fn as_met_by_own_player(&self, standing: PlacedStructure) -> PlacedStructure {
         let own = self.world.state.players.first().and_then(|entity| entity.id.player());
         match own.filter(|_| self.mates.contains(&standing.owner)) {
             Some(own) => PlacedStructure { owner: own, ..standing },
@@ -140,8 +140,8 @@ impl ClientWorld {
         self.remove_structure(id);
         if let Some(item) = rules::item(item) {
             let standing = PlacedStructure { id: EntityId(id), owner, item, x, y, heading };
-            let seen = self.seen(standing);
-            self.world.terrain.put_up(seen);
+            let structure = self.as_met_by_own_player(standing);
+            self.world.terrain.put_up(structure);
             self.known.insert(id, standing);
         }
     }
@@ -210,14 +210,14 @@ impl ClientWorld {
             player.direction = Some(crate::trig::direction(vx, vy)).filter(|_| walks);
             player.stirred = false;
         }
-        let most = |wanted: Fixed, was: Fixed| {
+        let max_step = |wanted: Fixed, was: Fixed| {
             let limit = Fixed(was.0.saturating_abs());
             wanted.clamp(Fixed::ZERO.saturating_sub(limit), limit)
         };
         for _ in 0..ticks {
             entity.act(&self.world.terrain, &self.world.rates);
             let body = &mut entity.body;
-            (body.vx, body.vy) = (most(body.vx, velocity.0), most(body.vy, velocity.1));
+            (body.vx, body.vy) = (max_step(body.vx, velocity.0), max_step(body.vy, velocity.1));
         }
         (entity.body.x, entity.body.y)
     }

@@ -159,7 +159,7 @@ impl World {
 
     /// The scenery, in ascending order of ID.
     pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
-        self.state.others.iter().filter_map(scenery_view)
+        self.state.scenery.iter().filter_map(scenery_view)
     }
 
     /// The structures, in ascending order of ID.

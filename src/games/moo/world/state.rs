@@ -33,7 +33,7 @@ pub(crate) struct State {
     /// Players, in ascending order of ID.
     pub(crate) players: Vec<Entity>,
     /// Scenery, in ascending order of ID.
-    pub(crate) others: Vec<Entity>,
+    pub(crate) scenery: Vec<Entity>,
     /// Structures, in ascending order of ID. Their IDs are higher than all scenery IDs.
     pub(crate) structures: Vec<Entity>,
     /// ID of the next structure.
@@ -58,7 +58,7 @@ fields!(State:
     rng: Rng,
     operator_sequence: u64,
     players: Vec<Entity>,
-    others: Vec<Entity>,
+    scenery: Vec<Entity>,
     structures: Vec<Entity>,
     next_id: EntityId,
     animals: Vec<Entity>,

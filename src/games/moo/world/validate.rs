@@ -22,14 +22,14 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     let size_px = state.identity.map_size_px;
     require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
     let in_order = |entities: &[Entity]| entities.windows(2).all(|pair| pair[0].id < pair[1].id);
-    for list in [&state.players, &state.others, &state.structures, &state.animals, &state.shots] {
+    for list in [&state.players, &state.scenery, &state.structures, &state.animals, &state.shots] {
         require(in_order(list), "order of entities")?;
     }
     for entity in &state.players {
         check_player(entity)?;
         check_body(&entity.body, size_px)?;
     }
-    for entity in &state.others {
+    for entity in &state.scenery {
         check_scenery(entity)?;
         check_body(&entity.body, size_px)?;
     }
@@ -78,7 +78,7 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
 /// structures.
 fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let after =
-        state.others.last().map_or(EntityId::FIRST_NON_PLAYER, |last| EntityId(last.id.0.saturating_add(1)));
+        state.scenery.last().map_or(EntityId::FIRST_NON_PLAYER, |last| EntityId(last.id.0.saturating_add(1)));
     require(state.next_id >= after, "next number")?;
     require(state.next_id <= EntityId::FIRST_ANIMAL, "next number")?;
     let mut spawned = 0;
@@ -131,14 +131,14 @@ fn check_animals(state: &State) -> Result<(), SnapshotError> {
 }
 
 fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
-    let wait_most = match (body.health, animal.mood) {
+    let max_wait = match (body.health, animal.mood) {
         (0, _) => u32::from(rules::ANIMAL_RESPAWN_MS),
         (_, Mood::Wanders | Mood::Rests) => rules::STAND_MS[1].unsigned_abs(),
         (_, Mood::Flees) => u32::from(rules::FLEE_MS),
         (_, Mood::Hunts) => u32::from(rules::HUNT_MS),
     };
-    let is_here = animal.natural || body.health > 0;
-    require(is_here, "life of an animal")?;
+    let is_in_world = animal.natural || body.health > 0;
+    require(is_in_world, "life of an animal")?;
     require(body.health > 0 || *animal == animal.dead_copy(), "state of a dead body")?;
     require(animal.prey.is_some() == (animal.mood == Mood::Hunts), "prey of an animal")?;
     let fits = match animal.mood {
@@ -147,7 +147,7 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
         Mood::Flees => !animal.hunts(),
     };
     require(fits, "mood of an animal")?;
-    let in_time = animal.wait <= 3 * wait_most
+    let in_time = animal.wait <= 3 * max_wait
         && animal.sense_wait <= rules::thirds(rules::ANIMAL_SENSE_PERIOD_MS)
         && animal.strike_wait <= rules::thirds(rules::STRIKE_PERIOD_MS)
         && animal.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS);
@@ -209,7 +209,7 @@ fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
             let works = player.alive && (1..=rules::POISON_DOSES).contains(&poison.doses);
             let waits = (1..=rules::thirds(rules::POISON_PERIOD_MS)).contains(&poison.wait);
             require(*poison == Poison::default() || works && waits, "poison of a player")?;
-            require(is_here(state, poison.by), "poison of a player")?;
+            require(is_in_world(state, poison.by), "poison of a player")?;
         }
     }
     Ok(())
@@ -230,7 +230,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
         let kind = rules::projectile(shot.kind).ok_or(SnapshotError::Value("kind of a shot"))?;
         require(*id >= EntityId::FIRST_SHOT, "number of a shot")?;
         require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "range of a shot")?;
-        require(is_here(state, body.owner), "owner of a shot")?;
+        require(is_in_world(state, body.owner), "owner of a shot")?;
         let by_turret = (EntityId::FIRST_NON_PLAYER..state.next_id).contains(&shot.by);
         let by_player = shot.by.player().is_some_and(|by| [by, PlayerId::OPERATOR].contains(&body.owner));
         require(by_turret || by_player, "origin of a shot")?;
@@ -242,7 +242,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
 }
 
 /// Whether the player ID belongs to a player in the world or to the operator.
-fn is_here(state: &State, player: PlayerId) -> bool {
+fn is_in_world(state: &State, player: PlayerId) -> bool {
     let place = state.players.binary_search_by_key(&player.entity(), |entity| entity.id);
     player == PlayerId::OPERATOR || place.is_ok()
 }
@@ -263,9 +263,9 @@ fn check_body(body: &Body, map_size_px: u32) -> Result<(), SnapshotError> {
     let far = Fixed::from_px(map_size_px as i32).saturating_sub(edge);
     let on_map = |at: Fixed| edge <= at && at <= far;
     require(on_map(body.x) && on_map(body.y), "place")?;
-    let most = Fixed::from_px(rules::VELOCITY_MAX_PX).0.unsigned_abs();
+    let max = Fixed::from_px(rules::VELOCITY_MAX_PX).0.unsigned_abs();
     let speed = body.vx.0.unsigned_abs().max(body.vy.0.unsigned_abs());
-    require(speed <= most, "velocity")
+    require(speed <= max, "velocity")
 }
 
 fn require(fits: bool, what: &'static str) -> Result<(), SnapshotError> {

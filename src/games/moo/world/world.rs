@@ -70,7 +70,7 @@ impl World {
             let Body { x, y, radius_px, .. } = entity.body;
             Obstacle { x, y, radius_px }
         };
-        let mut terrain = Terrain::new(map_size_px, state.others.iter().map(obstacle).collect());
+        let mut terrain = Terrain::new(map_size_px, state.scenery.iter().map(obstacle).collect());
         state.structures.iter().filter_map(Entity::standing).for_each(|standing| terrain.put_up(standing));
         let mut world = World {
             rates: state.identity.tick_hz.rates(),

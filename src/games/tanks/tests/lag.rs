@@ -117,7 +117,7 @@ fn rule_17_a_tank_that_is_behind_a_wall_for_longer_than_the_bound_is_not_hit() {
 }
 
 #[test]
-fn rule_17_walls_stand_where_they_are_and_shield_whoever_was_seen_behind_them() {
+fn rule_17_walls_stand_where_they_are_and_shield_a_tank_behind_them() {
     for (wall, lost) in [(false, 10), (true, 0)] {
         let mut field = duel();
         if wall {

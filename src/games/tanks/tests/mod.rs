@@ -67,16 +67,16 @@ const DRIVES: Control = Control { drive: 1, fires: false, ..FIRES };
 
 /// The number of free tiles that can be reached from the tile (1, 1).
 fn reached(map: &Map) -> usize {
-    let mut seen = BTreeSet::from([(1, 1)]);
+    let mut reached = BTreeSet::from([(1, 1)]);
     let mut next = vec![(1, 1)];
     while let Some((x, y)) = next.pop() {
         for to in [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)] {
-            if !map.is_wall(to.0, to.1) && seen.insert(to) {
+            if !map.is_wall(to.0, to.1) && reached.insert(to) {
                 next.push(to);
             }
         }
     }
-    seen.len()
+    reached.len()
 }
 
 #[test]
@@ -255,14 +255,14 @@ fn rule_10_a_depot_supplies_and_repairs_the_tanks_near_it() {
 }
 
 /// Encodes a client packet, and returns the control that the game decodes from it.
-fn asks(dialect: &Dialect, packet: &str, arguments: &[Value]) -> Result<Option<Control>, String> {
+fn decode_control(dialect: &Dialect, packet: &str, arguments: &[Value]) -> Result<Option<Control>, String> {
     let bytes = dialect.encode(Direction::ToServer, packet, arguments).map_err(|error| error.to_string())?;
     let decoded = dialect.decode(Direction::ToServer, &bytes);
     decoded.map(|packet| Tanks::action(&packet)).map_err(|error| error.to_string())
 }
 
 #[test]
-fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
+fn rule_15_a_client_can_only_control_its_own_tank() {
     let tables = codes();
     let dialect = tables.dialect("tanks").expect("the game's");
     let names = |direction| {
@@ -289,7 +289,7 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
     assert_eq!(play, expected, "no id of a tank or a shell, no place, no speed, no reload");
     let control = |drive: i64, turn: i64, kind: u64| {
         let rest = [Value::from(drive), turn.into(), 7.into(), true.into(), kind.into(), 90.into()];
-        asks(&dialect, "control", &[[1.into(), Value::Nil].as_slice(), &rest].concat())
+        decode_control(&dialect, "control", &[[1.into(), Value::Nil].as_slice(), &rest].concat())
     };
     let expected =
         Control { drive: 1, turn: -1, aim: 7, fires: true, kind: ShellKind::Piercing, seen: Some(90) };
@@ -300,7 +300,7 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
 }
 
 #[test]
-fn rule_15_a_control_moves_no_other_tank_and_nobody_without_a_tank_acts() {
+fn rule_15_a_control_moves_no_other_tank_and_no_player_without_a_tank_acts() {
     let mut field = Field::new(&[(1000, 1000), (1500, 1500)]);
     field.control(ANN, DRIVES);
     field.run(60);

@@ -28,8 +28,8 @@ impl AdminToken {
     }
 
     /// Compares a token in constant time.
-    pub fn matches(&self, said: &str) -> bool {
-        self.0.matches(said)
+    pub fn matches(&self, candidate: &str) -> bool {
+        self.0.matches(candidate)
     }
 
     /// Returns the token's text. Only for the user that started the server.

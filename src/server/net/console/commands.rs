@@ -86,7 +86,7 @@ pub fn execute(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<S
     let (word, rest) = first_word(line);
     match ROOM_USAGE.strip_prefix(word) {
         Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(desk, rest),
-        _ => execute_here(desk, word, rest),
+        _ => execute_built_in(desk, word, rest),
     }
 }
 
@@ -107,7 +107,7 @@ fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Resu
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
     }
-    execute_here(&CommandContext { room, ..*desk }, word, rest)
+    execute_built_in(&CommandContext { room, ..*desk }, word, rest)
 }
 
 /// Returns the room of this name, or the private room with this alias.
@@ -118,12 +118,12 @@ fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
 
 /// Shortens a room's name for an error message.
 fn shorten_name(name: &str) -> String {
-    let shown = if is_private(name) {
+    let visible = if is_private(name) {
         name.chars().take(limits::PRIVATE_NAME_VISIBLE_CHARS).collect()
     } else {
         excerpt(name)
     };
-    if shown.len() < name.len() { format!("{shown}…") } else { shown }
+    if visible.len() < name.len() { format!("{visible}…") } else { visible }
 }
 
 /// Splits a line into its first word and the rest.
@@ -138,7 +138,11 @@ fn excerpt(word: &str) -> String {
 }
 
 /// Executes a command in the room of `desk`.
-fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
+fn execute_built_in(
+    desk: &CommandContext<'_>,
+    word: &str,
+    rest: &str,
+) -> (&'static str, Result<String, String>) {
     let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
     let mut orders = desk.room.handle.about.operator_commands.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
@@ -211,15 +215,15 @@ impl CommandContext<'_> {
     /// next ticks. Wakes a sleeping room.
     fn query<A>(
         &self,
-        ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
+        request: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
     ) -> Result<A, String> {
-        let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
+        let pending = request(&self.room.handle).map_err(|busy| busy.to_string())?;
         if self.room.handle.is_over() {
             return Err(self.ended_text());
         }
         self.room.wake();
         let late = "the world did not answer in time; the command may still be executed";
-        asked.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
+        pending.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
             RecvTimeoutError::Disconnected if self.room.is_ending() => self.ended_text(),
             _ => late.to_owned(),
         })
@@ -262,23 +266,23 @@ impl CommandContext<'_> {
     }
 
     fn game_command(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
-        let (action, done) = (order.parse)(rest, &|who| self.find(who))?;
+        let (action, done) = (order.parse)(rest, &|text| self.find(text))?;
         self.command(action, done)
     }
 
     /// Returns the player with this number or name. Quoted text is always a name.
-    fn find(&self, who: &str) -> Result<PlayerId, No> {
-        let who = who.trim();
-        let quoted = who.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        if who.is_empty() {
+    fn find(&self, text: &str) -> Result<PlayerId, No> {
+        let text = text.trim();
+        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if text.is_empty() {
             return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
         }
-        if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
+        if quoted.is_some() || text.bytes().any(|byte| !byte.is_ascii_digit()) {
             let roster = self.query(RoomHandle::roster)?;
             let players = roster.players.iter().map(|(player, name, _)| (*player, &**name));
-            return Ok(by_name(players, quoted.unwrap_or(who))?);
+            return Ok(by_name(players, quoted.unwrap_or(text))?);
         }
-        who.parse().ok().filter(|number| *number > 0).map(PlayerId).ok_or_else(|| {
+        text.parse().ok().filter(|number| *number > 0).map(PlayerId).ok_or_else(|| {
             let numbers = format!("PLAYER must be a number from 1 to {}", u16::MAX);
             No::Usage(format!("{numbers}, or a name, in quotes if it looks like a number"))
         })
@@ -293,8 +297,8 @@ impl CommandContext<'_> {
     }
 
     /// Returns a player and its client.
-    fn named(&self, who: &str) -> Result<(PlayerId, Arc<TcpClient>), No> {
-        let player = self.find(who)?;
+    fn named(&self, text: &str) -> Result<(PlayerId, Arc<TcpClient>), No> {
+        let player = self.find(text)?;
         let client = self.client_of(player);
         Ok((player, client.ok_or_else(|| format!("no client plays as player {}", player.0))?))
     }
@@ -334,42 +338,42 @@ impl CommandContext<'_> {
 
     fn ban(&self, rest: &str) -> CommandResult {
         let address = address(rest)?;
-        let household = AddressPrefix::from_ip(address);
-        if matches!(self.source, Source::Admin(own) if AddressPrefix::from_ip(own) == household) {
+        let prefix = AddressPrefix::from_ip(address);
+        if matches!(self.source, Source::Admin(own) if AddressPrefix::from_ip(own) == prefix) {
             let reason = "is your own address: a ban would lock you out of /admin";
-            return Err(format!("{household} {reason}").into());
+            return Err(format!("{prefix} {reason}").into());
         }
         let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        if this_machine.map(AddressPrefix::from_ip).contains(&household) {
+        if this_machine.map(AddressPrefix::from_ip).contains(&prefix) {
             let reason =
                 "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
-            return Err(format!("{household} {reason}").into());
+            return Err(format!("{prefix} {reason}").into());
         }
-        let is_new = self.host.admission.ban(household).ok_or("the list of bans is full".to_owned())?;
+        let is_new = self.host.admission.ban(prefix).ok_or("the list of bans is full".to_owned())?;
         if !is_new {
-            return Err(format!("{household} is banned already").into());
+            return Err(format!("{prefix} is banned already").into());
         }
         let mut theirs = self.host.clients.all();
-        theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == household);
+        theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == prefix);
         let now = self.host.now();
         for client in &theirs {
             client.player().map(|player| client.room.remove_player_of(client.id, player, now));
             client.close(DisconnectReason::Breach(CloseReason::Banned), now);
         }
         for room in self.host.rooms.all() {
-            room.handle.remove_suspended(household, now);
+            room.handle.remove_suspended(prefix, now);
             room.wake();
         }
-        Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
+        Ok(format!("{prefix} is banned; connections closed: {}", theirs.len()))
     }
 
     fn unban(&self, rest: &str) -> CommandResult {
         let address = address(rest)?;
-        let household = AddressPrefix::from_ip(address);
-        if self.host.admission.unban(household) {
-            Ok(format!("{household} is no longer banned"))
+        let prefix = AddressPrefix::from_ip(address);
+        if self.host.admission.unban(prefix) {
+            Ok(format!("{prefix} is no longer banned"))
         } else {
-            Err(format!("{household} is not banned").into())
+            Err(format!("{prefix} is not banned").into())
         }
     }
 
@@ -378,7 +382,7 @@ impl CommandContext<'_> {
         if bans.is_empty() {
             return "no address is banned".to_owned();
         }
-        bans.iter().map(|household| format!("{household}\n")).collect()
+        bans.iter().map(|prefix| format!("{prefix}\n")).collect()
     }
 
     fn save(&self) -> CommandResult {

@@ -45,8 +45,8 @@ pub fn respond(
     address: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<u8>, Refusal> {
-    let said = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
-    check_token(host, &said, address)?;
+    let token = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
+    check_token(host, &token, address)?;
     let length = head.content_length().ok_or_else(|| Refusal::from_rule(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
         return Err(Refusal::from_rule(413, "body_too_long"));

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
 use crate::server::net::blocking_io;
 use crate::server::net::client_thread;
-use crate::server::net::inspector::ended_clients::Kept;
+use crate::server::net::inspector::ended_clients::RetainedTails;
 use crate::server::net::request::finish;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::ServerState;
@@ -78,9 +78,9 @@ impl InspectorConnection<'_> {
                 host.ended.update(&host.tap);
                 self.watch.turn(now, || {
                     let clients = host.clients.all();
-                    let shown = clients.iter().filter(|client| is_visible(only_room, client));
+                    let visible = clients.iter().filter(|client| is_visible(only_room, client));
                     [
-                        inspector_session::list(shown.map(|client| &**client)),
+                        inspector_session::list(visible.map(|client| &**client)),
                         host.ended.list(only_room.as_deref()),
                     ]
                 })?;
@@ -122,10 +122,10 @@ impl InspectorConnection<'_> {
 
     fn receive(&mut self, bytes: &[u8]) -> LoopResult {
         let mut requests = std::mem::take(&mut self.requests);
-        let heard = self.watch.receive(bytes, self.host.now(), &mut requests);
+        let received = self.watch.receive(bytes, self.host.now(), &mut requests);
         requests.drain(..).for_each(|request| self.handle_request(request));
         self.requests = requests;
-        heard
+        received
     }
 
     fn handle_request(&mut self, request: InspectorRequest) {
@@ -166,11 +166,12 @@ impl InspectorConnection<'_> {
     /// Sends the stored traffic of a disconnected client, if any and if it may be observed.
     fn send_ended(&mut self, client: u64) {
         self.host.ended.update(&self.host.tap);
-        let Some(Kept { events, dropped }) = self.host.ended.find(client, self.only_room.as_deref()) else {
+        let Some(RetainedTails { events, dropped }) = self.host.ended.find(client, self.only_room.as_deref())
+        else {
             return;
         };
         let mut message = observed_format::begin(client);
-        for (at, one) in events.iter().filter_map(|seen| record(seen)).enumerate() {
+        for (at, one) in events.iter().filter_map(|event| record(event)).enumerate() {
             if at == 1 && dropped > 0 {
                 observed_format::write(
                     &mut message,
@@ -190,7 +191,7 @@ impl InspectorConnection<'_> {
         taken
             .items
             .iter()
-            .filter_map(|seen| record(seen))
+            .filter_map(|event| record(event))
             .for_each(|one| observed_format::write(&mut message, &one));
         let missed = taken.lost.missed;
         if missed.messages > 0 {
@@ -204,8 +205,8 @@ impl InspectorConnection<'_> {
 }
 
 /// Converts a tap event to a record for the inspector; `None` for events of the world.
-fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
-    let what = match &seen.what {
+fn record(event: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
+    let what = match &event.kind {
         tap::EventKind::Opened { address, local, dialect, json, request, response, .. } => {
             let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
             let (address, local, json) = (*address, *local, *json);
@@ -217,7 +218,7 @@ fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
         tap::EventKind::Ended { rule } => ObservedKind::Ended(rule),
         _ => return None,
     };
-    Some(ObservedRecord { at: seen.at, tick: seen.tick, what })
+    Some(ObservedRecord { at: event.at, tick: event.tick, what })
 }
 
 /// Whether an inspector of `only_room`, or of all rooms, may observe the client.
@@ -247,7 +248,7 @@ mod tests {
         (near, listener.accept().expect("the same").0)
     }
 
-    fn say(mut stream: &TcpStream, request: &str) {
+    fn send_request(mut stream: &TcpStream, request: &str) {
         use std::io::Write as _;
         let mut bytes = Vec::new();
         frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), request.as_bytes());
@@ -270,7 +271,7 @@ mod tests {
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
             wait_until(|| host.tap.has_subscriber(7));
-            say(&near, r#"{"select":7}"#);
+            send_request(&near, r#"{"select":7}"#);
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());
             assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");

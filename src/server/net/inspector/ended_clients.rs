@@ -58,13 +58,13 @@ struct About {
 #[derive(Debug)]
 struct Ended {
     client: u64,
-    about: About,
+    entry_info: About,
     tail: Tail,
 }
 
 /// The stored traffic of a disconnected client.
 #[derive(Debug)]
-pub struct Kept {
+pub struct RetainedTails {
     /// The handshake, then the last events.
     pub events: Vec<Arc<TapEvent>>,
     /// Events missing between the handshake and the next event.
@@ -112,8 +112,9 @@ impl EndedClients {
         if state.listener.is_some() {
             let mut entry = inspector_session::entry(client);
             entry["ended"] = rule.into();
-            let about = About { entry, room: Arc::clone(&client.room.options.name), address: client.address };
-            state.ending.insert(client.id, about);
+            let entry_info =
+                About { entry, room: Arc::clone(&client.room.options.name), address: client.address };
+            state.ending.insert(client.id, entry_info);
         }
     }
 
@@ -122,7 +123,7 @@ impl EndedClients {
         let mut state = self.state.lock();
         let Some(listener) = &state.listener else { return };
         let taken = listener.take(std::time::Duration::ZERO);
-        taken.items.iter().for_each(|seen| state.add(seen));
+        taken.items.iter().for_each(|event| state.add(event));
         let lost = taken.lost;
         for client in lost.connections.keys() {
             if let Some(tail) = state.tails.get_mut(client) {
@@ -130,7 +131,7 @@ impl EndedClients {
             }
         }
         lost.ended.iter().for_each(|client| state.end(*client));
-        tap.reintroduce(&lost.opened).iter().for_each(|seen| state.add(seen));
+        tap.reintroduce(&lost.opened).iter().for_each(|event| state.add(event));
         if lost.missed.messages > 0 {
             // A client has no tail if both its start and its end were lost.
             let State { ending, tails, .. } = &mut *state;
@@ -142,49 +143,49 @@ impl EndedClients {
     /// inspectors.
     pub fn list(&self, only_room: Option<&str>) -> String {
         let state = self.state.lock();
-        let shown = state.ended.iter().filter(|ended| ended.is_of(only_room));
-        let entries: Vec<&Json> = shown.map(|ended| &ended.about.entry).collect();
+        let visible = state.ended.iter().filter(|ended| ended.is_of(only_room));
+        let entries: Vec<&Json> = visible.map(|ended| &ended.entry_info.entry).collect();
         json!({ "ended": entries }).to_string()
     }
 
     /// Returns the traffic of a disconnected client, if it was in this room.
-    pub fn find(&self, client: u64, only_room: Option<&str>) -> Option<Kept> {
+    pub fn find(&self, client: u64, only_room: Option<&str>) -> Option<RetainedTails> {
         let state = self.state.lock();
         let ended = state.ended.iter().find(|ended| ended.client == client && ended.is_of(only_room))?;
         let Tail { opened, events, dropped, .. } = &ended.tail;
         let events = opened.iter().chain(events).map(Arc::clone).collect();
-        Some(Kept { events, dropped: *dropped })
+        Some(RetainedTails { events, dropped: *dropped })
     }
 }
 
 impl State {
-    fn add(&mut self, seen: &Arc<TapEvent>) {
-        let most = limits::WIRE_TAIL_BYTES.min(limits::WIRE_TAILS_BYTES / (self.tails.len() + 1));
-        let tail = match &seen.what {
+    fn add(&mut self, event: &Arc<TapEvent>) {
+        let max_bytes = limits::WIRE_TAIL_BYTES.min(limits::WIRE_TAILS_BYTES / (self.tails.len() + 1));
+        let tail = match &event.kind {
             EventKind::Opened { .. } => {
-                self.tails.entry(seen.client).or_default().opened = Some(Arc::clone(seen));
+                self.tails.entry(event.client).or_default().opened = Some(Arc::clone(event));
                 return;
             }
             EventKind::Bytes { .. } | EventKind::Skipped(_) | EventKind::Ended { .. } => {
-                self.tails.get_mut(&seen.client)
+                self.tails.get_mut(&event.client)
             }
             EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => None,
         };
         if let Some(tail) = tail {
-            tail.add(seen, most);
+            tail.add(event, max_bytes);
         }
-        if matches!(seen.what, EventKind::Ended { .. }) {
-            self.end(seen.client);
+        if matches!(event.kind, EventKind::Ended { .. }) {
+            self.end(event.client);
         }
     }
 
     /// Stores a disconnected client. Limits the clients per address prefix, so that a client that
     /// reconnects repeatedly does not displace all others.
     fn end(&mut self, client: u64) {
-        let (tail, about) = (self.tails.remove(&client), self.ending.remove(&client));
-        let Some((tail, about)) = tail.zip(about) else { return };
-        let household = AddressPrefix::from_ip(about.address.ip());
-        let is_same = |ended: &Ended| AddressPrefix::from_ip(ended.about.address.ip()) == household;
+        let (tail, entry_info) = (self.tails.remove(&client), self.ending.remove(&client));
+        let Some((tail, entry_info)) = tail.zip(entry_info) else { return };
+        let prefix = AddressPrefix::from_ip(entry_info.address.ip());
+        let is_same = |ended: &Ended| AddressPrefix::from_ip(ended.entry_info.address.ip()) == prefix;
         let of_address = self.ended.iter().filter(|ended| is_same(ended)).count();
         if of_address >= limits::WIRE_ENDED_PER_ADDRESS {
             let oldest = self.ended.iter().position(is_same);
@@ -192,16 +193,16 @@ impl State {
         } else if self.ended.len() >= limits::WIRE_ENDED {
             self.ended.pop_front();
         }
-        self.ended.push_back(Ended { client, about, tail });
+        self.ended.push_back(Ended { client, entry_info, tail });
     }
 }
 
 impl Tail {
     /// Adds an event. Drops the oldest events while the tail has more than `most` bytes.
-    fn add(&mut self, seen: &Arc<TapEvent>, most: usize) {
-        self.bytes += cost(seen);
-        self.events.push_back(Arc::clone(seen));
-        while self.bytes > most && self.events.len() > 1 {
+    fn add(&mut self, event: &Arc<TapEvent>, max_bytes: usize) {
+        self.bytes += cost(event);
+        self.events.push_back(Arc::clone(event));
+        while self.bytes > max_bytes && self.events.len() > 1 {
             let Some(oldest) = self.events.pop_front() else { break };
             self.bytes -= cost(&oldest);
             self.dropped += 1;
@@ -218,12 +219,12 @@ impl Tail {
 
 impl Ended {
     fn is_of(&self, only_room: Option<&str>) -> bool {
-        only_room.is_none_or(|room| *room == *self.about.room)
+        only_room.is_none_or(|room| *room == *self.entry_info.room)
     }
 }
 
 /// Size of an event in bytes, for the limits.
-fn cost(seen: &TapEvent) -> usize {
-    let bytes = if let EventKind::Bytes { bytes, .. } = &seen.what { bytes.len() } else { 0 };
+fn cost(event: &TapEvent) -> usize {
+    let bytes = if let EventKind::Bytes { bytes, .. } = &event.kind { bytes.len() } else { 0 };
     bytes + limits::TAP_ITEM_BYTES
 }

@@ -52,7 +52,7 @@ pub fn serve(
     let accepted = handshake::accept(head, &[SUBPROTOCOL])?;
     access::check(host, head, address)?;
     if !accepted.declined.is_empty() {
-        let offered = credentials::shown_list(&accepted.declined);
+        let offered = credentials::redact_list(&accepted.declined);
         info!(%address, offered, known = SUBPROTOCOL, "{}", handshake::DECLINED);
     }
     let (name, _) = split_room_path(head.path());

@@ -47,7 +47,7 @@ pub fn forward_bytes(
     link: DuplexLink,
     forward: Forward,
     connections: &Connections,
-    told: impl Fn(usize, usize, SegmentCounts, Option<Duration>),
+    on_progress: impl Fn(usize, usize, SegmentCounts, Option<Duration>),
 ) -> io::Result<()> {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
     let way = |from, to, stream, forward| OneWay {
@@ -68,7 +68,7 @@ pub fn forward_bytes(
             let done = way.deliver(began.elapsed())?;
             let counts = std::mem::take(&mut way.stream.channel.counts);
             if done.bytes > 0 || done.delay.is_some() || counts != SegmentCounts::default() {
-                told(direction, done.bytes, counts, done.delay);
+                on_progress(direction, done.bytes, counts, done.delay);
             }
             if done.is_broken {
                 ways[1 - direction].abort(began.elapsed());
@@ -98,8 +98,8 @@ impl OneWay<'_> {
         if !self.can_read(now) {
             return;
         }
-        let most = self.stream.writable_bytes(now).min(buffer.len());
-        match self.from.read(&mut buffer[..most]) {
+        let max_bytes = self.stream.writable_bytes(now).min(buffer.len());
+        match self.from.read(&mut buffer[..max_bytes]) {
             Ok(0) => {
                 self.has_ended = true;
                 self.stream.end(now);

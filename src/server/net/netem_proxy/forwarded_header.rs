@@ -162,8 +162,8 @@ mod tests {
             ("127.0.0.9", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"),
             ("::1", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"),
         ] {
-            let seen = passed(client, before.as_bytes());
-            assert_eq!(String::from_utf8_lossy(&seen), after, "{client}");
+            let forwarded = passed(client, before.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&forwarded), after, "{client}");
         }
     }
 
@@ -175,9 +175,11 @@ mod tests {
                 [("192.168.1.20", false), ("fd00::2", false), ("127.0.0.1", true), ("::1", true)]
             {
                 let request = format!("GET {target} HTTP/1.1\r\nHost: localhost:3001\r\n\r\n");
-                let seen = passed(client, request.as_bytes());
-                let head =
-                    HeadReader::new(limits::HEAD_LIMITS).receive(&seen).expect("HTTP").expect("a whole head");
+                let forwarded = passed(client, request.as_bytes());
+                let head = HeadReader::new(limits::HEAD_LIMITS)
+                    .receive(&forwarded)
+                    .expect("HTTP")
+                    .expect("a whole head");
                 assert_eq!(is_local_request(&head, relay, &[]), is_local, "{client} {target}");
             }
         }

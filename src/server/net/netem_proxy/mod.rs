@@ -71,7 +71,7 @@ pub struct NetemProxy {
 #[derive(Debug)]
 struct ProxyState {
     options: ProxyConfig,
-    most: usize,
+    max_connections: usize,
     totals: Mutex<ProxyStats>,
     connections: Connections,
     /// Sockets to the server, which a stop shuts down.
@@ -91,7 +91,7 @@ impl NetemProxy {
         let state = ProxyState {
             options,
             // Each client needs two sockets.
-            most: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
+            max_connections: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
             totals: Mutex::default(),
             connections: Connections::default(),
             servers: Registry::default(),
@@ -149,7 +149,7 @@ impl ConnectionHandler for ProxyState {
         let totals = &mut *self.totals.lock();
         let number = totals.connections;
         totals.connections += 1;
-        if self.connections.count() < self.most {
+        if self.connections.count() < self.max_connections {
             return Some((number, number));
         }
         totals.refused += 1;
@@ -184,14 +184,14 @@ impl ProxyState {
         }
         self.servers.add(number, Arc::clone(&server));
         let link = DuplexLink::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
-        let told = |direction: usize, bytes: usize, counts: SegmentCounts, delay: Option<Duration>| {
+        let on_progress = |direction: usize, bytes: usize, counts: SegmentCounts, delay: Option<Duration>| {
             let totals = &mut *self.totals.lock();
             totals.bytes[direction] += bytes as u64;
             totals.counts.add(counts);
             delay.into_iter().for_each(|delay| totals.delays.add(delay));
         };
         let forward = Forward::new(address.ip());
-        match forward_bytes([client, &server], link, forward, &self.connections, told) {
+        match forward_bytes([client, &server], link, forward, &self.connections, on_progress) {
             Ok(()) => {}
             Err(error) if is_reset(&error) => debug!(%address, "reset"),
             Err(error) => warn!(%address, "connection lost: {error}"),
@@ -222,7 +222,7 @@ mod tests {
         let conditions = Conditions::default();
         let state = ProxyState {
             options: ProxyConfig { listen: address, to: address, conditions, seed: 1 },
-            most: 1,
+            max_connections: 1,
             totals: Mutex::default(),
             connections: Connections::default(),
             servers: Registry::default(),

@@ -213,13 +213,13 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     };
     let in_room =
         host.rooms.find(room).or_else(|| rooms_on_demand::can_create(host, room).then(|| host.room()));
-    let about = in_room.map(|room| room.handle.about);
-    let paths = about.map_or(&[][..], |about| about.paths);
+    let info = in_room.map(|room| room.handle.about);
+    let paths = info.map_or(&[][..], |info| info.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = PageResponse::text(426, "this is a WebSocket endpoint\n".to_owned());
         return PageResponse { extra_header: ("Upgrade", "websocket".into()), ..found };
     }
-    if let Some(page) = about.and_then(|about| game_page(name, about)) {
+    if let Some(page) = info.and_then(|info| game_page(name, info)) {
         return page;
     }
     // An unauthorized request still gets the page, which prompts for the token. The status
@@ -233,21 +233,21 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
         );
     }
     if name == RULES_FILE {
-        let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());
+        let rules = info.and_then(|info| info.rules).map(|rules| rules().into_bytes().into());
         return found(status, name, rules);
     }
     found(status, name, file(name))
 }
 
 /// Returns the game's own page, if it has one and `name` is the index.
-fn game_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
-    let page = about.page.filter(|_| name == "index.html")?;
+fn game_page(name: &str, info: &GameInfo) -> Option<PageResponse> {
+    let page = info.page.filter(|_| name == "index.html")?;
     Some(PageResponse { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
 }
 
 /// Returns the page of a game, or a file for it.
-pub fn game_page_or_file(name: &str, about: &GameInfo) -> PageResponse {
-    game_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
+pub fn game_page_or_file(name: &str, info: &GameInfo) -> PageResponse {
+    game_page(name, info).unwrap_or_else(|| found(200, name, file(name)))
 }
 
 /// Returns a file of `src/web/`.
@@ -270,8 +270,8 @@ fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageR
         PageResponse::text(status, format!("{rule}\n"))
     };
     if !access::is_local_request(head, address, &host.config.trusted_proxies) {
-        let Some(said) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
-        if let Err(no) = access::check_token(host, &said, address) {
+        let Some(token) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
+        if let Err(no) = access::check_token(host, &token, address) {
             let found = refused(no.status, no.rule);
             let [(name, value)] = access::WWW_AUTHENTICATE;
             return if no.status == 401 {

@@ -153,8 +153,8 @@ fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io:
     write_all(stream, &head, limits::PAGE_WRITE_TIMEOUT)?;
     let (mut left, mut buffer) = (if is_head { 0 } else { bytes }, vec![0; limits::WATCH_SEND_BYTES]);
     while left > 0 {
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let count = file.read(&mut buffer[..most])?;
+        let max_bytes = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = file.read(&mut buffer[..max_bytes])?;
         if count == 0 {
             // The file was truncated. Closing early makes the missing bytes visible to the peer.
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -171,7 +171,7 @@ impl PlaybackContent {
         let (room, path) = routes::split_room_path(head.path());
         let (first, known) = (self.rooms.first(), self.rooms.iter().find(|(name, _)| name == room));
         // The root shows the default room, or the first room if the capture has no default room.
-        let Some((_, about)) = known.or(first.filter(|_| room.is_empty())) else {
+        let Some((_, info)) = known.or(first.filter(|_| room.is_empty())) else {
             return PageResponse::text(404, "the capture has no such room\n".to_owned());
         };
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
@@ -189,10 +189,8 @@ impl PlaybackContent {
             pages::TABLES_FILE => {
                 pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
             }
-            pages::RULES_FILE => {
-                pages::found(200, name, about.rules.map(|rules| rules().into_bytes().into()))
-            }
-            name => pages::game_page_or_file(name, about),
+            pages::RULES_FILE => pages::found(200, name, info.rules.map(|rules| rules().into_bytes().into())),
+            name => pages::game_page_or_file(name, info),
         }
     }
 }
@@ -206,10 +204,10 @@ mod tests {
 
     /// The pages of a capture with one room, of the first game.
     fn content() -> PlaybackContent {
-        let about = crate::games::INFO[0];
+        let info = crate::games::INFO[0];
         PlaybackContent {
             file: PathBuf::new(),
-            rooms: vec![(Untrusted::new(String::new()), about)],
+            rooms: vec![(Untrusted::new(String::new()), info)],
             codes: PacketTables::builtin(),
         }
     }

@@ -92,32 +92,32 @@ impl CaptureEncoder {
     }
 
     /// Encodes one event.
-    pub fn take(&mut self, seen: &Arc<TapEvent>) {
-        match &seen.what {
+    pub fn take(&mut self, event: &Arc<TapEvent>) {
+        match &event.kind {
             EventKind::Opened { address, .. } => {
                 let talker =
-                    CapturedClient { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
-                self.clients.insert(seen.client, talker);
+                    CapturedClient { opened: Arc::clone(event), address: *address, flow: None, player: 0 };
+                self.clients.insert(event.client, talker);
                 if self.has_begun {
-                    self.write_handshake(seen.client);
+                    self.write_handshake(event.client);
                 }
             }
-            EventKind::Session(session) => self.write_session(seen, session),
+            EventKind::Session(session) => self.write_session(event, session),
             EventKind::Bytes { from, bytes, is_injected, .. } => {
-                self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
+                self.bytes(event, *from, bytes, if *is_injected { " injected" } else { "" });
             }
-            EventKind::Skipped(missed) if self.introduced(seen.client).is_none() => {
+            EventKind::Skipped(missed) if self.introduced(event.client).is_none() => {
                 self.lost += missed.messages
             }
             EventKind::Skipped(missed) => {
-                self.write_missing(*missed, &seen.room, seen.at);
-                self.skip(seen.client, [missed.bytes, 0]);
+                self.write_missing(*missed, &event.room, event.at);
+                self.skip(event.client, [missed.bytes, 0]);
             }
-            EventKind::Ended { rule } => self.end(seen, rule),
-            EventKind::World { snapshot } => self.world(seen, snapshot),
+            EventKind::Ended { rule } => self.end(event, rule),
+            EventKind::World { snapshot } => self.world(event, snapshot),
             EventKind::Tick { checksum, frame, changes } => {
-                self.learn_names(&seen.room, changes);
-                self.record(&seen.room, seen.at, &WorldRecord::Tick { checksum: *checksum, frame });
+                self.learn_names(&event.room, changes);
+                self.record(&event.room, event.at, &WorldRecord::Tick { checksum: *checksum, frame });
             }
         }
     }
@@ -131,11 +131,11 @@ impl CaptureEncoder {
     }
 
     /// Writes the room's game, before the room's first record and the first bytes of its clients.
-    fn room(&mut self, room: &Arc<str>, about: &'static GameInfo, at: Duration) {
+    fn room(&mut self, room: &Arc<str>, info: &'static GameInfo, at: Duration) {
         if self.has_begun && self.rooms.insert(Arc::clone(room)) {
             let paths =
-                about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
-            let (game, paths) = (Untrusted::new(about.name), paths.collect());
+                info.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
+            let (game, paths) = (Untrusted::new(info.name), paths.collect());
             self.record(room, at, &WorldRecord::Room { game, paths });
         }
     }
@@ -145,7 +145,7 @@ impl CaptureEncoder {
     pub fn write_loss(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
         self.write_missing(lost.missed, "", at);
         self.clients.retain(|client, _| !lost.ended.contains(client));
-        came.iter().for_each(|seen| self.take(seen));
+        came.iter().for_each(|event| self.take(event));
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
 
@@ -170,19 +170,19 @@ impl CaptureEncoder {
     /// Writes the TCP handshake, the request and the response of a client.
     fn write_handshake(&mut self, client: u64) {
         let Some(opened) = self.clients.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
-        let TapEvent { at, tick, ref what, .. } = *opened;
-        let EventKind::Opened { address, local, about: game, dialect, json, request, response } = what else {
+        let TapEvent { at, tick, kind: ref what, .. } = *opened;
+        let EventKind::Opened { address, local, info: game, dialect, json, request, response } = what else {
             return;
         };
         self.room(&opened.room, game, at);
 
         let format = if *json { " json" } else { "" };
-        let about = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
+        let meta = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
         // Ports are reused, so each connection needs a different initial sequence number.
         let first = (client as u32).wrapping_mul(0x9e37_79b1);
-        let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], about);
-        flow.bytes(&mut self.writer, TcpSide::Client, request, about);
-        flow.bytes(&mut self.writer, TcpSide::Server, response, about);
+        let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], meta);
+        flow.bytes(&mut self.writer, TcpSide::Client, request, meta);
+        flow.bytes(&mut self.writer, TcpSide::Server, response, meta);
         if let Some(talker) = self.clients.get_mut(&client) {
             talker.flow = Some(flow);
         }
@@ -195,55 +195,55 @@ impl CaptureEncoder {
     }
 
     /// Writes the connection state of a client.
-    fn write_session(&mut self, seen: &TapEvent, session: &[u8]) {
-        let Some(talker) = self.introduced(seen.client) else { return };
-        talker.player = seen.player;
+    fn write_session(&mut self, event: &TapEvent, session: &[u8]) {
+        let Some(talker) = self.introduced(event.client) else { return };
+        talker.player = event.player;
         let opened = Arc::clone(&talker.opened);
-        let EventKind::Opened { address, dialect, json, .. } = &opened.what else { return };
+        let EventKind::Opened { address, dialect, json, .. } = &opened.kind else { return };
         let (awaits_hello, sequence) = Session::peek_saved(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let address = address.to_string();
         let record = WorldRecord::Client {
-            client: seen.client,
+            client: event.client,
             address: Untrusted::new(&address),
             dialect: Untrusted::new(dialect),
-            player: seen.player,
+            player: event.player,
             sequence,
             flags: flag(awaits_hello, world_record::FLAG_AWAITS_HELLO) | flag(*json, world_record::FLAG_JSON),
             session,
         };
-        self.record(&seen.room, seen.at, &record);
-        self.name(seen.client);
+        self.record(&event.room, event.at, &record);
+        self.name(event.client);
     }
 
-    fn bytes(&mut self, seen: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
-        self.write_join(seen);
-        let comment = self.comment(seen, mark);
-        if let Some(flow) = self.clients.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
+    fn bytes(&mut self, event: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
+        self.write_join(event);
+        let comment = self.comment(event, mark);
+        if let Some(flow) = self.clients.get_mut(&event.client).and_then(|talker| talker.flow.as_mut()) {
             let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
             for segment in segments(bytes, from) {
-                flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
+                flow.bytes(&mut self.writer, end, segment, (event.at, &comment));
             }
         }
     }
 
-    fn end(&mut self, seen: &TapEvent, rule: &str) {
-        let comment = self.comment(seen, &format!(" {rule}"));
+    fn end(&mut self, event: &TapEvent, rule: &str) {
+        let comment = self.comment(event, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
         let first = if is_by_peer { TcpSide::Client } else { TcpSide::Server };
-        if let Some(flow) = self.clients.remove(&seen.client).and_then(|talker| talker.flow) {
-            flow.end(&mut self.writer, first, (seen.at, &comment));
+        if let Some(flow) = self.clients.remove(&event.client).and_then(|talker| talker.flow) {
+            flow.end(&mut self.writer, first, (event.at, &comment));
         }
         // Bounds the memory of a long capture to a pipe, in which many rooms come and go.
-        if !self.clients.values().any(|talker| talker.opened.room == seen.room) {
-            self.rooms.remove(&seen.room);
+        if !self.clients.values().any(|talker| talker.opened.room == event.room) {
+            self.rooms.remove(&event.room);
         }
     }
 
     /// Writes a room's world and the handshakes of its connected clients, which must precede other
     /// data.
-    fn world(&mut self, seen: &TapEvent, snapshot: &WorldSnapshot) {
-        self.room(&seen.room, snapshot.about, seen.at);
+    fn world(&mut self, event: &TapEvent, snapshot: &WorldSnapshot) {
+        self.room(&event.room, snapshot.info, event.at);
         let WorldSnapshot { identity, code_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);
         // The limits on a world keep it far below 65,535 parts.
@@ -258,18 +258,18 @@ impl CaptureEncoder {
                     .map(|(name, value)| (Untrusted::new(*name), *value))
                     .collect(),
                 code_hash: *code_hash,
-                tick: seen.tick,
+                tick: event.tick,
                 part,
                 parts: count,
                 bytes,
             };
-            self.record(&seen.room, seen.at, &record);
+            self.record(&event.room, event.at, &record);
         }
-        self.names.retain(|(room, _), _| *room != seen.room);
-        let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
+        self.names.retain(|(room, _), _| *room != event.room);
+        let names = names.iter().map(|(id, name)| ((Arc::clone(&event.room), id.0), name.clone()));
         self.names.extend(names);
         // Clients with a handshake in the file may precede the first world of their room.
-        let is_missing = |talker: &CapturedClient| talker.opened.run == seen.run && talker.flow.is_none();
+        let is_missing = |talker: &CapturedClient| talker.opened.run == event.run && talker.flow.is_none();
         let clients = self.clients.iter().filter(|(_, talker)| is_missing(talker));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.write_handshake(client);
@@ -278,17 +278,17 @@ impl CaptureEncoder {
     }
 
     /// Writes a join record before the first bytes of a client with a new player.
-    fn write_join(&mut self, seen: &TapEvent) {
-        let Some(talker) = self.introduced(seen.client) else { return };
-        if talker.player == seen.player || seen.player == 0 {
+    fn write_join(&mut self, event: &TapEvent) {
+        let Some(talker) = self.introduced(event.client) else { return };
+        if talker.player == event.player || event.player == 0 {
             return;
         }
-        talker.player = seen.player;
+        talker.player = event.player;
         let (port, address) = (talker.address.port(), talker.address.to_string());
         let address = Untrusted::new(&*address);
-        let record = WorldRecord::Join { client: seen.client, player: seen.player, port, address };
-        self.record(&seen.room, seen.at, &record);
-        self.name(seen.client);
+        let record = WorldRecord::Join { client: event.client, player: event.player, port, address };
+        self.record(&event.room, event.at, &record);
+        self.name(event.client);
     }
 
     fn learn_names(&mut self, room: &Arc<str>, changes: &[MembershipChange]) {
@@ -319,16 +319,16 @@ impl CaptureEncoder {
         }
     }
 
-    fn comment(&self, seen: &TapEvent, more: &str) -> String {
-        let mut comment = format!("tick={}", seen.tick);
-        if let EventKind::Bytes { slack, .. } = &seen.what
+    fn comment(&self, event: &TapEvent, more: &str) -> String {
+        let mut comment = format!("tick={}", event.tick);
+        if let EventKind::Bytes { slack, .. } = &event.kind
             && !slack.is_zero()
         {
             comment.push_str(&format!(" slack={}ms", slack.as_millis()));
         }
-        if seen.player != 0 {
-            comment.push_str(&format!(" player={}", seen.player));
-            if let Some(name) = self.names.get(&(Arc::clone(&seen.room), seen.player)) {
+        if event.player != 0 {
+            comment.push_str(&format!(" player={}", event.player));
+            if let Some(name) = self.names.get(&(Arc::clone(&event.room), event.player)) {
                 comment.push_str(&format!(" {name}"));
             }
         }

@@ -49,12 +49,12 @@ impl CaptureOutput {
         let (first, sink): (_, Box<dyn Write + Send>) = match target {
             CaptureTarget::Stdout => (None, Box::new(io::stdout())),
             CaptureTarget::File(path) => match path.metadata() {
-                Ok(about) if os::is_named_pipe(&about) => {
+                Ok(metadata) if os::is_named_pipe(&metadata) => {
                     let rule = "opening a named pipe blocks until it has a reader; use --capture - >PIPE";
                     return Err(io::Error::new(ErrorKind::InvalidInput, rule));
                 }
                 // A device, such as a terminal.
-                Ok(about) if !about.is_file() && !about.is_dir() => {
+                Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
                     (None, Box::new(OpenOptions::new().write(true).open(path)?))
                 }
                 _ => {

@@ -249,20 +249,20 @@ impl RecorderThread {
         loop {
             let taken = self.shared.listener.take(limits::CAPTURE_POLL_INTERVAL);
             let mut parts = taken.parts.iter().peekable();
-            for (at, seen) in taken.items.iter().enumerate() {
-                self.last = seen.at;
+            for (at, event) in taken.items.iter().enumerate() {
+                self.last = event.at;
                 let is_part = parts.next_if_eq(&&at).is_some();
                 // A pipe has no second file, and `replay` refuses records of a restarted room in
                 // the same file.
                 if is_part && (self.output.is_file() || !self.encoder.has_begun) {
-                    self.begin_file(seen.at)?;
-                    (began, awaits_part) = (seen.at, false);
+                    self.begin_file(event.at)?;
+                    (began, awaits_part) = (event.at, false);
                 }
-                let is_world = matches!(seen.what, EventKind::World { .. });
-                if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&seen.room)) {
+                let is_world = matches!(event.kind, EventKind::World { .. });
+                if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&event.room)) {
                     continue;
                 }
-                self.encoder.take(seen);
+                self.encoder.take(event);
                 if self.encoder.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
                     self.flush()?;
                 }

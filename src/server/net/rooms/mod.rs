@@ -65,13 +65,13 @@ pub enum CreateRoomError {
 }
 
 impl RoomList {
-    fn check_create(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
+    fn check_create(&self, creator: AddressPrefix, limits: RoomLimits) -> Result<(), CreateRoomError> {
         let makers = || {
             self.present.values().filter_map(|room| room.created_by).chain(self.reserved.values().copied())
         };
-        let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
-        let left = most.rooms.saturating_sub(all);
-        match most.of_address {
+        let (all, own) = (makers().count(), makers().filter(|maker| *maker == creator).count());
+        let left = limits.rooms.saturating_sub(all);
+        match limits.of_address {
             _ if left == 0 => Err(CreateRoomError::Full),
             Some(of_address) if own > 0 && own >= left.min(of_address) => Err(CreateRoomError::AddressLimit),
             _ => Ok(()),
@@ -84,7 +84,7 @@ impl RoomList {
 pub struct RoomReservation<'a> {
     rooms: &'a Rooms,
     name: Arc<str>,
-    by: AddressPrefix,
+    creator: AddressPrefix,
     number: u64,
 }
 
@@ -104,7 +104,7 @@ impl RoomReservation<'_> {
         metrics: &Metrics,
         now: Duration,
     ) -> (Arc<RunningRoom>, Option<RoomPermit>) {
-        let names = (Arc::clone(&self.name), Some(self.by));
+        let names = (Arc::clone(&self.name), Some(self.creator));
         let hosted = Arc::new(RunningRoom::new(self.number, names, handle, metrics, now));
         let presence = hosted.enter();
         (hosted, presence)
@@ -156,8 +156,8 @@ impl Rooms {
     ///
     /// # Errors
     /// The limit that is reached.
-    pub fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
-        self.listed.lock().check_create(by, most)
+    pub fn may_make(&self, creator: AddressPrefix, limits: RoomLimits) -> Result<(), CreateRoomError> {
+        self.listed.lock().check_create(creator, limits)
     }
 
     /// Reserves the name of a new room. Returns `None` if the room exists. While another client's
@@ -168,8 +168,8 @@ impl Rooms {
     pub fn reserve(
         &self,
         name: &str,
-        by: AddressPrefix,
-        most: RoomLimits,
+        creator: AddressPrefix,
+        limits: RoomLimits,
     ) -> Result<Option<RoomReservation<'_>>, CreateRoomError> {
         let mut listed = self.listed.lock();
         while listed.reserved.contains_key(name) {
@@ -178,10 +178,10 @@ impl Rooms {
         if listed.present.contains_key(name) {
             return Ok(None);
         }
-        listed.check_create(by, most)?;
+        listed.check_create(creator, limits)?;
         let name: Arc<str> = name.into();
-        listed.reserved.insert(Arc::clone(&name), by);
-        Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
+        listed.reserved.insert(Arc::clone(&name), creator);
+        Ok(Some(RoomReservation { rooms: self, name, creator, number: self.next_number() }))
     }
 
     /// Removes a room from the list, which frees its name. The room must be ending, or have no

@@ -135,12 +135,12 @@ impl RunningRoom {
 
     /// Overwrites the path name of a private room in bytes that others may see.
     pub fn redact_name(&self, bytes: &mut [u8]) {
-        let (secret, shown) = (self.path_name.as_bytes(), self.name().as_bytes());
+        let (secret, visible) = (self.path_name.as_bytes(), self.name().as_bytes());
         if self.is_private() {
             let last = (bytes.len() + 1).saturating_sub(secret.len());
             for at in 0..last {
                 if bytes[at..].starts_with(secret) {
-                    bytes[at..at + secret.len()].copy_from_slice(shown);
+                    bytes[at..at + secret.len()].copy_from_slice(visible);
                 }
             }
         }

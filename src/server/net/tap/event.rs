@@ -40,7 +40,7 @@ pub struct TapEvent {
     /// Ticks completed by the room.
     pub tick: u32,
     /// The event itself.
-    pub what: EventKind,
+    pub kind: EventKind,
 }
 
 /// Traffic of a client that a subscription skips: from a gap to the start of the client's next
@@ -65,7 +65,7 @@ pub enum EventKind {
         /// Address of the server.
         local: SocketAddr,
         /// Game of the client's room.
-        about: &'static GameInfo,
+        info: &'static GameInfo,
         /// Dialect of the connection.
         dialect: String,
         /// Whether the connection uses JSON.
@@ -120,7 +120,7 @@ impl EventKind {
     /// secrets in the request.
     pub fn opened(
         (address, local): (SocketAddr, SocketAddr),
-        about: &'static GameInfo,
+        info: &'static GameInfo,
         (dialect, json): (&str, bool),
         mut request: Vec<u8>,
         mut response: Vec<u8>,
@@ -129,7 +129,7 @@ impl EventKind {
         // Shrunk, because both are stored while the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();
-        EventKind::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }
+        EventKind::Opened { address, local, info, dialect: dialect.to_owned(), json, request, response }
     }
 
     /// Returns the payload size in bytes, for the queue limit.
@@ -146,10 +146,10 @@ impl EventKind {
 
 impl SkippedTraffic {
     /// Adds an event to the skipped traffic.
-    pub(super) fn plus(self, seen: &TapEvent) -> SkippedTraffic {
-        let it = match seen.what {
+    pub(super) fn plus(self, event: &TapEvent) -> SkippedTraffic {
+        let it = match event.kind {
             EventKind::Skipped(missed) => missed,
-            _ => SkippedTraffic { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
+            _ => SkippedTraffic { messages: 1, bytes: event.kind.bytes() as u64, since_tick: event.tick },
         };
         let since_tick = if self.messages == 0 { it.since_tick } else { self.since_tick };
         SkippedTraffic { messages: self.messages + it.messages, bytes: self.bytes + it.bytes, since_tick }
@@ -184,20 +184,20 @@ pub struct LostEvents {
 }
 
 impl LostEvents {
-    pub(super) fn add(&mut self, seen: &TapEvent) {
+    pub(super) fn add(&mut self, event: &TapEvent) {
         let before = self.missed.bytes;
-        self.missed = self.missed.plus(seen);
+        self.missed = self.missed.plus(event);
         let bytes = self.missed.bytes - before;
-        match seen.what {
+        match event.kind {
             EventKind::Bytes { from, .. } => {
-                self.connections.entry(seen.client).or_default()[usize::from(from == Side::Server)] += bytes;
+                self.connections.entry(event.client).or_default()[usize::from(from == Side::Server)] += bytes;
             }
-            EventKind::Skipped(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
-            EventKind::Opened { .. } => drop(self.opened.insert(seen.client)),
-            EventKind::Ended { .. } if self.opened.remove(&seen.client) => {
-                self.connections.remove(&seen.client);
+            EventKind::Skipped(_) => self.connections.entry(event.client).or_default()[0] += bytes,
+            EventKind::Opened { .. } => drop(self.opened.insert(event.client)),
+            EventKind::Ended { .. } if self.opened.remove(&event.client) => {
+                self.connections.remove(&event.client);
             }
-            EventKind::Ended { .. } => drop(self.ended.insert(seen.client)),
+            EventKind::Ended { .. } => drop(self.ended.insert(event.client)),
             EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => {}
         }
     }

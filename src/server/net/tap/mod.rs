@@ -52,9 +52,9 @@ pub struct EventSource {
 }
 
 impl EventSource {
-    fn seen(self, room: &Arc<str>, run: u64, what: EventKind) -> TapEvent {
+    fn event(self, room: &Arc<str>, run: u64, what: EventKind) -> TapEvent {
         let EventSource { client, player, at, tick } = self;
-        TapEvent { client, player, room: Arc::clone(room), run, at, tick, what }
+        TapEvent { client, player, room: Arc::clone(room), run, at, tick, kind: what }
     }
 }
 
@@ -115,12 +115,12 @@ impl TapState {
     fn dispatch(
         queues: &mut BTreeMap<u64, SubscriberQueue>,
         client: u64,
-        seen: impl Fn() -> Arc<TapEvent>,
+        event: impl Fn() -> Arc<TapEvent>,
         put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
     ) {
         let mut made = None;
         for queue in queues.values_mut().filter(|queue| queue.accepts(client)) {
-            put(queue, made.get_or_insert_with(&seen));
+            put(queue, made.get_or_insert_with(&event));
             queue.filled.notify_one();
         }
     }
@@ -166,9 +166,9 @@ impl Tap {
     fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Subscription {
         let mut state = self.inner.state.lock();
         let mut queue = SubscriberQueue::new(only, bound_bytes, wants_world, &state.runs);
-        for seen in state.clients.values() {
-            if queue.accepts(seen.client) {
-                queue.put(seen);
+        for event in state.clients.values() {
+            if queue.accepts(event.client) {
+                queue.enqueue(event);
             }
         }
         queue.is_over = state.is_over;
@@ -188,58 +188,68 @@ impl Tap {
 
     /// Records the upgrade of a client, created by [`EventKind::opened`]. From here on its bytes
     /// are recorded. The next event carries its player number.
-    pub fn record_open(&self, who: EventSource, run: &Run, what: EventKind) {
-        let seen = Arc::new(who.seen(&run.room, run.number, what));
+    pub fn record_open(&self, source: EventSource, run: &Run, what: EventKind) {
+        let event = Arc::new(source.event(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
-        TapState::dispatch(&mut state.queues, who.client, || Arc::clone(&seen), SubscriberQueue::push_open);
-        state.clients.insert(who.client, seen);
+        TapState::dispatch(
+            &mut state.queues,
+            source.client,
+            || Arc::clone(&event),
+            SubscriberQueue::push_open,
+        );
+        state.clients.insert(source.client, event);
     }
 
     /// Records the end of a client's connection and its rule. Later events of the client are
     /// dropped.
-    pub fn record_close(&self, who: EventSource, rule: &'static str) {
+    pub fn record_close(&self, source: EventSource, rule: &'static str) {
         let state = &mut *self.inner.state.lock();
-        if let Some(opened) = state.clients.remove(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, opened.run, EventKind::Ended { rule }));
-            TapState::dispatch(&mut state.queues, who.client, seen, SubscriberQueue::push_close);
+        if let Some(opened) = state.clients.remove(&source.client) {
+            let event = || Arc::new(source.event(&opened.room, opened.run, EventKind::Ended { rule }));
+            TapState::dispatch(&mut state.queues, source.client, event, SubscriberQueue::push_close);
         }
     }
 
     /// Records whole frames queued for a client. Called under the lock of the client's queue.
-    pub fn said(&self, who: EventSource, frames: &[u8]) {
+    pub fn record_sent(&self, source: EventSource, frames: &[u8]) {
         let bytes = || EventKind::Bytes {
             from: Side::Server,
             bytes: frames.to_vec(),
             is_injected: false,
             slack: Duration::ZERO,
         };
-        self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
+        self.bytes(source, bytes, |queue, event| _ = queue.enqueue(event));
     }
 
     /// Records bytes from a client. `saved` returns the state of its connection before these bytes.
-    pub fn record_received(&self, who: EventSource, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
+    pub fn record_received(
+        &self,
+        source: EventSource,
+        piece: ObservedBytes<'_>,
+        saved: &dyn Fn() -> Vec<u8>,
+    ) {
         let ObservedBytes { bytes, is_injected, slack, .. } = piece;
         let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
-        self.bytes(who, bytes, |queue, seen| {
-            queue.push_bytes(seen, piece.starts_message, || {
-                who.seen(&seen.room, seen.run, EventKind::Session(saved()))
+        self.bytes(source, bytes, |queue, event| {
+            queue.push_bytes(event, piece.starts_message, || {
+                source.event(&event.room, event.run, EventKind::Session(saved()))
             });
         });
     }
 
     fn bytes(
         &self,
-        who: EventSource,
+        source: EventSource,
         what: impl Fn() -> EventKind,
         put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
     ) {
-        if !self.has_subscriber(who.client) {
+        if !self.has_subscriber(source.client) {
             return;
         }
         let Subscribers { queues, clients, .. } = &mut *self.inner.state.lock();
-        if let Some(opened) = clients.get(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, opened.run, what()));
-            TapState::dispatch(queues, who.client, seen, put);
+        if let Some(opened) = clients.get(&source.client) {
+            let event = || Arc::new(source.event(&opened.room, opened.run, what()));
+            TapState::dispatch(queues, source.client, event, put);
         }
     }
 
@@ -286,10 +296,11 @@ impl Tap {
         (frame, changes): (Arc<[u8]>, Vec<MembershipChange>),
         snapshot: Option<Arc<WorldSnapshot>>,
     ) {
-        let who = EventSource { client: WORLD_ID, player: 0, at, tick };
-        let world =
-            snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, EventKind::World { snapshot })));
-        let tick = Arc::new(who.seen(&run.room, run.number, EventKind::Tick { checksum, frame, changes }));
+        let source = EventSource { client: WORLD_ID, player: 0, at, tick };
+        let world = snapshot
+            .map(|snapshot| Arc::new(source.event(&run.room, run.number, EventKind::World { snapshot })));
+        let tick =
+            Arc::new(source.event(&run.room, run.number, EventKind::Tick { checksum, frame, changes }));
         let queues = &mut self.inner.state.lock().queues;
         TapState::dispatch(
             queues,
@@ -302,10 +313,10 @@ impl Tap {
     /// Records a tick that cannot be encoded as a command frame.
     pub fn record_lost_tick(&self, (run, at, tick): (&Run, Duration, u32)) {
         let what = EventKind::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
-        let who = EventSource { client: WORLD_ID, player: 0, at, tick };
-        let seen = Arc::new(who.seen(&run.room, run.number, what));
-        let lose = |queue: &mut SubscriberQueue, seen: &Arc<TapEvent>| queue.drop_event(seen);
-        TapState::dispatch(&mut self.inner.state.lock().queues, WORLD_ID, || Arc::clone(&seen), lose);
+        let source = EventSource { client: WORLD_ID, player: 0, at, tick };
+        let event = Arc::new(source.event(&run.room, run.number, what));
+        let lose = |queue: &mut SubscriberQueue, event: &Arc<TapEvent>| queue.drop_event(event);
+        TapState::dispatch(&mut self.inner.state.lock().queues, WORLD_ID, || Arc::clone(&event), lose);
     }
 
     /// Ends the tap. Each subscription ends after its queued events.

@@ -94,8 +94,8 @@ impl SubscriberQueue {
 
     /// Whether the subscription includes events of this client.
     pub(super) fn accepts(&self, client: u64) -> bool {
-        let is_meant = || self.only.is_none_or(|only| only == client);
-        !self.is_over && if client == WORLD_ID { self.wants_world } else { is_meant() }
+        let is_accepted = || self.only.is_none_or(|only| only == client);
+        !self.is_over && if client == WORLD_ID { self.wants_world } else { is_accepted() }
     }
 
     /// Whether `take` would return something.
@@ -105,7 +105,7 @@ impl SubscriberQueue {
 
     pub(super) fn take(&mut self) -> TapBatch {
         let items = mem::take(&mut self.items);
-        self.bytes = self.waiting().map(|seen| cost(seen)).sum();
+        self.bytes = self.waiting().map(|event| cost(event)).sum();
         let (parts, lost) = (mem::take(&mut self.begins), mem::take(&mut self.lost));
         TapBatch { items, parts, lost, is_closed: self.is_over }
     }
@@ -120,45 +120,45 @@ impl SubscriberQueue {
     }
 
     /// Adds a client that connects now. Its traffic is continuous unless this event is lost.
-    pub(super) fn push_open(&mut self, seen: &Arc<TapEvent>) {
-        if self.put(seen) {
-            self.follow(seen, None);
+    pub(super) fn push_open(&mut self, event: &Arc<TapEvent>) {
+        if self.enqueue(event) {
+            self.follow(event, None);
         }
     }
 
     /// Adds the end of a client's connection.
-    pub(super) fn push_close(&mut self, seen: &Arc<TapEvent>) {
-        if let Some((_, Some(missed))) = self.client_positions.remove(&seen.client) {
-            self.push_skipped(seen, missed);
+    pub(super) fn push_close(&mut self, event: &Arc<TapEvent>) {
+        if let Some((_, Some(missed))) = self.client_positions.remove(&event.client) {
+            self.push_skipped(event, missed);
         }
-        self.put(seen);
+        self.enqueue(event);
     }
 
     /// Adds bytes of a client. After a gap, drops them up to the start of a message.
     pub(super) fn push_bytes(
         &mut self,
-        seen: &Arc<TapEvent>,
+        event: &Arc<TapEvent>,
         begins: bool,
         session: impl FnOnce() -> TapEvent,
     ) {
-        let torn = match self.client_positions.get(&seen.client) {
+        let torn = match self.client_positions.get(&event.client) {
             Some((_, None)) => false,
             None if !begins => return,
             None => true,
             // Not a loss, because the queue still has space. Only this client's traffic has a gap.
-            Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.plus(seen))),
+            Some((_, Some(missed))) if !begins => return self.follow(event, Some(missed.plus(event))),
             Some((_, Some(missed))) => {
-                self.push_skipped(seen, *missed);
+                self.push_skipped(event, *missed);
                 true
             }
         };
         if torn && self.wants_world && self.lost.missed.messages == 0 {
-            self.put(&Arc::new(session()));
+            self.enqueue(&Arc::new(session()));
         }
         // After a loss nothing is queued, so if the session was lost, the bytes are too.
-        let is_taken = self.put(seen);
+        let is_taken = self.enqueue(event);
         if torn || !is_taken {
-            self.follow(seen, (!is_taken).then(SkippedTraffic::default));
+            self.follow(event, (!is_taken).then(SkippedTraffic::default));
         }
     }
 
@@ -172,7 +172,7 @@ impl SubscriberQueue {
                 None => {}
             }
         }
-        self.put(tick);
+        self.enqueue(tick);
     }
 
     /// Requests the world of each run again, in a new part, if the subscription includes the world.
@@ -237,7 +237,7 @@ impl SubscriberQueue {
         self.last_parts.insert(Arc::clone(&run.room), newest);
         self.push(world);
         match before {
-            QueuePosition::Held(held) => held.iter().for_each(|seen| self.push(seen)),
+            QueuePosition::Held(held) => held.iter().for_each(|event| self.push(event)),
             QueuePosition::Part(_) => {
                 for (_, torn) in self.client_positions.values_mut().filter(|(run, _)| *run == world.run) {
                     *torn = torn.or(Some(SkippedTraffic::default()));
@@ -262,7 +262,7 @@ impl SubscriberQueue {
         let Some(next) = self.later.pop_front() else { return };
         self.present += 1;
         self.awaits_first_world = true;
-        next.iter().for_each(|seen| self.push_item(seen));
+        next.iter().for_each(|event| self.push_item(event));
         let present = self.present;
         self.runs.retain(|_, run| {
             !run.has_ended || matches!(run.place, QueuePosition::Part(part) if part > present)
@@ -279,23 +279,23 @@ impl SubscriberQueue {
         self.runs.clear();
     }
 
-    fn follow(&mut self, seen: &TapEvent, torn: Option<SkippedTraffic>) {
-        self.client_positions.insert(seen.client, (seen.run, torn));
+    fn follow(&mut self, event: &TapEvent, torn: Option<SkippedTraffic>) {
+        self.client_positions.insert(event.client, (event.run, torn));
     }
 
     /// Adds the skipped traffic of a client before its next event.
     fn push_skipped(&mut self, before: &TapEvent, missed: SkippedTraffic) {
         if missed.messages > 0 {
             let what = EventKind::Skipped(missed);
-            self.put(&Arc::new(TapEvent { what, room: Arc::clone(&before.room), ..*before }));
+            self.enqueue(&Arc::new(TapEvent { kind: what, room: Arc::clone(&before.room), ..*before }));
         }
     }
 
     /// Counts an event as lost. If events wait for a world, makes all parts available before the
     /// loss, loses held events as well, and requests the worlds of all runs again.
-    pub(super) fn drop_event(&mut self, seen: &TapEvent) {
+    pub(super) fn drop_event(&mut self, event: &TapEvent) {
         let is_waiting = self.waiting().next().is_some();
-        self.lost.add(seen);
+        self.lost.add(event);
         if !is_waiting {
             return;
         }
@@ -304,7 +304,7 @@ impl SubscriberQueue {
         }
         for run in self.runs.values_mut() {
             match &mut run.place {
-                QueuePosition::Held(held) => held.drain(..).for_each(|seen| self.lost.add(&seen)),
+                QueuePosition::Held(held) => held.drain(..).for_each(|event| self.lost.add(&event)),
                 // The run's later events belong to the part that reports the loss.
                 QueuePosition::Part(part) => *part = self.present,
             }
@@ -315,43 +315,43 @@ impl SubscriberQueue {
 
     /// Enqueues the event, or counts it as lost if the queue is full or lost one before. Returns
     /// whether it was enqueued.
-    pub(super) fn put(&mut self, seen: &Arc<TapEvent>) -> bool {
-        let cost = cost(seen);
+    pub(super) fn enqueue(&mut self, event: &Arc<TapEvent>) -> bool {
+        let cost = cost(event);
         let fits = self.lost.missed.messages == 0 && self.bytes + cost <= self.bound_bytes;
         if fits {
             self.bytes += cost;
-            self.push(seen);
+            self.push(event);
         } else {
-            self.drop_event(seen);
+            self.drop_event(event);
         }
         fits
     }
 
     /// Adds an event to the destination of its run.
-    fn push(&mut self, seen: &Arc<TapEvent>) {
-        match self.runs.get_mut(&seen.run).map(|run| &mut run.place) {
-            Some(QueuePosition::Held(held)) => held.push(Arc::clone(seen)),
+    fn push(&mut self, event: &Arc<TapEvent>) {
+        match self.runs.get_mut(&event.run).map(|run| &mut run.place) {
+            Some(QueuePosition::Held(held)) => held.push(Arc::clone(event)),
             Some(QueuePosition::Part(part)) if *part > self.present => {
                 let later = (*part - self.present - 1) as usize;
-                self.later[later].push(Arc::clone(seen));
+                self.later[later].push(Arc::clone(event));
             }
-            _ => self.push_item(seen),
+            _ => self.push_item(event),
         }
     }
 
-    fn push_item(&mut self, seen: &Arc<TapEvent>) {
-        if self.awaits_first_world && matches!(seen.what, EventKind::World { .. }) {
+    fn push_item(&mut self, event: &Arc<TapEvent>) {
+        if self.awaits_first_world && matches!(event.kind, EventKind::World { .. }) {
             self.awaits_first_world = false;
             self.begins.push(self.items.len());
         }
-        self.items.push(Arc::clone(seen));
+        self.items.push(Arc::clone(event));
     }
 }
 
 /// Size of an event in bytes, for the queue limit.
-fn cost(seen: &TapEvent) -> usize {
-    match seen.what {
+fn cost(event: &TapEvent) -> usize {
+    match event.kind {
         EventKind::World { .. } => 0,
-        _ => seen.what.bytes() + limits::TAP_ITEM_BYTES,
+        _ => event.kind.bytes() + limits::TAP_ITEM_BYTES,
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tickwire_sim::state_tree::FieldDiff;
 
-use super::journal_entry::{DesyncReport, shown_field};
+use super::journal_entry::{DesyncReport, sanitized_field};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -32,7 +32,7 @@ pub(super) struct ChecksumClaim {
     /// Description of the participant.
     pub label: String,
     /// Its address prefix.
-    pub household: AddressPrefix,
+    pub prefix: AddressPrefix,
     /// The tick of its first snapshot.
     pub world_since_tick: u32,
     /// The checksum.
@@ -80,7 +80,7 @@ impl ChecksumRounds {
         let Some(claim) = round.claims.get_mut(&connection) else { return };
         if claim.fields.is_none() && round.room.is_some_and(|room| room != claim.checksum) {
             fields.truncate(limits::LOCKSTEP_FIELDS);
-            claim.fields = Some(fields.into_iter().map(shown_field).collect());
+            claim.fields = Some(fields.into_iter().map(sanitized_field).collect());
         }
     }
 
@@ -140,9 +140,9 @@ impl ChecksumRounds {
         let mut surplus = self.0.len().saturating_sub(limits::LOCKSTEP_MAX_CHECKSUM_ROUNDS);
         if surplus > 0 {
             self.0.retain(|_, round| {
-                let is_kept = surplus == 0 || round.is_due();
-                surplus -= usize::from(!is_kept);
-                is_kept
+                let is_retained = surplus == 0 || round.is_due();
+                surplus -= usize::from(!is_retained);
+                is_retained
             });
         }
     }
@@ -195,7 +195,7 @@ fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a 
     let mut ranked: Vec<(usize, &ChecksumClaim)> = claims
         .into_iter()
         .map(|(_, claim)| {
-            let rank = of_address.entry(claim.household).or_default();
+            let rank = of_address.entry(claim.prefix).or_default();
             *rank += 1;
             (*rank, claim)
         })

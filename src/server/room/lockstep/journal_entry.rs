@@ -83,14 +83,14 @@ impl DesyncReport {
 
 /// Escapes control characters and truncates each text of a reported field to
 /// [`limits::LOCKSTEP_FIELD_CHARS`], because the report is sent to other clients.
-pub(super) fn shown_field(field: FieldDiff) -> FieldDiff {
-    let shown = |text: String| -> String {
+pub(super) fn sanitized_field(field: FieldDiff) -> FieldDiff {
+    let sanitized = |text: String| -> String {
         escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
     };
     FieldDiff {
-        entity: shown(field.entity),
-        field: shown(field.field),
-        ours: field.ours.map(shown),
-        theirs: field.theirs.map(shown),
+        entity: sanitized(field.entity),
+        field: sanitized(field.field),
+        ours: field.ours.map(sanitized),
+        theirs: field.theirs.map(sanitized),
     }
 }

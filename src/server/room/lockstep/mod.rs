@@ -127,7 +127,7 @@ struct JournalState {
 
 #[derive(Debug)]
 struct FollowerState {
-    household: AddressPrefix,
+    prefix: AddressPrefix,
     /// The tick of the client's first snapshot; `u32::MAX` before. The client sends checksums from
     /// this tick on.
     since: u32,
@@ -196,13 +196,12 @@ impl Journal {
 
     /// Adds a lockstep client. It receives a snapshot as soon as there is one and the server
     /// permits it.
-    pub fn add_follower(&self, connection: u64, household: AddressPrefix) {
+    pub fn add_follower(&self, connection: u64, prefix: AddressPrefix) {
         let mut inner = self.inner.lock();
-        let (since, place, told, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
-        inner.followers.insert(
-            connection,
-            FollowerState { household, since, place, reports_from: told, requested_not_after },
-        );
+        let (since, place, reports_from, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
+        inner
+            .followers
+            .insert(connection, FollowerState { prefix, since, place, reports_from, requested_not_after });
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
@@ -232,14 +231,19 @@ impl Journal {
         let oldest = inner.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         let is_due = tick.is_multiple_of(every) && (oldest..=inner.tick + every).contains(&tick);
         // For a past tick, only an existing round has the room's checksum.
-        let is_kept = tick >= inner.tick || inner.rounds.has(tick);
+        let is_stored = tick >= inner.tick || inner.rounds.has(tick);
         let Some(follower) = inner.followers.get(&connection) else { return };
-        if !is_due || !is_kept || tick < follower.since || inner.rounds.has_claim(tick, connection) {
+        if !is_due || !is_stored || tick < follower.since || inner.rounds.has_claim(tick, connection) {
             return;
         }
-        let (household, since) = (follower.household, follower.since);
-        let claim =
-            ChecksumClaim { label: label(), household, world_since_tick: since, checksum, fields: None };
+        let (address_prefix, since) = (follower.prefix, follower.since);
+        let claim = ChecksumClaim {
+            label: label(),
+            prefix: address_prefix,
+            world_since_tick: since,
+            checksum,
+            fields: None,
+        };
         if let Some(room) = inner.rounds.claim(tick, connection, claim) {
             self.compare(inner, connection, tick, room == checksum);
         }
@@ -275,11 +279,11 @@ impl Journal {
         }
         inner.is_on = true;
         let is_past = |made: u32, ticks: u32| tick >= made.saturating_add(ticks);
-        let least = limits::LOCKSTEP_MIN_SNAPSHOT_INTERVAL.as_secs() as u32 * inner.tick_hz;
+        let min_ticks = limits::LOCKSTEP_MIN_SNAPSHOT_INTERVAL.as_secs() as u32 * inner.tick_hz;
         let is_old = match inner.snapshots.back() {
             Some((newest, ..)) => is_past(*newest, self.rules.snapshot_ticks),
             // Limits the snapshots that are made when lockstep clients repeatedly join and leave.
-            None => inner.last_snapshot_tick.is_none_or(|made| is_past(made, least)),
+            None => inner.last_snapshot_tick.is_none_or(|made| is_past(made, min_ticks)),
         };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
         TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
@@ -354,10 +358,10 @@ impl Journal {
         } else if is_lost || !has_begun {
             return NextEntries::default();
         }
-        let told = follower.reports_from;
+        let reports_from = follower.reports_from;
         let behind = inner.entries.range((follower.place - inner.first) as usize..);
         let is_new = |place: u64, part: &JournalEntry| {
-            place >= told || !matches!(part.content, EntryContent::Report(_))
+            place >= reports_from || !matches!(part.content, EntryContent::Report(_))
         };
         let mut left = bytes;
         for (place, (completed, part)) in (follower.place..).zip(behind) {

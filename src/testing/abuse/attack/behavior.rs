@@ -75,9 +75,9 @@ impl Behavior {
                 Behavior { opening: hello(), commands, frames: commands, ..manner }
             }
             HostileKind::Contradictions => {
-                let says =
+                let sequences =
                     [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
-                Behavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
+                Behavior { opening: hello(), commands: 1, frames: 1, sequences, ..manner }
             }
             HostileKind::SeatHolders => {
                 Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
@@ -157,7 +157,7 @@ pub(super) struct Behavior {
     pub(super) block: Vec<u8>,
     /// Number of commands after each block.
     pub(super) commands: usize,
-    pub(super) says: SequencePattern,
+    pub(super) sequences: SequencePattern,
     /// Whether it connects with a resume key.
     pub(super) has_key: bool,
     /// Number of frames per block, including commands.
@@ -182,7 +182,7 @@ impl Default for Behavior {
             opening: Vec::new(),
             block: Vec::new(),
             commands: 0,
-            says: SequencePattern::New,
+            sequences: SequencePattern::New,
             has_key: false,
             frames: 0,
             every: Duration::from_millis(10),
@@ -226,7 +226,7 @@ impl Behavior {
         out.extend_from_slice(&self.block);
         for _ in 0..self.commands {
             *number = number.wrapping_add(1);
-            let (sequence, tick) = self.says.numbers(*number);
+            let (sequence, tick) = self.sequences.numbers(*number);
             let direction = Some(number.wrapping_mul(97) as u16);
             out.extend(packet(&ClientPacket::Move { sequence: Some(sequence), tick, direction }));
         }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn sequences_and_ticks_contradict_one_another() {
-        let of = |says: SequencePattern, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
+        let of = |pattern: SequencePattern, numbers: [u32; 5]| numbers.map(|number| pattern.numbers(number));
         let sequences = of(SequencePattern::Back, [3, 4, 5, REVERSED_COMMANDS, REVERSED_COMMANDS + 1])
             .map(|(sequence, _)| sequence);
         assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
@@ -345,29 +345,29 @@ mod tests {
         (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
-        let mut heard = Vec::new();
+        let mut sequences = Vec::new();
         while let Ok(Some(Event::Binary(message))) = conn.next_event() {
             let decoded = dialect.decode(Direction::ToServer, message).expect("a packet");
             match ClientPacket::from_decoded(&decoded) {
-                ClientPacket::Move { sequence: Some(sequence), .. } => heard.push(sequence),
+                ClientPacket::Move { sequence: Some(sequence), .. } => sequences.push(sequence),
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(heard, (1..=3 * COMMANDS as u32).collect::<Vec<_>>());
+        assert_eq!(sequences, (1..=3 * COMMANDS as u32).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_report_names_what_was_achieved() {
         let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
         let time = Duration::from_secs(2);
-        let lines_heard = Some(3);
+        let lines_received = Some(3);
         let pressure = AttackReport {
             connections: 10,
             at_once: 4,
             bytes: 200,
             frames: 6,
             endings,
-            chat_lines_received: lines_heard,
+            chat_lines_received: lines_received,
             time,
             unreachable: 1,
         };

@@ -26,16 +26,21 @@ const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
     let deadline = Instant::now() + time;
     let native = PacketTables::builtin().dialect("native").expect("the built-in tables have it");
-    let mut talk = MooTestClient::connect(url, Some(FROM), native)?;
+    let mut client = MooTestClient::connect(url, Some(FROM), native)?;
     let name = Some("victim".to_owned());
-    talk.send_packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })?;
+    client.send_packet(&ClientPacket::Hello {
+        version: NATIVE_VERSION,
+        mode: Mode::Play,
+        name,
+        skin: None,
+    })?;
     let mut lines = 0;
     loop {
-        match talk.receive(deadline.saturating_duration_since(Instant::now())) {
+        match client.receive(deadline.saturating_duration_since(Instant::now())) {
             Ok(Some(ServerPacket::Chat { text: heard, .. })) if heard == text => lines += 1,
             Ok(Some(_)) => {}
             Ok(None) => {
-                let ending = talk.close_reason().unwrap_or_default().to_owned();
+                let ending = client.close_reason().unwrap_or_default().to_owned();
                 return Err(io::Error::new(ErrorKind::ConnectionAborted, format!("the victim: {ending}")));
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(lines),

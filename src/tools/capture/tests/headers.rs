@@ -101,11 +101,11 @@ fn a_capture_counts_and_names_the_packets_that_it_cannot_read() {
     let mut tcp = Vec::new();
     packet::encode(&mut tcp, &head(PSH | ACK, 7, 9), b"hi");
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hi")]);
-    let about = PacketMeta { interface: 0, at_ns: 9_000, inbound: None, comment: "" };
+    let meta = PacketMeta { interface: 0, at_ns: 9_000, inbound: None, comment: "" };
     for protocol in [47, 51, 47] {
-        write_packet(&mut out, &about, &in_ip(4, protocol, &tcp));
+        write_packet(&mut out, &meta, &in_ip(4, protocol, &tcp));
     }
-    write_packet(&mut out, &PacketMeta { interface: 1, ..about }, b"a record");
+    write_packet(&mut out, &PacketMeta { interface: 1, ..meta }, b"a record");
     let capture = read(&out).expect("a capture");
     let words = "3 packets without readable TCP: 1 of AH, 2 of GRE";
     assert_eq!((capture.unread().as_deref(), capture.is_readable()), (Some(words), true));
@@ -116,9 +116,9 @@ fn a_capture_counts_and_names_the_packets_that_it_cannot_read() {
 #[test]
 fn packets_alone_have_one_link_type_and_everything_else_of_the_packets() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hi"), (head(PSH | ACK, 9, 9), b"you")]);
-    let about = PacketMeta { interface: 1, at_ns: 5_000, inbound: None, comment: "tick=1" };
-    write_packet(&mut out, &about, b"a record");
-    write_packet(&mut out, &PacketMeta { interface: 0, inbound: Some(false), ..about }, b"E");
+    let meta = PacketMeta { interface: 1, at_ns: 5_000, inbound: None, comment: "tick=1" };
+    write_packet(&mut out, &meta, b"a record");
+    write_packet(&mut out, &PacketMeta { interface: 0, inbound: Some(false), ..meta }, b"E");
     let whole = read(&out).expect("a capture");
     let alone = whole.packets_alone().expect("one link type");
     let alone = read(&alone).expect("a capture");

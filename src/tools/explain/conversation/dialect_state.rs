@@ -3,7 +3,7 @@
 //! Either the user selects the dialect, or the path of the request does, or it is a
 //! [`DialectGuess`] from the messages and reported as a guess.
 
-use super::upgrade_request::{Asked, KNOWN};
+use super::upgrade_request::{KNOWN, UpgradeRequest};
 use crate::packet::routes::{self, RouteError};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::dialect_guess::DialectGuess;
@@ -123,8 +123,8 @@ impl<'c> DialectState<'c> {
     /// Whether a tickwire server may serve the path: it is an endpoint, or the user selected the
     /// dialect.
     pub fn may_serve(&self, path: &str) -> bool {
-        let asked = |codes| routes::find_by_room_tables(codes, path, None, None);
-        self.is_own_server || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(RouteError::Path)))
+        let route = |codes| routes::find_by_room_tables(codes, path, None, None);
+        self.is_own_server || self.codes.is_none_or(|codes| !matches!(route(codes), Err(RouteError::Path)))
     }
 
     /// Applies the negotiated subprotocol.
@@ -136,15 +136,16 @@ impl<'c> DialectState<'c> {
     }
 
     /// Applies the target of an upgrade request.
-    pub fn apply_request(&mut self, asked: &Asked) {
-        let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
-        self.is_foreign = !self.may_serve(&asked.path);
-        let spoken = self.codes.map(|codes| routes::find_by_room_tables(codes, &asked.path, dialect, format));
+    pub fn apply_request(&mut self, request: &UpgradeRequest) {
+        let (dialect, format) = (request.dialect.as_deref(), request.format.as_deref());
+        self.is_foreign = !self.may_serve(&request.path);
+        let spoken =
+            self.codes.map(|codes| routes::find_by_room_tables(codes, &request.path, dialect, format));
         // An unknown path, or `/`, does not imply that text messages are rejected.
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
-            self.is_own_server = asked.path != "/";
+            self.is_own_server = request.path != "/";
             self.json = self.json.or(self.is_own_server.then_some(json));
         }
     }

@@ -28,7 +28,7 @@ use self::dialect_state::DialectState;
 use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
 use self::unfinished_message::{UnfinishedMessage, explain_incomplete, explain_payload};
-use self::upgrade_request::Asked;
+use self::upgrade_request::UpgradeRequest;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
@@ -48,7 +48,7 @@ use crate::ws::message::Limits;
 pub struct Conversation<'c> {
     spoken: DialectState<'c>,
     /// The target of the upgrade request, once received.
-    asked: Option<Asked>,
+    request: Option<UpgradeRequest>,
     /// The negotiated extensions.
     extensions: Extensions,
     client: DirectionState,
@@ -68,7 +68,7 @@ impl<'c> Conversation<'c> {
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (DirectionState::default(), DirectionState::default());
         let (spoken, extensions) = (DialectState::fixed(dialect), Extensions::None);
-        Conversation { spoken, asked: None, extensions, client, server, is_our_client: false }
+        Conversation { spoken, request: None, extensions, client, server, is_our_client: false }
     }
 
     /// Skips the upgrade: both sides continue with frames, and no message is unfinished.
@@ -361,14 +361,14 @@ impl<'c> Conversation<'c> {
     }
 
     fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
-        let head = http_head::explain(bytes, start, from, self.asked.as_ref(), &self.spoken);
+        let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.spoken);
         if let Some(granted) = &head.granted {
             self.extensions = granted.extensions;
             granted.subprotocol.iter().for_each(|name| self.spoken.agree(name));
         }
-        if let Some(asked) = head.asked {
-            self.spoken.apply_request(&asked);
-            self.asked = Some(asked);
+        if let Some(request) = head.request {
+            self.spoken.apply_request(&request);
+            self.request = Some(request);
         }
         let half = self.half(from);
         half.stage = if head.is_upgrade { DirectionStage::Frames } else { DirectionStage::Body };

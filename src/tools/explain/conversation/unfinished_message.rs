@@ -85,8 +85,10 @@ pub(crate) fn continue_message<'c>(
         if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
     // The problem is reported at its bits within this frame, clamped to the payload.
     let end = (begin + payload.len()) * BYTE;
-    let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
-    let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
+    let bit_in_frame =
+        |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
+    let problem =
+        message.problem.map(|problem| problem.at(|bits| bit_in_frame(bits.start)..bit_in_frame(bits.end)));
     let whole = ReassembledMessage { frames, opcode, payload: joined, tree: message.node };
     let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
     (ExplainedPayload { node, content, problem, otherwise }, Some(whole))

@@ -5,7 +5,7 @@ pub const KNOWN: [&str; 1] = ["tickwire.v1"];
 
 /// The target and the offers of an upgrade request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct UpgradeRequest {
     /// The path.
     pub path: String,
     /// The query parameter `dialect`.

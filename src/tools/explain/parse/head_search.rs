@@ -141,7 +141,7 @@ impl HeadSearch {
 
     /// Whether the violation is reported, judged by the lines of the head so far.
     fn counts(&mut self, violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
-        self.note_examined(head.len() - self.glance.seen);
+        self.note_examined(head.len() - self.glance.searched_bytes);
         self.glance.see(head);
         let circumstances = Some((self.glance.is_of_upgrade, spoken.is_foreign()));
         if self.dismissed == circumstances {
@@ -210,7 +210,7 @@ pub struct Glance {
     /// Whether it is a response in HTTP/1.0.
     is_old_response: bool,
     /// The number of bytes that were searched for line ends.
-    seen: usize,
+    searched_bytes: usize,
     /// The start of the line after the last line end.
     line: usize,
 }
@@ -227,12 +227,12 @@ impl Glance {
     /// Adds the lines that have ended since the last call. `head` begins with the bytes of the
     /// earlier calls.
     fn see(&mut self, head: &[u8]) {
-        while let Some(size) = head[self.seen..].iter().position(|byte| *byte == b'\n') {
-            let end = self.seen + size;
+        while let Some(size) = head[self.searched_bytes..].iter().position(|byte| *byte == b'\n') {
+            let end = self.searched_bytes + size;
             self.see_line(&head[self.line..end]);
-            (self.seen, self.line) = (end + 1, end + 1);
+            (self.searched_bytes, self.line) = (end + 1, end + 1);
         }
-        self.seen = head.len();
+        self.searched_bytes = head.len();
         if self.line == 0 {
             self.see_line(&head[..head.len().min(STATUS_BYTES)]);
         }
@@ -309,8 +309,8 @@ mod tests {
                 assert_eq!(size, whole, "{} in pieces of {piece}", &head[..40]);
                 // Bytes are examined by the searches for letters, for line ends and for the end of
                 // the head (three bytes more per piece), and by the reader.
-                let most = 7 * head.len();
-                assert!(examined <= most, "{examined} of {} bytes in pieces of {piece}", head.len());
+                let max_steps = 7 * head.len();
+                assert!(examined <= max_steps, "{examined} of {} bytes in pieces of {piece}", head.len());
             }
         }
     }

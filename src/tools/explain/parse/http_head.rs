@@ -12,7 +12,7 @@ use super::head_search::{FOREIGN_HEAD, Glance, HEAD_END, RESPONSE, complete_size
 use super::packet::PUNCTUATION;
 use crate::limits;
 use crate::tools::explain::conversation::dialect_state::DialectState;
-use crate::tools::explain::conversation::upgrade_request::{Asked, KNOWN};
+use crate::tools::explain::conversation::upgrade_request::{KNOWN, UpgradeRequest};
 use crate::tools::explain::explanation::{Content, ExplainedFrame, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::escape;
@@ -39,7 +39,7 @@ pub struct Head<'a> {
     /// Whether frames follow.
     pub is_upgrade: bool,
     /// The target and the offers, if the head is an upgrade request.
-    pub asked: Option<Asked>,
+    pub request: Option<UpgradeRequest>,
     /// The negotiated terms, if the head is a valid upgrade response.
     pub granted: Option<Granted>,
 }
@@ -50,14 +50,14 @@ pub fn explain<'a>(
     bytes: &[u8],
     start: usize,
     from: Side,
-    asked: Option<&Asked>,
+    upgrade: Option<&UpgradeRequest>,
     spoken: &DialectState<'_>,
 ) -> Head<'a> {
     let input = &bytes[start..];
     let whole = complete_size(input).unwrap_or(input.len());
     let mut judged = match from {
         Side::Client => check_request(&input[..whole], spoken),
-        Side::Server => check_response(&input[..whole], asked, spoken),
+        Side::Server => check_response(&input[..whole], upgrade, spoken),
     };
     let is_whole = input[..whole].ends_with(HEAD_END);
     if !is_whole && judged.violation.is_none() {
@@ -80,7 +80,7 @@ pub fn explain<'a>(
         ..ExplainedFrame::new(start..start + whole, tree)
     };
     let is_upgrade = judged.is_upgrade && frame.problem.is_none();
-    Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
+    Head { is_upgrade, frame, request: judged.request, granted: judged.granted.filter(|_| is_upgrade) }
 }
 
 /// The parsed content of a head, and its first violation.
@@ -89,7 +89,7 @@ struct HeadVerdict {
     line: String,
     violation: Option<Violation>,
     is_upgrade: bool,
-    asked: Option<Asked>,
+    request: Option<UpgradeRequest>,
     granted: Option<Granted>,
     /// The meanings of headers, by lower-case header name.
     meanings: Vec<(&'static str, String)>,
@@ -120,7 +120,7 @@ fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
         return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
     }
     let violation = handshake::accept(&request, &KNOWN).err().and_then(counted);
-    let asked = asked(&request);
+    let upgrade = upgrade_request(&request);
     let mut meanings = vec![
         ("host", "the host name of the server".to_owned()),
         ("upgrade", "asks to switch from HTTP to WebSocket".to_owned()),
@@ -131,16 +131,16 @@ fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
         ("origin", "the origin of the page that connects".to_owned()),
     ];
     if violation.is_none() {
-        let accept = handshake::accept_key(&asked.key);
+        let accept = handshake::accept_key(&upgrade.key);
         meanings.push(("sec-websocket-key", format!("16 random bytes; a WebSocket server answers {accept}")));
     }
-    let foreign = if spoken.may_serve(&asked.path) { "" } else { " to another protocol" };
+    let foreign = if spoken.may_serve(&upgrade.path) { "" } else { " to another protocol" };
     let line = format!("{line}, asks for the upgrade{foreign}");
-    HeadVerdict { line, violation, is_upgrade: true, asked: Some(asked), granted: None, meanings }
+    HeadVerdict { line, violation, is_upgrade: true, request: Some(upgrade), granted: None, meanings }
 }
 
-fn asked(request: &RequestHead) -> Asked {
-    Asked {
+fn upgrade_request(request: &RequestHead) -> UpgradeRequest {
+    UpgradeRequest {
         path: request.path().to_owned(),
         dialect: request.query("dialect"),
         format: request.query("format"),
@@ -156,7 +156,7 @@ fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
 }
 
-fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>) -> HeadVerdict {
+fn check_response(head: &[u8], request: Option<&UpgradeRequest>, spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
     let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
@@ -173,7 +173,7 @@ fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
     if response.status != 101 {
         return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
     }
-    let (violation, accept) = check(&response, asked);
+    let (violation, accept) = check(&response, request);
     let meanings = vec![
         ("upgrade", "switches from HTTP to WebSocket".to_owned()),
         ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
@@ -186,13 +186,13 @@ fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
         subprotocol: response.headers.get("Sec-WebSocket-Protocol").map(str::to_owned),
     };
     let line = format!("{line}, grants the upgrade");
-    HeadVerdict { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
+    HeadVerdict { line, violation, is_upgrade: true, request: None, granted: Some(granted), meanings }
 }
 
 /// Checks a response, and describes its accept key. Without the request, the accept key is not
 /// checked.
-fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
-    let Some(asked) = asked else {
+fn check(response: &ResponseHead, upgrade: Option<&UpgradeRequest>) -> (Option<Violation>, String) {
+    let Some(asked) = upgrade else {
         let violation = handshake::check_response(response, "", &KNOWN).err();
         let words = "the answer to a key that is not in this input".to_owned();
         return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
@@ -208,9 +208,9 @@ fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, 
 
 /// Checks a response as the client does, except that it may accept extensions that the request
 /// offered.
-fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation> {
-    let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
-    let is_offered = |name: &str| asked.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
+fn check_offered(response: &ResponseHead, request: &UpgradeRequest) -> Result<(), Violation> {
+    let offered: Vec<&str> = request.offered.iter().map(String::as_str).collect();
+    let is_offered = |name: &str| request.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
     let without_extensions;
     let mut response = response;
     if extensions(&response.headers).all(is_offered) {
@@ -220,7 +220,7 @@ fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation
         };
         response = &without_extensions;
     }
-    handshake::check_response(response, &asked.key, &offered).map(drop)
+    handshake::check_response(response, &request.key, &offered).map(drop)
 }
 
 /// Splits a head at byte `start` of the input into lines, without gaps.
@@ -255,9 +255,9 @@ impl HeadLine<'_> {
         let at = self.start + place.start;
         match std::str::from_utf8(bytes) {
             Ok(text) => {
-                let shown =
+                let printed =
                     if name == PUNCTUATION { format!("{text:?}") } else { text.escape_debug().to_string() };
-                Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
+                Node::leaf(name, bits(at..at + bytes.len()), printed).raw(text)
             }
             Err(_) => Node::of_bytes(name, at, bytes, plural::count_noun(bytes.len(), "byte")),
         }

@@ -203,8 +203,8 @@ impl<'a> TextWalker<'a> {
         let encoding =
             if json::to_text(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
         let shape = if let ValueNames::Shape(shape) = names { Some(shape) } else { None };
-        let shown = units::print(&value, shape);
-        leaf.valued(shown).raw(value).encoded(encoding)
+        let printed = units::print(&value, shape);
+        leaf.valued(printed).raw(value).encoded(encoding)
     }
 }
 

@@ -57,8 +57,8 @@ impl DiagramBox {
             return self.label.chars().nth(number).unwrap_or(' ').to_string();
         }
         let text = [&self.label, &self.value].get(number).map_or("", |text| text.as_str());
-        let shown: String = text.chars().take(self.columns()).collect();
-        format!("{shown:^width$}", width = self.columns())
+        let line_text: String = text.chars().take(self.columns()).collect();
+        format!("{line_text:^width$}", width = self.columns())
     }
 }
 
@@ -69,10 +69,10 @@ pub fn draw_frame(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) ->
     let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
     let mut above: Vec<&DiagramBox> = Vec::new();
     for row in 0..=cells.last().map_or(0, DiagramBox::row) {
-        let here: Vec<&DiagramBox> = cells.iter().filter(|cell| cell.row() == row).collect();
-        lines.push(border(&above, &here));
-        lines.extend(content(&here, bytes, paint));
-        above = here;
+        let cells_of_row: Vec<&DiagramBox> = cells.iter().filter(|cell| cell.row() == row).collect();
+        lines.push(border(&above, &cells_of_row));
+        lines.extend(content(&cells_of_row, bytes, paint));
+        above = cells_of_row;
         if let Some(mark) = underline(frame, row) {
             lines.push(border(&above, &[]));
             lines.push(paint.color(ColorRole::Error, &mark));
@@ -113,15 +113,15 @@ fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
 }
 
 fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> DiagramBox {
-    let shown = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
-    let hexadecimal = || hex::print(shown);
+    let cell_bytes = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
+    let hexadecimal = || hex::print(cell_bytes);
     let ink = color_role(node);
     let (label, value) = match node.name.as_str() {
         field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::MASK => {
             (node.name.to_uppercase(), String::new())
         }
-        field::OPCODE => ("opcode".to_owned(), short_opcode(shown[0])),
-        field::LENGTH => ("payload len".to_owned(), short_length(shown[0])),
+        field::OPCODE => ("opcode".to_owned(), short_opcode(cell_bytes[0])),
+        field::LENGTH => ("payload len".to_owned(), short_length(cell_bytes[0])),
         field::EXTENDED if !goes_on => ("extended payload length".to_owned(), node.value.clone()),
         field::EXTENDED => ("extended payload length".to_owned(), String::new()),
         field::KEY => ("masking key".to_owned(), hexadecimal()),

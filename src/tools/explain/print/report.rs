@@ -23,9 +23,9 @@ use crate::ws::Side;
 use crate::ws::frame::MASK_KEY_BYTES;
 
 /// Maximum number of bytes shown in the unmasking.
-const UNMASKED_SHOWN: usize = 16;
+const UNMASKED_BYTES: usize = 16;
 /// Maximum number of bytes shown per value; a float with its first byte fits.
-const VALUE_BYTES_SHOWN: usize = 9;
+const MAX_VALUE_BYTES: usize = 9;
 
 /// Width of the bytes column in the field table.
 const BYTES_COLUMNS: usize = 28;
@@ -61,26 +61,28 @@ pub fn one(
     fields(&mut out, explanation, frame, paint);
     write_meaning(&mut out, frame, explanation.from);
     if !frame.alternatives.is_empty() {
-        let (shown, others) =
+        let (leaves, others) =
             (explanation.dialect.name(), dialect_guess::join_names(&frame.alternatives, "or"));
-        let _ =
-            writeln!(out, "\nThe dialect {shown} is a guess: in {others} this message means something else.");
+        let _ = writeln!(
+            out,
+            "\nThe dialect {leaves} is a guess: in {others} this message means something else."
+        );
     }
     problem(&mut out, frame, paint);
     out
 }
 
 fn sender_line(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
-    let who = match explanation.from {
+    let sender = match explanation.from {
         Side::Client => "a client",
         Side::Server => "a server",
     };
     let place = &frame.place;
     let bytes = count_noun(place.len(), "byte");
     if place.start == 0 {
-        format!("{bytes} from {who}")
+        format!("{bytes} from {sender}")
     } else {
-        format!("{bytes} from {who}, at byte {}", place.start)
+        format!("{bytes} from {sender}, at byte {}", place.start)
     }
 }
 
@@ -91,30 +93,35 @@ fn unmasking(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
         "\nUnmasking: each byte of the payload XOR the next byte of the key (RFC 6455 section 5.3)\n\n",
     );
     let mut by_hand = |byte: u8, ink: Option<ColorRole>, words: String| {
-        let shown = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
-        let shown = ink.map_or(shown.clone(), |ink| paint.color(ink, &shown));
-        let _ = writeln!(out, "  {shown}  {words}");
+        let text = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
+        let text = ink.map_or(text.clone(), |ink| paint.color(ink, &text));
+        let _ = writeln!(out, "  {text}  {words}");
     };
     by_hand(plain ^ key[0], None, "first byte of the payload, as sent".to_owned());
     by_hand(key[0], Some(ColorRole::Key), "first byte of the key".to_owned());
-    let meant =
-        if is_shown(plain) { format!("unmasked: {:?}", char::from(plain)) } else { "unmasked".to_owned() };
-    by_hand(plain, Some(ColorRole::Value), meant);
+    let meanings = if is_printable(plain) {
+        format!("unmasked: {:?}", char::from(plain))
+    } else {
+        "unmasked".to_owned()
+    };
+    by_hand(plain, Some(ColorRole::Value), meanings);
 
-    let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
-    let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % MASK_KEY_BYTES]).collect();
-    let masked: Vec<u8> = shown.iter().zip(&keys).map(|(byte, key)| byte ^ key).collect();
-    let more = frame.payload.len() - shown.len();
+    let visible_payload = &frame.payload[..frame.payload.len().min(UNMASKED_BYTES)];
+    let keys: Vec<u8> = (0..visible_payload.len()).map(|at| key[at % MASK_KEY_BYTES]).collect();
+    let masked: Vec<u8> = visible_payload.iter().zip(&keys).map(|(byte, key)| byte ^ key).collect();
+    let more = frame.payload.len() - visible_payload.len();
     let more = if more > 0 { format!("  and {more} more") } else { String::new() };
-    let letters: Vec<String> =
-        shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
+    let letters: Vec<String> = visible_payload
+        .iter()
+        .map(|&byte| if is_printable(byte) { char::from(byte) } else { '.' }.to_string())
+        .collect();
     let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
     let _ = writeln!(out, "  key     {}", paint.color(ColorRole::Key, &hex::print(&keys)));
-    let _ = writeln!(out, "  plain   {}", paint.color(ColorRole::Value, &hex::print(shown)));
+    let _ = writeln!(out, "  plain   {}", paint.color(ColorRole::Value, &hex::print(visible_payload)));
     let _ = writeln!(out, "          {}", paint.color(ColorRole::Value, &letters.join("  ")));
 }
 
-fn is_shown(byte: u8) -> bool {
+fn is_printable(byte: u8) -> bool {
     byte.is_ascii_graphic() || byte == b' '
 }
 
@@ -155,7 +162,7 @@ impl FieldTable<'_> {
         let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
         // A parent with a head shares one line with it.
         let head = node.children.first().filter(|child| child.name == HEAD);
-        let shown = match head {
+        let text = match head {
             Some(head) => self.bytes(head),
             None if node.children.is_empty() => self.bytes(node),
             None => " ".repeat(BYTES_COLUMNS),
@@ -167,7 +174,7 @@ impl FieldTable<'_> {
             format!("  [{}]", escape::escape_line(&written.encoding))
         };
         let value = truncate(&escape::escape_line(&written.value));
-        let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
+        let line = format!("{:>6}  {text}{name:<26}{value}{encoding}", node.bits.start / BYTE);
         let _ = writeln!(self.out, "{}", line.trim_end());
         let below = node.children[usize::from(head.is_some())..].iter();
         below.filter(|child| child.name != PUNCTUATION).for_each(|child| self.lines(child, depth + 1));
@@ -176,7 +183,7 @@ impl FieldTable<'_> {
     /// Formats the bytes of a leaf in hexadecimal, or its bits at their positions, in colour and
     /// padded to the column width.
     fn bytes(&self, leaf: &Node) -> String {
-        let shown = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
+        let text = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
         let is_broken = leaf.bits.start < self.broken.end && self.broken.start < leaf.bits.end;
         let ink = match leaf.name.as_str() {
             _ if is_broken => ColorRole::Error,
@@ -185,7 +192,7 @@ impl FieldTable<'_> {
         };
         // A byte takes three columns: two digits and a space.
         let head = 3 * encoding::header_length(&leaf.encoding);
-        let (head, value) = shown.split_at(if is_broken { 0 } else { head });
+        let (head, value) = text.split_at(if is_broken { 0 } else { head });
         self.paint.color(ColorRole::Head, head) + &self.paint.color(ink, value)
     }
 
@@ -202,13 +209,13 @@ impl FieldTable<'_> {
             let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
             return format!("{high} {low}");
         }
-        let shown = match place.start.checked_sub(self.payload_at) {
+        let bytes = match place.start.checked_sub(self.payload_at) {
             Some(start) if !self.payload.is_empty() => &self.payload[start..start + place.len()],
             _ => &self.input[place],
         };
-        match shown.len() {
-            0..=VALUE_BYTES_SHOWN => hex::print(shown),
-            _ => format!("{} …", hex::print(&shown[..VALUE_BYTES_SHOWN - 1])),
+        match bytes.len() {
+            0..=MAX_VALUE_BYTES => hex::print(bytes),
+            _ => format!("{} …", hex::print(&bytes[..MAX_VALUE_BYTES - 1])),
         }
     }
 }

@@ -33,17 +33,17 @@ pub fn write<'c>(
     let (mut survey, mut frames) = (begin(), 0);
     survey.explain_each(from, bytes, |_| frames += 1);
     let (dialect, is_foreign, candidates) = (survey.dialect(), survey.is_foreign(), Vec::new());
-    let about =
+    let context =
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames: Vec::new() };
     if form == OutputFormat::Json {
-        out(&json::begin(&about));
+        out(&json::begin(&context));
     }
     let mut index = 0;
     begin().explain_each(from, bytes, |frame| {
         match form {
-            OutputFormat::Line => out(&frame.said(from, paint)),
-            OutputFormat::Full => out(&report::one(&about, &frame, (index, frames), paint)),
-            OutputFormat::Json => out(&json::one(&about, &frame, index)),
+            OutputFormat::Line => out(&frame.one_line(from, paint)),
+            OutputFormat::Full => out(&report::one(&context, &frame, (index, frames), paint)),
+            OutputFormat::Json => out(&json::one(&context, &frame, index)),
         }
         index += 1;
     });

@@ -190,12 +190,12 @@ mod tests {
         let picture = WorldModel { stock: [0, 20, 0, 0], ..WorldModel::new() };
         assert_eq!(intents(&picture, &me(100)), []);
         assert_eq!(uses(&intents(&picture, &me(40))), Some(0), "an apple");
-        let (mut craft, mut said) = (BuildBehavior::default(), Vec::new());
+        let (mut craft, mut intents) = (BuildBehavior::default(), Vec::new());
         for ms in [0, 900, 1_100] {
             let now = Duration::from_millis(ms);
-            craft.work(&picture, &me(40), (0, now), &mut BotRng::new(1), &mut said);
+            craft.work(&picture, &me(40), (0, now), &mut BotRng::new(1), &mut intents);
         }
-        assert_eq!(said.len(), 8, "two meals");
+        assert_eq!(intents.len(), 8, "two meals");
     }
 
     #[test]

@@ -96,16 +96,16 @@ mod tests {
         (0..100).filter_map(|seed| company.intent(picture, &mut BotRng::new(seed))).collect()
     }
 
-    fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> WorldModel {
+    fn in_clan(is_owner: bool, members: &[u32], requesters: &[u32]) -> WorldModel {
         let mut picture = WorldModel { own_player_id: Some(1), ..WorldModel::new() };
         picture.clan_state.own = Some("owls".to_owned());
         picture.clan_state.is_owner = is_owner;
-        (picture.clan_state.members, picture.clan_state.join_requests) = (members.into(), asks.into());
+        (picture.clan_state.members, picture.clan_state.join_requests) = (members.into(), requesters.into());
         picture
     }
 
     #[test]
-    fn founders_found_clans_and_the_others_ask_to_join_one() {
+    fn founders_found_clans_and_the_others_request_to_join_one() {
         let mut picture = WorldModel::new();
         assert_eq!(intents(false, &picture), []);
         let is_short = |intent: &Intent| {

@@ -19,7 +19,7 @@ use self::build_behavior::BuildBehavior;
 use self::clan_behavior::ClanBehavior;
 use self::perception::{
     APPROACH_MARGIN_PX, Goal, distance_px, heading_to, hits_any_player, in_the_way, nearest_animal,
-    nearest_enemy, others, player_size_px, weapon_for,
+    nearest_enemy, other_players, player_size_px, weapon_for,
 };
 use super::agent::is_bot_name;
 use super::policy::{Chatter, Intent, Policy};
@@ -158,7 +158,7 @@ impl PlayPolicy {
     /// The nearest player that may have hurt the bot. A spared visitor is returned only if no other
     /// player is near.
     fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
-        let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
+        let near = |foe: Option<(f64, u32)>, max_px| foe.filter(|(px, _)| *px < max_px);
         let visitor = || near(nearest_enemy(picture, me, |known| self.spares(known)), VISITOR_PX);
         near(self.nearest_target(picture, me), STRIKE_BACK_PX).or_else(visitor)
     }
@@ -199,8 +199,8 @@ impl PlayPolicy {
             }
             Goal::Meeting => {
                 let (x_px, y_px) = self.meeting_points.nearest(picture.map_size_px, me.x_px, me.y_px);
-                let there = distance_px(me, x_px, y_px) < ARRIVAL_PX;
-                (!there).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
+                let is_arrived = distance_px(me, x_px, y_px) < ARRIVAL_PX;
+                (!is_arrived).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
             }
         }
     }
@@ -242,17 +242,19 @@ impl PlayPolicy {
                 .zip(RESOURCE_TARGETS.get(kind))
                 .is_none_or(|(stock, enough)| stock < enough)
         };
-        let is_here = |thing: &&Object| {
+        let is_near = |thing: &&Object| {
             (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
         };
         let nature = || picture.objects.values().filter(|thing| thing.kind.is_some());
-        let mut things: Vec<&Object> = nature().filter(is_here).filter(lacks).collect();
+        let mut things: Vec<&Object> = nature().filter(is_near).filter(lacks).collect();
         if things.is_empty() {
             things = nature().collect();
         }
         let crowd = |thing: &Object| {
             let near_px = thing.scale_px + SHARE_PX;
-            others(picture).filter(|(_, known)| distance_px(known, thing.x_px, thing.y_px) < near_px).count()
+            other_players(picture)
+                .filter(|(_, known)| distance_px(known, thing.x_px, thing.y_px) < near_px)
+                .count()
         };
         let costs_px = |thing: &Object| {
             distance_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64
@@ -266,7 +268,7 @@ impl PlayPolicy {
     }
 
     /// The direction to walk, given the direction of the goal. Leads around obstacles.
-    fn way(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
+    fn walking_direction(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
         if self.is_blocked(me) && self.detour.is_none() {
             let side = if self.dice.below(2) == 0 { QUARTER_TURN } else { QUARTER_TURN.wrapping_neg() };
             self.detour = Some((now + DETOUR, side));
@@ -357,7 +359,7 @@ impl PlayPolicy {
         let GoalTarget { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
         let look = heading_to(me, x_px, y_px);
         let off_px = distance_px(me, x_px, y_px);
-        let walk = (off_px > reach_px).then(|| self.way(look, me, now));
+        let walk = (off_px > reach_px).then(|| self.walking_direction(look, me, now));
         let mut strikes = off_px <= swing_px;
         if strikes && self.would_hit_others(picture, me, look) {
             strikes = false;

@@ -50,7 +50,7 @@ pub(super) fn distance_px(me: &ModelPlayer, x_px: f64, y_px: f64) -> f64 {
     (x_px - me.x_px).hypot(y_px - me.y_px)
 }
 
-pub(super) fn others(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
+pub(super) fn other_players(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
     let others =
         picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.own_player_id);
     others.map(|(id, known)| (*id, known))
@@ -61,11 +61,11 @@ pub(super) fn hits_any_player(
     picture: &WorldModel,
     me: &ModelPlayer,
     look: u16,
-    is_meant: impl Fn(&ModelPlayer) -> bool,
+    is_wanted: impl Fn(&ModelPlayer) -> bool,
 ) -> bool {
     let arm = rules::weapon(weapon_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
-    others(picture).filter(|(_, known)| is_meant(known)).any(|(_, known)| {
+    other_players(picture).filter(|(_, known)| is_wanted(known)).any(|(_, known)| {
         let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
         distance_px(me, known.x_px, known.y_px) < range_px + player_size_px() + APPROACH_MARGIN_PX
             && off.min(off.wrapping_neg()) <= rules::ARC
@@ -83,7 +83,7 @@ pub(super) fn nearest_enemy(
     me: &ModelPlayer,
     is_foe: impl Fn(&ModelPlayer) -> bool,
 ) -> Option<(f64, u32)> {
-    let strangers = others(picture).filter(|(id, _)| !picture.clan_state.is_mate(*id));
+    let strangers = other_players(picture).filter(|(id, _)| !picture.clan_state.is_mate(*id));
     let foes = strangers.filter(|(_, known)| is_foe(known));
     let near = foes.map(|(id, known)| (distance_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))

@@ -64,12 +64,13 @@ fn a_bot_that_spares_visitors_attacks_bots_and_strikes_back_at_visitors_in_reach
             hunter.is_hunter = true;
             picture.objects.clear();
             picture.players.insert(2, ModelPlayer { name: name.to_owned(), ..known(at_px) });
-            let mut seen = intents(&mut hunter, &picture, 0);
+            let mut intents_seen = intents(&mut hunter, &picture, 0);
             if is_hurt {
                 picture.players.get_mut(&1).expect("oneself").health = 50;
-                seen = intents(&mut hunter, &picture, 1);
+                intents_seen = intents(&mut hunter, &picture, 1);
             }
-            hunter.goal == Some(Goal::Player(2)) && seen.iter().any(|intent| *intent != Intent::Walk(None))
+            hunter.goal == Some(Goal::Player(2))
+                && intents_seen.iter().any(|intent| *intent != Intent::Walk(None))
         })
     };
     assert!(attacked("bot 7", 650.0, false));
@@ -86,8 +87,8 @@ fn a_bot_that_spares_visitors_does_not_hit_one_who_stands_beside_its_goal() {
         hunter.is_hunter = true;
         picture.players.insert(2, ModelPlayer { name: name.to_owned(), ..known(800.0) });
         (hunter.goal, hunter.goal_ends) = (Some(Goal::Object(TREE.id)), Duration::from_secs(9));
-        let seen = intents(&mut hunter, &picture, 0);
-        seen.contains(&Intent::Attack { on: true, heading: 0 })
+        let intents_seen = intents(&mut hunter, &picture, 0);
+        intents_seen.contains(&Intent::Attack { on: true, heading: 0 })
     };
     assert!(strikes("bot 7"));
     assert!(!strikes("Ann"));

@@ -86,12 +86,12 @@ fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "add_clan" => ServerPacket::AddClan(added_clan(decoded)?),
         "remove_clan" => ServerPacket::RemoveClan { name: text(decoded.get("name")?)? },
         "clan" => {
-            let (members, asks) = (people("members")?, people("asks")?);
+            let (members, requesters) = (people("members")?, people("asks")?);
             ServerPacket::OwnClan(OwnClan {
                 id: number("clan"),
                 is_owner: is_owner("owner"),
                 members,
-                join_requests: asks,
+                join_requests: requesters,
             })
         }
         "own_clan" => {

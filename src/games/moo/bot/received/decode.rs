@@ -45,7 +45,7 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "setup" => ServerPacket::Setup { player: whole(decoded.get("sid")?)? },
         "add_player" => ServerPacket::AddPlayer(added(decoded)?),
         "remove_player" => ServerPacket::RemovePlayer { id: text(decoded.get("id")?)? },
-        "update_players" => ServerPacket::Players(groups(decoded.get("players"), shown)?),
+        "update_players" => ServerPacket::Players(groups(decoded.get("players"), moomoo_player)?),
         "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
         "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
@@ -231,7 +231,7 @@ fn added(decoded: &DecodedPacket<'_>) -> Option<AddedPlayer> {
     })
 }
 
-fn shown(values: &[Value; 13]) -> Option<MoomooPlayer> {
+fn moomoo_player(values: &[Value; 13]) -> Option<MoomooPlayer> {
     let [player, x, y, direction, _build, weapon, _variant, clan, is_owner, ..] = values;
     let pose = moomoo_pose(player, x, y, direction)?;
     Some(MoomooPlayer { pose, weapon: whole(weapon)?, clan: text(clan), is_owner: flag(is_owner)? })

@@ -32,7 +32,7 @@ impl MoomooView {
             // update.
             if matches!(event, FeedEvent::NotOffered { .. }) {
                 if !has_refused {
-                    self.say(NOT_OFFERED, out);
+                    self.write_chat(NOT_OFFERED, out);
                 }
                 (has_refused, self.is_refused) = (true, true);
             } else {
@@ -61,7 +61,7 @@ impl MoomooView {
                 write_number(*at, -i64::from(*amount), out)
             }
             FeedEvent::AnimalStruck { animal } => out.send("animate_animal", animal_number(*animal)),
-            FeedEvent::Said { text } => self.say(text, out),
+            FeedEvent::Said { text } => self.write_chat(text, out),
             FeedEvent::Died { player, .. } if known.is_own(*player) => out.send("died", [0u8; 0]),
             FeedEvent::Shot(shot) => self.shot(shot, out),
             FeedEvent::ShotEnded { shot, x, y } => {
@@ -77,7 +77,7 @@ impl MoomooView {
     /// Sends a text as a chat message of the client's own player, because the MooMoo dialects have
     /// no packet for operator messages. Sends nothing if the player has died, because the client
     /// has removed the player.
-    fn say(&self, text: &str, out: &mut MessageWriter<'_>) {
+    fn write_chat(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
             out.packet(&OutgoingPacket::Chat { player: own.identity.player.0, text });
         }

@@ -38,19 +38,29 @@ pub fn round_px(at: Fixed) -> i64 {
 
 /// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin,
 /// tail, icon, z index.
-pub fn player(seen: &PublicPlayer) -> impl WireValues {
-    let at = [seen.body.x, seen.body.y].map(round_px);
-    let (item, variant) = (seen.hand.item.map_or(-1, |item| substitute_item(item).into()), 0u8);
-    let (team, is_leader) = match &seen.tag {
+pub fn player(public_player: &PublicPlayer) -> impl WireValues {
+    let at = [public_player.body.x, public_player.body.y].map(round_px);
+    let (item, variant) = (public_player.hand.item.map_or(-1, |item| substitute_item(item).into()), 0u8);
+    let (team, is_leader) = match &public_player.tag {
         Some(tag) => (Some(&*tag.name), tag.is_owner),
         None => (None, false),
     };
     let looks = [0u8; 4];
-    (seen.player, at, radians(seen), item, seen.hand.weapon, variant, team, is_leader, looks)
+    (
+        public_player.player,
+        at,
+        radians(public_player),
+        item,
+        public_player.hand.weapon,
+        variant,
+        team,
+        is_leader,
+        looks,
+    )
 }
 
-fn radians(seen: &PublicPlayer) -> f64 {
-    to_radians_2dec(seen.body.heading.0)
+fn radians(player: &PublicPlayer) -> f64 {
+    to_radians_2dec(player.body.heading.0)
 }
 
 /// The 8 values of a scenery object: sid, x, y, dir, scale, type, item, owner. It has no item and

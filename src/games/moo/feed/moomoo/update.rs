@@ -106,21 +106,21 @@ impl MoomooView {
     /// Writes the players that have left the world. Players that only left the view stay known, as
     /// in the original game.
     fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
-        let seen = |known: &KnownPlayer<()>| {
-            let seen = state.players.find(&known.identity.player);
-            seen.filter(|seen| seen.who() == known.identity)
+        let find_visible = |known: &KnownPlayer<()>| {
+            let found = state.players.find(&known.identity.player);
+            found.filter(|found| found.identity() == known.identity)
         };
-        let mut is_here = |known: &KnownPlayer<()>| {
-            let is_here = seen(known).is_some();
+        let mut is_in_world = |known: &KnownPlayer<()>| {
+            let is_here = find_visible(known).is_some();
             if !is_here {
                 write_removal(known.identity.player, out);
             }
             is_here
         };
-        self.known.others.retain(&mut is_here);
+        self.known.players.retain(&mut is_in_world);
         // A client is set up again when its player respawns, as clients expect.
-        let own = self.known.own.filter(is_here);
-        self.known.own = own.filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
+        let own = self.known.own.filter(is_in_world);
+        self.known.own = own.filter(|own| !own.died && find_visible(own).is_some_and(|found| found.alive));
     }
 
     /// Writes ended and founded clans. Returns the charged bytes: 0 for the first list.
@@ -148,12 +148,12 @@ impl MoomooView {
         if let Some(tag) = tag.filter(|tag| is_owner && clans.may_send_people(tag, false, state)) {
             let asking = state
                 .join_requests(tag.id)
-                .filter_map(|seen| Some((seen, (seen.player, seen.join_request?.1))));
-            self.asking.retain(|known| asking.clone().any(|(_, asks)| asks == *known));
-            for (seen, asks) in asking {
-                if self.asking.len() < limits::MAX_VISIBLE_CLAN_REQUESTS && !self.asking.contains(&asks) {
-                    self.asking.push(asks);
-                    out.send("join_request", seen.named());
+                .filter_map(|player| Some((player, (player.player, player.join_request?.1))));
+            self.asking.retain(|known| asking.clone().any(|(_, request)| request == *known));
+            for (player, request) in asking {
+                if self.asking.len() < limits::MAX_VISIBLE_CLAN_REQUESTS && !self.asking.contains(&request) {
+                    self.asking.push(request);
+                    out.send("join_request", player.named());
                 }
             }
         }
@@ -183,9 +183,9 @@ impl MoomooView {
         let MoomooScratch { look, health, players, .. } = scratch;
         let records = state.players.records(UpdateLayout::Moomoo, records::player);
         let mut add = |known: &mut KnownPlayer<()>, index: usize| {
-            let seen = &state.players[index];
-            if replace(&mut known.health, seen.health) != seen.health {
-                health.push((seen.player, seen.health));
+            let visible_player = &state.players[index];
+            if replace(&mut known.health, visible_player.health) != visible_player.health {
+                health.push((visible_player.player, visible_player.health));
             }
             players.copy(records, index);
         };
@@ -197,10 +197,10 @@ impl MoomooView {
             self.age.clear();
         }
         add(self.known.own.get_or_insert_with(|| added(own)), body);
-        let (others, mut newcomers) = (&mut self.known.others, 0);
+        let (others, mut newcomers) = (&mut self.known.players, 0);
         for index in look.players.iter().map(|index| *index as usize) {
-            let seen = &state.players[index];
-            let place = others.binary_search_by_key(&seen.who(), |known| known.identity);
+            let visible_player = &state.players[index];
+            let place = others.binary_search_by_key(&visible_player.identity(), |known| known.identity);
             if !place.is_ok_and(|place| !others[place].died) {
                 if newcomers == limits::ENTERS_PER_UPDATE {
                     continue;
@@ -208,12 +208,12 @@ impl MoomooView {
                 newcomers += 1;
                 match place {
                     Ok(place) => {
-                        write_removal(seen.player, out);
-                        others[place] = added(seen);
+                        write_removal(visible_player.player, out);
+                        others[place] = added(visible_player);
                     }
-                    Err(place) => others.insert(place, added(seen)),
+                    Err(place) => others.insert(place, added(visible_player)),
                 }
-                write_player(seen, false, out);
+                write_player(visible_player, false, out);
             }
             let (Ok(place) | Err(place)) = place;
             add(&mut others[place], index);
@@ -244,8 +244,8 @@ impl MoomooView {
     /// Writes the client's kit, upgrades and structure counts.
     fn kit(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let (kit, choices) = (&own.kit, own.choices);
-        let shown = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
-        let is_known = |(known, before): &(Kit, _)| shown(known, *before) == shown(kit, choices);
+        let displayed = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
+        let is_known = |(known, before): &(Kit, _)| displayed(known, *before) == displayed(kit, choices);
         let is_new = !self.kit.as_ref().is_some_and(is_known);
         if is_new {
             for (numbers, are_weapons) in [(&kit.items[..], false), (&kit.weapons[..], true)] {
@@ -338,22 +338,22 @@ fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
 }
 
 /// The known state of a player after its `add_player`, which contains the health.
-fn added(seen: &PublicPlayer) -> KnownPlayer<()> {
-    KnownPlayer { health: seen.health, ..KnownPlayer::new(seen, ()) }
+fn added(player: &PublicPlayer) -> KnownPlayer<()> {
+    KnownPlayer { health: player.health, ..KnownPlayer::new(player, ()) }
 }
 
-fn write_player(seen: &PublicPlayer, is_you: bool, out: &mut MessageWriter<'_>) {
+fn write_player(player: &PublicPlayer, is_you: bool, out: &mut MessageWriter<'_>) {
     out.packet(&OutgoingPacket::AddPlayer(AddPlayer {
-        id: &id_of(seen.player),
-        sid: seen.player.0,
-        name: &seen.name,
-        x_px: round_px(seen.body.x) as i32,
-        y_px: round_px(seen.body.y) as i32,
-        heading: seen.body.heading.0,
-        health: seen.health,
-        max_health: seen.max_health,
-        scale_px: seen.body.radius_px,
-        skin: seen.skin,
+        id: &id_of(player.player),
+        sid: player.player.0,
+        name: &player.name,
+        x_px: round_px(player.body.x) as i32,
+        y_px: round_px(player.body.y) as i32,
+        heading: player.body.heading.0,
+        health: player.health,
+        max_health: player.max_health,
+        scale_px: player.body.radius_px,
+        skin: player.skin,
         is_you,
     }));
 }

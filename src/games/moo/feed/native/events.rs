@@ -38,14 +38,14 @@ impl NativeView {
 
     /// Sends a death that the client may have missed before it resumed.
     fn meet(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
-        let Some(own) = self.known.own_player(state).filter(|own| self.first_seen_player != Some(own.player))
+        let Some(own) = self.known.own_player(state).filter(|own| self.first_player != Some(own.player))
         else {
             return;
         };
         if !own.alive {
             out.send("died", Option::<&NamedPlayer>::None);
         }
-        self.first_seen_player = Some(own.player);
+        self.first_player = Some(own.player);
     }
 
     fn event(&mut self, event: &FeedEvent, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
@@ -58,7 +58,7 @@ impl NativeView {
             FeedEvent::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {
-                    self.first_seen_player = Some(*player);
+                    self.first_player = Some(*player);
                     out.send("died", killer);
                 }
                 if let Some(victim) = victim {

@@ -69,11 +69,13 @@ impl TurnDelta {
 fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
     // Each current player, in order, with its previous pose if it existed.
     let poses = || {
-        let who = |seen: &&PublicPlayer| seen.who();
-        diff_sorted(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
-            Change::Removed(_) => None,
-            Change::Present(now, before) => {
-                Some((now.player, before.map(|before| Pose::of(&before.body)), Pose::of(&now.body)))
+        let identity = |one: &&PublicPlayer| one.identity();
+        diff_sorted(before.players.iter(), identity, now.players.iter(), identity).filter_map(|change| {
+            match change {
+                Change::Removed(_) => None,
+                Change::Present(now, before) => {
+                    Some((now.player, before.map(|before| Pose::of(&before.body)), Pose::of(&now.body)))
+                }
             }
         })
     };
@@ -89,22 +91,22 @@ fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
 }
 
 /// A player that enters the view: ID, name, skin, pose.
-pub fn enter(seen: &PublicPlayer) -> impl WireValues {
-    (seen.player, &*seen.name, seen.skin, Pose::of(&seen.body))
+pub fn enter(player: &PublicPlayer) -> impl WireValues {
+    (player.player, &*player.name, player.skin, Pose::of(&player.body))
 }
 
 /// A known player after a missed update: ID, pose.
-pub fn full(seen: &PublicPlayer) -> impl WireValues + use<> {
-    (seen.player, Pose::of(&seen.body))
+pub fn full(player: &PublicPlayer) -> impl WireValues + use<> {
+    (player.player, Pose::of(&player.body))
 }
 
 /// The client's own player: sequence number, margin, exact position and velocity, heading,
 /// direction.
-pub fn own(seen: &PublicPlayer) -> impl WireValues {
+pub fn own(player: &PublicPlayer) -> impl WireValues {
     // Sequence numbers of native clients have 32 bits.
-    let sequence = seen.sequence.min(u32::MAX.into());
-    let Body { x, y, vx, vy, heading, .. } = &seen.body;
-    (sequence, seen.margin_ticks, [x.0, y.0, vx.0, vy.0], *heading, seen.direction)
+    let sequence = player.sequence.min(u32::MAX.into());
+    let Body { x, y, vx, vy, heading, .. } = &player.body;
+    (sequence, player.margin_ticks, [x.0, y.0, vx.0, vy.0], *heading, player.direction)
 }
 
 /// A scenery object: ID, kind, x, y, scale in px.

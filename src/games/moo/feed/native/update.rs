@@ -47,7 +47,7 @@ pub struct NativeView {
     /// The second in which the leaderboard was last sent.
     board_second: Option<u32>,
     /// The client's player when its life or death was last sent to the client.
-    pub first_seen_player: Option<PlayerId>,
+    pub first_player: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
     clan: Vec<u8>,
@@ -81,7 +81,7 @@ pub struct PendingLists {
     known_tag_bytes: usize,
     /// Removed, present and built entities of the kind that is being compared.
     gone: RecordList,
-    here: RecordList,
+    in_view: RecordList,
     built: RecordList,
     /// The known set of players in view after the update.
     next: Vec<KnownPlayer<LastSent>>,
@@ -128,7 +128,7 @@ impl NativeView {
         out.send_list("health", &mut lists.health);
         out.send_list("hands", &mut lists.hands);
         let clan_bytes = self.clans(now, out);
-        self.mates(now, &mut lists.here, out);
+        self.mates(now, &mut lists.in_view, out);
         out.send_list("tags", &mut lists.tags);
         self.animals(now, lists, out);
         self.stats(now, out);
@@ -161,11 +161,11 @@ impl NativeView {
         let natural = nature.records(UpdateLayout::Native, records::natural);
         let built = structures.index.records(UpdateLayout::Native, records::built);
         self.known.objects.compare(nature, structures, now.look.window, |change| match change {
-            ObjectChange::Natural(index) => lists.here.copy(natural, index),
+            ObjectChange::Natural(index) => lists.in_view.copy(natural, index),
             ObjectChange::Removed(id) => lists.gone.push(id),
             ObjectChange::Built(index) => lists.built.copy(built, index),
         });
-        out.send_list("objects", &mut lists.here);
+        out.send_list("objects", &mut lists.in_view);
         out.send_list("gone", &mut lists.gone);
         out.send_list("structures", &mut lists.built);
     }
@@ -177,9 +177,10 @@ impl NativeView {
         let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
         let mut newcomers = 0;
         lists.next.clear();
-        for change in diff_sorted(&self.known.others, |known| known.identity, visible, |(_, seen)| seen.who())
+        for change in
+            diff_sorted(&self.known.players, |known| known.identity, visible, |(_, player)| player.identity())
         {
-            let (index, seen, known) = match change {
+            let (index, visible_player, known) = match change {
                 Change::Present((index, seen), known) => (index, seen, known.copied()),
                 Change::Removed(gone) => {
                     lists.leaves.push(gone.identity.player);
@@ -187,17 +188,17 @@ impl NativeView {
                 }
             };
             if known.is_some_and(|known| known.died) {
-                lists.leaves.push(seen.player);
+                lists.leaves.push(visible_player.player);
             }
             let known = known.filter(|known| !known.died);
-            let pose = Pose::of(&seen.body);
+            let pose = Pose::of(&visible_player.body);
             match known {
                 None if newcomers == limits::ENTERS_PER_UPDATE => {
                     continue; // It stays unknown, and enters in the next update.
                 }
                 None => {
                     newcomers += 1;
-                    lists.enters.push(records::enter(seen));
+                    lists.enters.push(records::enter(visible_player));
                 }
                 Some(known) => match changed {
                     Some([moved, turned]) => {
@@ -209,40 +210,44 @@ impl NativeView {
                 },
             }
             let is_newcomer = known.is_none();
-            let mut known = known.unwrap_or_else(|| newcomer(seen));
+            let mut known = known.unwrap_or_else(|| newcomer(visible_player));
             known.last.pose = pose;
-            lists.deeds(&mut known, seen);
-            let clan = seen.clan();
+            lists.deeds(&mut known, visible_player);
+            let clan = visible_player.clan();
             if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
-                let bytes = lists.tag(&mut known, seen);
+                let bytes = lists.tag(&mut known, visible_player);
                 lists.known_tag_bytes += if is_newcomer { 0 } else { bytes };
             }
             lists.next.push(known);
         }
-        std::mem::swap(&mut self.known.others, &mut lists.next);
+        std::mem::swap(&mut self.known.players, &mut lists.next);
     }
 
     /// Collects the client's own body: once when it spawns, then its exact state after each change.
     fn own(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
-        let seen = now.body.map(|index| &now.state.players[index]);
+        let own_player = now.body.map(|index| &now.state.players[index]);
         let known = &mut self.known.own;
-        if known.is_some_and(|own| own.died) || known.map(|own| own.identity) != seen.map(PublicPlayer::who) {
+        if known.is_some_and(|own| own.died)
+            || known.map(|own| own.identity) != own_player.map(PublicPlayer::identity)
+        {
             if let Some(gone) = known {
                 lists.leaves.push(gone.identity.player);
             }
-            if let Some(seen) = seen {
+            if let Some(seen) = own_player {
                 out.packet(&OutgoingPacket::Spawned { player: seen.player.0 });
                 lists.enters.push(records::enter(seen));
             }
-            *known = seen.map(newcomer);
+            *known = own_player.map(newcomer);
             self.own.clear();
         }
-        let (Some(seen), Some(known)) = (seen, known) else { return };
-        lists.deeds(known, seen);
-        if known.last.clan != seen.clan() && self.known.clans.may_send_own_tag(seen.clan(), now.state) {
-            lists.tag(known, seen);
+        let (Some(own_player), Some(known)) = (own_player, known) else { return };
+        lists.deeds(known, own_player);
+        if known.last.clan != own_player.clan()
+            && self.known.clans.may_send_own_tag(own_player.clan(), now.state)
+        {
+            lists.tag(known, own_player);
         }
-        lists.own.push(records::own(seen));
+        lists.own.push(records::own(own_player));
         if self.own == lists.own.bytes {
             lists.own.clear();
         } else {
@@ -281,7 +286,7 @@ impl NativeView {
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_if_changed("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();
-                self.mates.extend(members().map(|seen| seen.player));
+                self.mates.extend(members().map(|player| player.player));
             }
         }
         out.bytes() - bytes_before
@@ -316,25 +321,26 @@ impl NativeView {
     fn animals(
         &mut self,
         now: UpdateInput<'_>,
-        PendingLists { gone, here, .. }: &mut PendingLists,
+        PendingLists { gone, in_view: here, .. }: &mut PendingLists,
         out: &mut MessageWriter<'_>,
     ) {
         let (animals, known) = (&now.state.animals, &mut self.known.animals);
         let records = animals.records(UpdateLayout::Native, records::animal);
         let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
-        let shown = |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
+        let last_state =
+            |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
         for change in diff_sorted(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
             match change {
                 Change::Removed((id, _)) => gone.push(animal_number(*id)),
                 Change::Present((index, animal), known) => {
-                    if known.is_none_or(|(_, last)| *last != shown(animal)) {
+                    if known.is_none_or(|(_, last)| *last != last_state(animal)) {
                         here.copy(records, index);
                     }
                 }
             }
         }
         known.clear();
-        known.extend(visible().map(|(_, animal)| (animal.id, shown(animal))));
+        known.extend(visible().map(|(_, animal)| (animal.id, last_state(animal))));
         out.send_list("animals_gone", gone);
         out.send_list("animals", here);
     }
@@ -365,28 +371,28 @@ impl NativeView {
 
 impl PendingLists {
     /// Collects health and hand if they differ from the values last sent.
-    fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) {
-        if std::mem::replace(&mut known.health, seen.health) != seen.health {
-            self.health.push((seen.player, seen.health));
+    fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
+        if std::mem::replace(&mut known.health, player.health) != player.health {
+            self.health.push((player.player, player.health));
         }
-        if std::mem::replace(&mut known.last.hand, seen.hand) != seen.hand {
-            self.hands.push((seen.player, seen.hand.weapon, seen.hand.item));
+        if std::mem::replace(&mut known.last.hand, player.hand) != player.hand {
+            self.hands.push((player.player, player.hand.weapon, player.hand.item));
         }
     }
 
     /// Collects the current clan tag of a player. Returns its bytes.
-    fn tag(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) -> usize {
+    fn tag(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) -> usize {
         let bytes_before = self.tags.bytes.len();
-        known.last.clan = seen.clan();
-        self.tags.push((seen.player, seen.clan()));
+        known.last.clan = player.clan();
+        self.tags.push((player.player, player.clan()));
         self.tags.bytes.len() - bytes_before
     }
 }
 
 /// A player that is sent now. Clients assume the initial weapon in the hand of a player that enters
 /// the view.
-fn newcomer(seen: &PublicPlayer) -> KnownPlayer<LastSent> {
-    KnownPlayer::new(seen, LastSent { pose: Pose::of(&seen.body), ..LastSent::default() })
+fn newcomer(player: &PublicPlayer) -> KnownPlayer<LastSent> {
+    KnownPlayer::new(player, LastSent { pose: Pose::of(&player.body), ..LastSent::default() })
 }
 
 fn write_update(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {

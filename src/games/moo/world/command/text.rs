@@ -49,8 +49,8 @@ pub fn check_announcement(text: &str) -> Result<(), Rejection> {
     check_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
 }
 
-fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Rejection> {
-    if text.chars().nth(most_chars).is_some() {
+fn check_line(text: &str, max_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Rejection> {
+    if text.chars().nth(max_chars).is_some() {
         return Err(Rejection::ChatTooLong);
     }
     if text.chars().any(is_forbidden) {
@@ -85,13 +85,13 @@ pub fn clean_announcement(text: &str) -> Option<String> {
     clean_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
 }
 
-fn clean_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Option<String> {
-    Some(clean(text, most_chars, is_forbidden)).filter(|line| !line.is_empty())
+fn clean_line(text: &str, max_chars: usize, is_forbidden: fn(char) -> bool) -> Option<String> {
+    Some(clean(text, max_chars, is_forbidden)).filter(|line| !line.is_empty())
 }
 
-fn clean(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> String {
+fn clean(text: &str, max_chars: usize, is_forbidden: fn(char) -> bool) -> String {
     let allowed = text.chars().filter(|char| !is_forbidden(*char)).skip_while(|char| is_space(*char));
-    let cut: String = allowed.take(most_chars).collect();
+    let cut: String = allowed.take(max_chars).collect();
     cut.trim_end_matches(is_space).to_string()
 }
 
@@ -137,6 +137,6 @@ pub const NO_NAME: &str = "unknown";
 /// caller increments it while another player already has the result as its name.
 pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
     let end = format!("{}{number}", "#".repeat(marks));
-    let kept: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();
-    format!("{}{end}", kept.trim_end_matches(is_space))
+    let prefix: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();
+    format!("{}{end}", prefix.trim_end_matches(is_space))
 }

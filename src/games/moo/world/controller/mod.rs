@@ -99,7 +99,7 @@ impl Controller {
     pub(crate) fn is_possible(&self, item: &Item) -> bool {
         let new = Controller::built(item);
         let is_in_time = match (self.ends_in(), new.ends_in()) {
-            (Some(left), Some(most)) => (1..=most).contains(&left),
+            (Some(left), Some(max)) => (1..=max).contains(&left),
             (left, most) => left == most,
         };
         let is_ready = match self {

@@ -24,14 +24,14 @@ fields!(Shot: kind: u8, by: EntityId, left: Fixed);
 
 impl Shot {
     /// The distance that it flies in the next tick.
-    pub(crate) fn way(&self, rates: &Rates) -> Fixed {
+    pub(crate) fn step_length(&self, rates: &Rates) -> Fixed {
         let speed = rules::projectile(self.kind).map_or(Fixed::ZERO, |kind| speed(kind, rates));
         speed.min(self.left)
     }
 
     /// Flies for one tick.
     pub(crate) fn act(&mut self, body: &mut Body, rates: &Rates) {
-        let way = self.way(rates);
+        let way = self.step_length(rates);
         let (x, y) = along(body, way);
         (body.x, body.y) = (body.x.saturating_add(x), body.y.saturating_add(y));
         self.left = self.left.saturating_sub(way);

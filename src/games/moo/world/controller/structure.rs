@@ -23,7 +23,7 @@ impl Structure {
 
     /// Whether a structure of this item can be in this state.
     pub(crate) fn is_possible(&self, item: &Item) -> bool {
-        let most_ms = if item.group == Group::Turret { rules::TURRET_PERIOD_MS } else { 0 };
-        self.wait <= rules::thirds(most_ms)
+        let max_ms = if item.group == Group::Turret { rules::TURRET_PERIOD_MS } else { 0 };
+        self.wait <= rules::thirds(max_ms)
     }
 }

@@ -65,6 +65,6 @@ fn length(dx: Fixed, dy: Fixed) -> u32 {
 /// Clamps a velocity to the maximum that the sub-steps of one tick can cover. At this limit,
 /// friction exceeds the acceleration of walking.
 pub(crate) fn bounded(velocity: Fixed) -> Fixed {
-    let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
-    velocity.clamp(Fixed(-most.0), most)
+    let max = Fixed::from_px(rules::VELOCITY_MAX_PX);
+    velocity.clamp(Fixed(-max.0), max)
 }

@@ -30,7 +30,7 @@ impl World {
             operator_sequence: 0,
             players: Vec::new(),
             next_id: EntityId(EntityId::FIRST_NON_PLAYER.0 + others.len() as u32),
-            others,
+            scenery: others,
             structures: Vec::new(),
             animals: Vec::new(),
             next_animal: EntityId::FIRST_ANIMAL,

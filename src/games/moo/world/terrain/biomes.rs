@@ -56,18 +56,18 @@ impl BiomeBands {
     /// biome. The plains are on both sides of the river.
     pub(crate) fn direction_to_biome(&self, home: Biome, y: Fixed) -> Option<Angle> {
         let (up, down) = (Angle(0xc000), Angle(0x4000));
-        let here = self.biome_at(y);
-        if here == home {
+        let biome = self.biome_at(y);
+        if biome == home {
             return None;
         }
         let is_below = match home {
             Biome::Snow => true,
             Biome::Desert => false,
             Biome::River => y.to_px() > self.river_end_px,
-            Biome::Plains if here == Biome::River => {
+            Biome::Plains if biome == Biome::River => {
                 y.to_px() < (self.river_start_px + self.river_end_px) / 2
             }
-            Biome::Plains => here == Biome::Desert,
+            Biome::Plains => biome == Biome::Desert,
         };
         Some(if is_below { up } else { down })
     }

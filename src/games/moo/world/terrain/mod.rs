@@ -163,15 +163,15 @@ impl Terrain {
             // and so on.
             let turn = way.div_ceil(2) * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
-            let mut there = body.clone();
-            there.x =
+            let mut moved = body.clone();
+            moved.x =
                 new_solid.x.saturating_add(dx.scaled(cosine(turn))).saturating_sub(dy.scaled(sine(turn)));
-            there.y =
+            moved.y =
                 new_solid.y.saturating_add(dx.scaled(sine(turn))).saturating_add(dy.scaled(cosine(turn)));
-            put_on_rim(&mut there, &new_solid);
-            let to = (there.x, there.y);
-            self.hold_on_map(&mut there);
-            let is_free = to == (there.x, there.y) && !self.is_in_something(&there);
+            put_on_rim(&mut moved, &new_solid);
+            let to = (moved.x, moved.y);
+            self.hold_on_map(&mut moved);
+            let is_free = to == (moved.x, moved.y) && !self.is_in_something(&moved);
             (is_free && self.is_way_open(body, to, new)).then_some(to)
         })
     }

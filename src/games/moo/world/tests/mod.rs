@@ -29,7 +29,7 @@ pub(crate) fn world_at(seed: u32, tick_hz: TickHz) -> World {
 /// A world without scenery and animals, so that players can walk anywhere.
 pub(crate) fn bare_world(tick_hz: TickHz) -> World {
     let mut state = without_animals(world_at(1, tick_hz)).state;
-    state.others.clear();
+    state.scenery.clear();
     World::from_state(state)
 }
 

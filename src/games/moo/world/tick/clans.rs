@@ -171,11 +171,11 @@ impl World {
 
     /// Returns the player if it has requested to join; for ID 0, the applicant with the lowest ID.
     fn requester_of(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
-        let asks =
+        let has_request =
             |entity: &&Entity| player_of(entity).is_some_and(|player| player.join_request == Some(clan));
         let entity = match id {
-            PlayerId::OPERATOR => self.state.players.iter().find(asks),
-            _ => self.find(id).ok().map(|at| &self.state.players[at]).filter(asks),
+            PlayerId::OPERATOR => self.state.players.iter().find(has_request),
+            _ => self.find(id).ok().map(|at| &self.state.players[at]).filter(has_request),
         };
         entity.and_then(|entity| entity.id.player())
     }

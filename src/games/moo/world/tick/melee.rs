@@ -167,7 +167,7 @@ impl World {
         found.sort_unstable();
         found.dedup();
         found.retain(|at| {
-            let thing = &self.state.others[*at as usize];
+            let thing = &self.state.scenery[*at as usize];
             match &thing.controller {
                 Controller::Scenery(scenery) => stroke.hits(thing.body.x, thing.body.y, scenery.scale_px),
                 _ => false,
@@ -212,7 +212,7 @@ impl World {
 
     /// Gives the attacker the resource of a scenery object.
     fn hit_scenery(&mut self, stroke: &Stroke, at: usize) {
-        let Entity { id: object, body, controller } = &self.state.others[at];
+        let Entity { id: object, body, controller } = &self.state.scenery[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),
             _ => return,

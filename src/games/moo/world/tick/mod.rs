@@ -106,8 +106,8 @@ impl World {
                 for slot in self.player_index.slots_in(stretch) {
                     let (me, it) = (self.player_index.spot(own), self.player_index.spot(slot));
                     let other = it.at as usize;
-                    let seen_to = other < index && self.awake[other];
-                    if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
+                    let is_handled = other < index && self.awake[other];
+                    if other != index && !is_handled && it.is_nearer(me.x, me.y, reach) {
                         let (low, high) = (index.min(other), index.max(other));
                         let (left, right) = players.split_at_mut(high);
                         if push_apart(&mut left[low], &mut right[0], &self.terrain) {

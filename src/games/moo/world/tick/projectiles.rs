@@ -124,7 +124,7 @@ impl World {
             Controller::Shot(shot) => shot,
             _ => return false,
         };
-        let path = FlightPath::new(&entity.body, shot.way(&self.rates));
+        let path = FlightPath::new(&entity.body, shot.step_length(&self.rates));
         let hit = self.first_hit(&path, entity.body.owner, shot.by);
         if let Some((entry, target)) = hit {
             let (x, y) = path.at(entry);
@@ -181,7 +181,7 @@ impl World {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
             HitTarget::Scenery(at) => {
-                let object = self.state.others[at].id;
+                let object = self.state.scenery[at].id;
                 self.outcome.events.push(WorldEvent::Struck { object, direction, player });
             }
             HitTarget::Built(object) => {

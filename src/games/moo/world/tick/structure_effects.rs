@@ -75,8 +75,9 @@ impl World {
             }
             let (dx, dy) = way_from(standing, body.x, body.y);
             let harms = || {
-                let who = id.player();
-                who != Some(standing.owner) && !who.is_some_and(|who| self.are_mates(who, standing.owner))
+                let player = id.player();
+                player != Some(standing.owner)
+                    && !player.is_some_and(|who| self.are_mates(who, standing.owner))
             };
             match standing.item.group {
                 Group::Trap => contact.held = contact.held || harms(),

@@ -104,7 +104,7 @@ fn other_map_sizes_have_animals_by_area_and_unchanged_scenery() {
         let listed =
             |kind| (0..world.state.animals.len()).filter(|at| animal(&world, *at).kind == kind).count();
         assert_eq!(KINDS.map(listed), counts, "{map_size_px} px");
-        assert_eq!(world.state.others, generate(4, map_size_px));
+        assert_eq!(world.state.scenery, generate(4, map_size_px));
         assert!(World::restore(&world.snapshot()).is_ok());
     }
     // The positions of the scenery before animals were introduced.
@@ -293,7 +293,7 @@ fn hunters_strike_within_30_px_of_the_rims() {
 }
 
 #[test]
-fn hunters_attack_once_a_second_at_each_tick_rate_and_their_kills_pay_nobody() {
+fn hunters_attack_once_a_second_at_each_tick_rate_and_their_kills_pay_no_player() {
     for rate in TickHz::ALL {
         for (kind, strokes) in [(AnimalKind::Bull, 5), (AnimalKind::Wolf, 13)] {
             let mut world = facing(rate, kind, 10);
@@ -354,14 +354,14 @@ fn a_hunter_attacks_a_player_that_hurts_it_from_afar() {
 #[test]
 fn hunters_see_a_circle_and_no_square() {
     for kind in HUNTERS {
-        for (dx_px, dy_px, seen) in
+        for (dx_px, dy_px, is_visible) in
             [(560, -560, true), (600, 600, false), (700, -700, false), (0, 2_000, false), (2_000, 0, false)]
         {
             let mut world = facing(TickHz::Hz30, kind, 0);
             let prey = body_mut(&mut world, 1);
             (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
             look(&mut world, 0);
-            let prey = Some(PlayerId(1)).filter(|_| seen);
+            let prey = Some(PlayerId(1)).filter(|_| is_visible);
             assert_eq!(animal(&world, 0).prey, prey, "{kind:?} {dx_px} {dy_px}");
         }
     }
@@ -444,15 +444,15 @@ fn an_animal_turns_around_150_px_before_each_edge_of_the_map() {
 fn an_animal_stands_for_3_to_10_seconds_and_walks_for_2_to_4() {
     let mut world = bare_world(TickHz::Hz30);
     let at = appear(&mut world, AnimalKind::Cow, 5_000, 5_000);
-    let mut seen = [[u32::MAX, 0]; 2];
+    let mut waits = [[u32::MAX, 0]; 2];
     for _ in 0..200 {
         animal_mut(&mut world, at).wait = 1;
         wait(&mut world, 1);
         let now = animal(&world, at);
-        let [least, most] = &mut seen[usize::from(now.direction.is_some())];
-        (*least, *most) = (now.wait.min(*least), now.wait.max(*most));
+        let [min, max] = &mut waits[usize::from(now.direction.is_some())];
+        (*min, *max) = (now.wait.min(*min), now.wait.max(*max));
     }
-    let [stood, walked] = seen.map(|times| times.map(|wait| f64::from(wait) / 3_000.0));
+    let [stood, walked] = waits.map(|times| times.map(|wait| f64::from(wait) / 3_000.0));
     assert!((3.0..3.5).contains(&stood[0]) && (9.5..=10.0).contains(&stood[1]), "{stood:?} s");
     assert!((2.0..2.2).contains(&walked[0]) && (3.8..=4.0).contains(&walked[1]), "{walked:?} s");
 }

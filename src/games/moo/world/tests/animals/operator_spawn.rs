@@ -137,7 +137,7 @@ fn numbers_of_structures_end_where_those_of_animals_begin() {
 }
 
 #[test]
-fn spikes_without_an_owner_hurt_everyone_and_credit_nobody() {
+fn spikes_without_an_owner_hurt_everyone_and_credit_no_player() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_500, 3_000);
     assert_eq!(spawn(&mut world, Spawned::Item(6), 3_000, 3_000), None);
@@ -216,8 +216,8 @@ fn a_respawning_animal_keeps_400_px_from_living_players() {
             (near.x, near.y) = (place.x.saturating_add(Fixed(dx)), place.y.saturating_add(Fixed(dy)));
             world.respawn_animal(0);
             let back = &world.state.animals[0].body;
-            let is_there = (back.x, back.y) == (place.x, place.y);
-            assert_eq!(is_there, is_free || !lives, "player {player}, {dx} {dy} beside");
+            let is_at_place = (back.x, back.y) == (place.x, place.y);
+            assert_eq!(is_at_place, is_free || !lives, "player {player}, {dx} {dy} beside");
         }
     }
 }
@@ -257,8 +257,8 @@ fn the_animals_of_a_new_world_look_anywhere_and_around_at_any_time() {
         }
     }
     assert!(quarters.iter().all(|count| (800..1_000).contains(count)), "{quarters:?} of 3,600");
-    let (least, most) = (look_waits.iter().min(), look_waits.iter().max());
-    assert_eq!((least, most), (Some(&1), Some(&750)), "each in the 250 ms of its first look");
+    let (min, max) = (look_waits.iter().min(), look_waits.iter().max());
+    assert_eq!((min, max), (Some(&1), Some(&750)), "each in the 250 ms of its first look");
 }
 
 /// A change that makes a world invalid. The first animal is a natural cow, the second a wolf.

@@ -258,9 +258,9 @@ fn a_player_that_keeps_swinging_walks_at_the_same_speed_at_each_tick_rate() {
     // The lower bound is the minimum share of 0.3. The upper bound is the share after a recovery of
     // 300 ms.
     assert!(speeds.iter().all(|speed| (0.3 * 328.0..0.54 * 328.0).contains(speed)), "{speeds:?}");
-    let (least, most) =
+    let (min, max) =
         (speeds.iter().copied().fold(f64::MAX, f64::min), speeds.iter().copied().fold(0.0, f64::max));
-    assert!(most - least < 8.0, "{speeds:?}");
+    assert!(max - min < 8.0, "{speeds:?}");
 }
 
 #[test]

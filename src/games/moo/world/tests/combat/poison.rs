@@ -113,7 +113,7 @@ fn a_player_killed_by_the_touch_is_not_poisoned() {
 }
 
 #[test]
-fn poison_of_a_departed_player_credits_nobody() {
+fn poison_of_a_departed_player_credits_no_player() {
     let mut world = poisoned(TickHz::Hz30);
     world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
     assert!(World::restore(&world.snapshot()).is_ok());

@@ -143,12 +143,12 @@ fn continuous_shooting_allocates_nothing() {
     };
     let room = |world: &World| (world.state.shots.capacity(), world.outcome.events.capacity());
     let before = room(&world);
-    let mut most = 0;
+    let mut max_shots = 0;
     for _ in 0..600 {
         live_on(&mut world);
-        most = most.max(world.projectiles().count());
+        max_shots = max_shots.max(world.projectiles().count());
     }
-    assert!(most > 60, "{most} at once: more than one for each");
+    assert!(max_shots > 60, "{max_shots} at once: more than one for each");
     assert_eq!(room(&world), before);
 }
 

@@ -371,13 +371,13 @@ fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
     for kind in SceneryKind::ALL {
         for rate in TickHz::ALL {
             let mut state = without_animals(world(1)).state;
-            let mut thing = state.others.swap_remove(0);
+            let mut thing = state.scenery.swap_remove(0);
             let scale_px = kind.scales_px()[0];
             thing.controller = Controller::Scenery(Scenery { kind, scale_px });
             thing.body.radius_px = kind.radius_px(scale_px);
             (thing.body.x, thing.body.y) = (Fixed::from_px(7_400), Fixed::from_px(5_000));
             let (object, rim) = (thing.id, Fixed::from_px(thing.body.radius_px));
-            (state.others, state.identity.tick_hz) = (vec![thing], rate);
+            (state.scenery, state.identity.tick_hz) = (vec![thing], rate);
             let scene = World::from_state(state);
             for (beside, hit) in [(Fixed::ZERO, true), (rim, true), (rim.saturating_add(Fixed(1)), false)] {
                 let mut world = scene.clone();

@@ -61,7 +61,7 @@ fn hurt_within(world: &mut World, ms: u32) -> Vec<u16> {
 fn a_turret_sees_700_px_far_and_no_further_at_each_tick_rate() {
     for rate in TickHz::ALL {
         for (dx, dy) in [(1, 0), (-1, 0), (0, 1)] {
-            for (beyond, seen) in [(0, true), (1, false)] {
+            for (beyond, is_in_range) in [(0, true), (1, false)] {
                 let (mut world, object, x_px) = turret(rate);
                 let far = |way: i32| Fixed(way * (Fixed::from_px(700).0 + beyond));
                 let (x, y) = (
@@ -74,8 +74,8 @@ fn a_turret_sees_700_px_far_and_no_further_at_each_tick_rate() {
                     wait(&mut world, 1);
                     begun += shots(&world);
                 }
-                assert_eq!(begun, usize::from(seen), "{dx} {dy} {beyond} at {rate:?}");
-                if seen {
+                assert_eq!(begun, usize::from(is_in_range), "{dx} {dy} {beyond} at {rate:?}");
+                if is_in_range {
                     let heading = crate::trig::direction(i64::from(dx), i64::from(dy));
                     assert_eq!(world.structure(object).expect("it stands").heading, heading);
                     assert_eq!(hurt_within(&mut world, 1_000), [2], "it reaches that far as well");
@@ -159,7 +159,7 @@ fn a_turret_does_no_harm_to_its_owner_its_mates_and_the_dead() {
 }
 
 #[test]
-fn a_turret_without_an_owner_shoots_at_everyone_and_credits_nobody() {
+fn a_turret_without_an_owner_shoots_at_everyone_and_credits_no_player() {
     let (mut world, object, x_px) = turret(TickHz::Hz30);
     let at = world.find_structure(object).expect("it stands");
     world.state.structures[at].body.owner = PlayerId::OPERATOR;

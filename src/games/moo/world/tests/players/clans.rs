@@ -29,7 +29,7 @@ fn kick(player: u16) -> Action {
     Action::ClanKick { player: PlayerId(player) }
 }
 
-fn say(text: &str) -> Action {
+fn announce(text: &str) -> Action {
     Action::Announce { text: text.to_string() }
 }
 
@@ -193,7 +193,7 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
         assert_eq!(events(&world), [WorldEvent::Pinged { player: PlayerId(id) }]);
     }
     let text = "🦊".repeat(MAX_ANNOUNCEMENT_CHARS);
-    world.step(&mut vec![command(0, 90, say(&text))]);
+    world.step(&mut vec![command(0, 90, announce(&text))]);
     assert_eq!(world.outcome().events, [WorldEvent::Announced { text }]);
 }
 
@@ -249,11 +249,11 @@ fn each_reason_to_refuse() {
         (command(1, 90, kick(4)), Rejection::NotMember),
         (command(1, 90, kick(0)), Rejection::NotMember),
         (command(1, 90, kick(99)), Rejection::NotMember),
-        (command(1, 90, say("hi")), Rejection::OperatorOnly),
-        (command(0, 90, say("")), Rejection::ChatEmpty),
-        (command(0, 90, say("\u{2003} ")), Rejection::ChatEmpty),
-        (command(0, 90, say(&longer)), Rejection::ChatTooLong),
-        (command(0, 90, say("a\u{1b}[2Jb")), Rejection::ChatForbidden),
+        (command(1, 90, announce("hi")), Rejection::OperatorOnly),
+        (command(0, 90, announce("")), Rejection::ChatEmpty),
+        (command(0, 90, announce("\u{2003} ")), Rejection::ChatEmpty),
+        (command(0, 90, announce(&longer)), Rejection::ChatTooLong),
+        (command(0, 90, announce("a\u{1b}[2Jb")), Rejection::ChatForbidden),
     ];
     for (command, rejection) in rows {
         let mut world = society();
@@ -393,7 +393,7 @@ fn at_the_mates(number: u8) -> World {
 #[test]
 fn structures_of_a_mate_harm_only_after_leaving_the_clan() {
     let harmful = ITEMS.iter().filter(|item| matches!(item.group, Group::Spikes | Group::Trap));
-    let mut seen = 0;
+    let mut hits = 0;
     for item in harmful {
         let mut world = at_the_mates(item.id);
         wait(&mut world, 5);
@@ -401,9 +401,9 @@ fn structures_of_a_mate_harm_only_after_leaving_the_clan() {
         assert_eq!(harm(&world), (0, false), "{}", item.name);
         act(&mut world, 1, Action::ClanLeave);
         assert_eq!(harm(&world), (item.damage, item.group == Group::Trap), "{}", item.name);
-        seen += 1;
+        hits += 1;
     }
-    assert_eq!(seen, 5, "spikes of four kinds and the trap");
+    assert_eq!(hits, 5, "spikes of four kinds and the trap");
 }
 
 #[test]

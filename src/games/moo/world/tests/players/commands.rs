@@ -157,7 +157,7 @@ fn each_reason_to_refuse() {
         (command(1, 1, chat(&long)), Rejection::ChatTooLong),
         (command(1, 1, chat("a\u{1b}[2Jb")), Rejection::ChatForbidden),
     ];
-    let mut seen = std::collections::BTreeSet::new();
+    let mut reasons = std::collections::BTreeSet::new();
     for (command, rejection) in rows {
         let mut world = two();
         let (player, body) = world.player_mut(PlayerId(2)).expect("it joined");
@@ -170,9 +170,9 @@ fn each_reason_to_refuse() {
         assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; ACTION_KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
-        seen.insert((rejection, rejection.name()));
+        reasons.insert((rejection, rejection.name()));
     }
-    assert_eq!(seen.len(), 20, "a row for each reason: {seen:?}");
+    assert_eq!(reasons.len(), 20, "a row for each reason: {reasons:?}");
 }
 
 #[test]

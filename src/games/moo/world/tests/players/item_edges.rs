@@ -146,8 +146,8 @@ fn spikes_hurt_again_after_200_ms_at_each_tick_rate() {
         for tick in 0..rate.get() {
             // The player is moved back and healed in each tick.
             place(&mut world, 2, 80 << 16, 0);
-            let kept = body_mut(&mut world, 2);
-            (kept.vx, kept.health) = (Fixed::ZERO, 100);
+            let before = body_mut(&mut world, 2);
+            (before.vx, before.health) = (Fixed::ZERO, 100);
             wait(&mut world, 1);
             if body(&world, 2).health < 100 {
                 times_ms.push(tick * 1_000 / rate.get());

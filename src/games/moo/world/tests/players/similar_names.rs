@@ -61,7 +61,7 @@ fn a_name_holds_no_mark_apart_from_its_letter() {
 #[test]
 fn a_name_that_looks_like_another_players_gets_the_number_appended() {
     let mut world = bare_world(TickHz::Hz30);
-    for (id, asked, given) in [
+    for (id, requested, given) in [
         (1, "Anna", "Anna"),
         (2, "Anna", "Anna#2"),
         (3, "Аnnа", "Аnnа#3"),
@@ -74,7 +74,7 @@ fn a_name_that_looks_like_another_players_gets_the_number_appended() {
         (10, "Eve", "Eve"),
         (9, "Eve", "Eve##9"),
     ] {
-        assert_eq!(enter(&mut world, id, asked), given, "player {id}");
+        assert_eq!(enter(&mut world, id, requested), given, "player {id}");
     }
 }
 
@@ -127,7 +127,7 @@ fn a_clan_name_that_looks_like_another_counts_as_taken() {
         assert_eq!(world.outcome().rejected[0].1, Rejection::ClanNameTaken, "{name}");
     }
     act(&mut world, 2, Action::ClanCreate { name: "Wolfs".to_string() });
-    let asks = Action::ClanRequest { name: "wolves".to_string() };
-    world.step(&mut vec![command(3, 1, asks)]);
+    let request = Action::ClanRequest { name: "wolves".to_string() };
+    world.step(&mut vec![command(3, 1, request)]);
     assert_eq!(world.outcome().rejected[0].1, Rejection::UnknownClan, "a request names it exactly");
 }

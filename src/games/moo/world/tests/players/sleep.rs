@@ -69,9 +69,9 @@ fn a_shot_flies_a_ticks_part_of_its_speed_rounded_up_until_its_way_is_over() {
             let left = Fixed::from_px(kind.range_px);
             let mut shot = Shot { kind: kind.kind, by: EntityId(1), left };
             let way = Fixed(rounded_up(kind.speed_px_per_s, rate));
-            assert_eq!(shot.way(&rates), way, "{} at {rate:?}", kind.name);
+            assert_eq!(shot.step_length(&rates), way, "{} at {rate:?}", kind.name);
             shot.left = Fixed(way.0 - 1);
-            assert_eq!(shot.way(&rates), shot.left, "the end of {} at {rate:?}", kind.name);
+            assert_eq!(shot.step_length(&rates), shot.left, "the end of {} at {rate:?}", kind.name);
         }
     }
 }
@@ -108,8 +108,8 @@ fn an_upgrade_removes_from_the_hand_only_what_it_replaces() {
             player.kit.items[held.group as usize] = Some(held.id);
             player.hand.item = Some(held.id);
             player.choose(Choice::Item(item(chosen.id).expect("an item")));
-            let kept = (held.group != chosen.group).then_some(held.id);
-            assert_eq!(player.hand.item, kept, "{} in the hand, {} chosen", held.name, chosen.name);
+            let retained = (held.group != chosen.group).then_some(held.id);
+            assert_eq!(player.hand.item, retained, "{} in the hand, {} chosen", held.name, chosen.name);
         }
     }
 }

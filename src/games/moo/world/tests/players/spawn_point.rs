@@ -68,7 +68,7 @@ fn two_hundred_have_company_but_no_crush() {
     let mut in_view: Vec<usize> = bodies
         .iter()
         .map(|own| {
-            let near = |a: Fixed, b: Fixed, most: i32| (a.to_px() - b.to_px()).abs() < most;
+            let near = |a: Fixed, b: Fixed, max: i32| (a.to_px() - b.to_px()).abs() < max;
             bodies.iter().filter(|body| near(body.x, own.x, 1_248) && near(body.y, own.y, 702)).count() - 1
         })
         .collect();

@@ -92,12 +92,12 @@ fn a_client_computes_what_the_server_does_with_its_player() {
             let count = world.state.structures.len();
             let swung = local.step(world.tick(), &mut own, &mut commands());
             world.step(&mut commands());
-            let told = events(&world).iter().find_map(|event| match event {
+            let predicted = events(&world).iter().find_map(|event| match event {
                 WorldEvent::Swung { weapon, hit, .. } => Some((*weapon, *hit)),
                 _ => None,
             });
-            assert_eq!(swung, told, "seed {seed}, tick {tick}");
-            swings += usize::from(told.is_some());
+            assert_eq!(swung, predicted, "seed {seed}, tick {tick}");
+            swings += usize::from(predicted.is_some());
             let grown = world.state.structures.len().saturating_sub(count);
             if world.state.structures.len() >= count {
                 assert_eq!(own.built.len(), grown, "seed {seed}, tick {tick}");
@@ -128,7 +128,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
 }
 
 #[test]
-fn somebody_who_is_run_on_goes_on_and_stops_at_a_tree() {
+fn an_extrapolated_player_goes_on_and_stops_at_a_tree() {
     let world = without_animals(world(1));
     let local = ClientWorld::new(*world.identity());
     let velocity = (Fixed::from_px(9), Fixed::ZERO);

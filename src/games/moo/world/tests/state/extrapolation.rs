@@ -45,7 +45,7 @@ fn prediction_needs_only_nearby_obstacles() {
 #[test]
 fn scenery_sleeps() {
     let world = world_at(8, TickHz::Hz30);
-    let mut tree = world.state.others[0].clone();
+    let mut tree = world.state.scenery[0].clone();
     let before = tree.clone();
     assert!(!tree.act(world.terrain(), &TickHz::Hz30.rates()));
     assert_eq!(tree, before);

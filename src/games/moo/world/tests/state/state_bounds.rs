@@ -59,7 +59,7 @@ fn a_state_at_the_limit_is_accepted() {
             (body.x, body.y) = (Fixed::from_px(1_405), Fixed::from_px(1_405));
         }),
         ("scenery at the edge", |state| {
-            let body = &mut state.others[0].body;
+            let body = &mut state.scenery[0].body;
             body.x = Fixed::from_px(body.radius_px);
         }),
         ("least health of a structure", |state| state.structures[0].body.health = 1),

@@ -27,22 +27,22 @@ fn each_state_that_no_world_has_is_refused_by_name() {
         ("map_size_px", |state| state.identity.map_size_px = 1_439),
         ("map_size_px", |state| state.identity.map_size_px = 32_001),
         ("order of entities", |state| state.players.swap(0, 1)),
-        ("order of entities", |state| state.others.swap(3, 4)),
-        ("order of entities", |state| state.others[4].id = state.others[3].id),
-        ("controller of a player", |state| state.players[1].controller = state.others[0].controller.clone()),
-        ("controller of scenery", |state| state.others[1].controller = state.players[0].controller.clone()),
+        ("order of entities", |state| state.scenery.swap(3, 4)),
+        ("order of entities", |state| state.scenery[4].id = state.scenery[3].id),
+        ("controller of a player", |state| state.players[1].controller = state.scenery[0].controller.clone()),
+        ("controller of scenery", |state| state.scenery[1].controller = state.players[0].controller.clone()),
         ("owner of a player", |state| state.players[0].id.0 -= 1),
         ("radius of a player", |state| state.players[0].body.radius_px = 36),
         ("health of a player", |state| state.players[0].body.health = 101),
         ("name of a player", |state| spoil_player(state, 0, |player| player.name = "a\nb".into())),
-        ("number of a scenery object", |state| state.others[0].id.0 = 65_535),
-        ("scale of a scenery object", |state| match &mut state.others[0].controller {
+        ("number of a scenery object", |state| state.scenery[0].id.0 = 65_535),
+        ("scale of a scenery object", |state| match &mut state.scenery[0].controller {
             Controller::Scenery(scenery) => scenery.scale_px = 151,
             _ => panic!("scenery is scenery"),
         }),
-        ("radius of a scenery object", |state| state.others[0].body.radius_px += 1),
+        ("radius of a scenery object", |state| state.scenery[0].body.radius_px += 1),
         ("place", |state| state.players[0].body.x = Fixed((35 << 16) - 1)),
-        ("place", |state| state.others[0].body.y = Fixed::from_px(1_440)),
+        ("place", |state| state.scenery[0].body.y = Fixed::from_px(1_440)),
         ("velocity", |state| state.players[0].body.vx = Fixed((320 << 16) + 1)),
         ("velocity", |state| state.players[0].body.vy = Fixed(i32::MIN)),
     ];
@@ -97,7 +97,7 @@ fn item_of(state: &mut State, at: usize, item: u8) {
 }
 
 #[test]
-fn a_structure_that_nobody_can_have_built_is_refused() {
+fn a_structure_that_no_player_can_have_built_is_refused() {
     let rows: [(&str, Spoil); 15] = [
         ("order of entities", |state| state.structures.swap(0, 1)),
         ("count of structures", |state| builder(state, |player| player.kit.built[1] += 1)),
@@ -110,7 +110,7 @@ fn a_structure_that_nobody_can_have_built_is_refused() {
         }),
         ("controller of a structure", |state| item_of(state, 0, 13)),
         ("controller of a structure", |state| {
-            state.structures[0].controller = state.others[0].controller.clone()
+            state.structures[0].controller = state.scenery[0].controller.clone()
         }),
         ("radius of a structure", |state| item_of(state, 0, 0)),
         ("radius of a structure", |state| state.structures[0].body.radius_px += 1),
@@ -129,7 +129,7 @@ fn a_structure_that_nobody_can_have_built_is_refused() {
 }
 
 #[test]
-fn a_clan_that_nobody_can_have_founded_is_refused() {
+fn a_clan_that_no_player_can_have_founded_is_refused() {
     let rows: [(&str, Spoil); 15] = [
         ("order of clans", |state| state.clans.swap(0, 1)),
         ("order of clans", |state| state.clans[1].id = state.clans[0].id),
@@ -161,7 +161,7 @@ fn shot(state: &mut State, spoil: impl Fn(&mut Body, &mut Shot)) {
 }
 
 #[test]
-fn a_projectile_that_nobody_can_have_fired_is_refused() {
+fn a_projectile_that_no_player_can_have_fired_is_refused() {
     let rows: [(&str, Spoil); 19] = [
         ("order of entities", |state| state.shots.push(state.shots[0].clone())),
         ("number of shots", |state| {
@@ -173,7 +173,7 @@ fn a_projectile_that_nobody_can_have_fired_is_refused() {
         }),
         ("next projectile number", |state| state.next_shot = EntityId::FIRST_SHOT),
         ("next projectile number", |state| state.shots.clear()),
-        ("controller of a shot", |state| state.shots[0].controller = state.others[0].controller.clone()),
+        ("controller of a shot", |state| state.shots[0].controller = state.scenery[0].controller.clone()),
         ("kind of a shot", |state| shot(state, |_, shot| shot.kind = 4)),
         ("number of a shot", |state| state.shots[0].id.0 -= 1),
         ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),

@@ -115,9 +115,9 @@ fn contact_costs_the_same_speed_at_each_tick_rate() {
         times.iter().all(|time| *time > free * 1.3 && *time < free * 4.0),
         "{times:?} s, {free} s without"
     );
-    let (least, most) =
+    let (min, max) =
         (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
-    assert!(most - least < 0.15 * least, "{times:?} s");
+    assert!(max - min < 0.15 * min, "{times:?} s");
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn a_faster_body_than_there_can_be_is_slowed_to_the_bound() {
         body_mut(&mut world, 1).vy = Fixed(i32::MIN);
         walk(&mut world, 1, Some(0));
         let body = body(&world, 1);
-        let most = Fixed::from_px(320);
-        assert!(body.vx <= most && body.vy.0 >= -most.0, "{body:?} at {rate:?}");
+        let max = Fixed::from_px(320);
+        assert!(body.vx <= max && body.vy.0 >= -max.0, "{body:?} at {rate:?}");
         assert!(body.x <= Fixed::from_px(9_520) && body.y >= Fixed::from_px(8_880), "{body:?} at {rate:?}");
     }
 }
@@ -244,7 +244,7 @@ fn a_sleeping_player_is_pushed_whatever_the_numbers() {
 }
 
 #[test]
-fn an_overlap_too_small_to_halve_wakes_nobody() {
+fn an_overlap_too_small_to_halve_wakes_no_player() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 9_000, 9_000);
     put(&mut world, 2, 9_000, 9_000);

@@ -12,12 +12,12 @@ use crate::world::World;
 /// A world with a single scenery object, and player 1 at a distance to its left, looking at it.
 fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
     let mut state = world(1).state;
-    let mut thing = state.others.swap_remove(0);
-    state.others.clear();
+    let mut thing = state.scenery.swap_remove(0);
+    state.scenery.clear();
     thing.controller = Controller::Scenery(crate::controller::Scenery { kind, scale_px });
     thing.body.radius_px = kind.radius_px(scale_px);
     (thing.body.x, thing.body.y) = (Fixed::from_px(7_000), Fixed::from_px(5_000));
-    state.others.push(thing);
+    state.scenery.push(thing);
     let mut world = World::from_state(state);
     put(&mut world, 1, 3_000, 3_000);
     wait(&mut world, 2);
@@ -116,11 +116,11 @@ fn an_object_shakes_away_from_its_attacker() {
 #[test]
 fn one_swing_gathers_from_everything_in_reach() {
     let mut world = before(SceneryKind::Tree, 150, Fixed::from_px(200));
-    let mut second = world.state.others[0].clone();
+    let mut second = world.state.scenery[0].clone();
     second.id = EntityId(65_537);
     second.body.y = Fixed::from_px(5_060);
     let mut state = world.state.clone();
-    state.others.push(second);
+    state.scenery.push(second);
     world = World::from_state(state);
     swing(&mut world, 1);
     let struck: Vec<u32> = events(&world)

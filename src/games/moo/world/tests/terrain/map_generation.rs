@@ -71,11 +71,11 @@ fn the_river_has_no_scenery() {
 
 #[test]
 fn sizes_are_those_of_their_kind_and_leaves_can_be_walked_into() {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut rows = std::collections::BTreeSet::new();
     for thing in world(3).scenery() {
-        seen.insert((thing.kind, thing.scale_px, thing.radius_px));
+        rows.insert((thing.kind, thing.scale_px, thing.radius_px));
     }
-    let of = |kind| seen.iter().filter(|row| row.0 == kind).map(|row| (row.1, row.2)).collect::<Vec<_>>();
+    let of = |kind| rows.iter().filter(|row| row.0 == kind).map(|row| (row.1, row.2)).collect::<Vec<_>>();
     assert_eq!(of(SceneryKind::Tree), [(150, 90), (160, 96), (165, 99), (175, 105)]);
     assert_eq!(of(SceneryKind::Bush), [(80, 48), (85, 51), (95, 57)]);
     assert_eq!(of(SceneryKind::Rock), [(80, 80), (85, 85), (90, 90)]);

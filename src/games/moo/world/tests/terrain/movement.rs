@@ -61,9 +61,9 @@ fn the_way_from_rest_is_the_same_at_each_rate() {
     // 400 ms and 1 s are whole numbers of ticks at each rate.
     for ms in [200, 400, 1_000, 2_000] {
         let ways = TickHz::ALL.map(|rate| way_px(rate, 0, ms));
-        let (least, most) =
+        let (min, max) =
             (ways.iter().copied().fold(f64::MAX, f64::min), ways.iter().copied().fold(0.0, f64::max));
-        assert!(most - least < 2.0, "after {ms} ms: {ways:?} px");
+        assert!(max - min < 2.0, "after {ms} ms: {ways:?} px");
     }
 }
 
@@ -97,9 +97,9 @@ fn a_player_that_stops_slides_the_same_distance_at_each_rate_and_sleeps() {
         assert!(player(&world, 1).is_asleep(end), "at {rate:?}");
         ways.push(distance_px(end, &start));
     }
-    let (least, most) =
+    let (min, max) =
         (ways.iter().copied().fold(f64::MAX, f64::min), ways.iter().copied().fold(0.0, f64::max));
-    assert!(least > 40.0 && most < 50.0 && most - least < 2.0, "{ways:?} px");
+    assert!(min > 40.0 && max < 50.0 && max - min < 2.0, "{ways:?} px");
 }
 
 #[test]

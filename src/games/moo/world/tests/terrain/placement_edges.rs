@@ -201,8 +201,8 @@ fn a_new_player_has_95_px_of_space_along_an_axis() {
     assert!(found.iter().map(apart).all(|(x, y)| x >= 95 || y >= 95), "nobody nearer");
     assert!(found.iter().map(apart).any(|(x, y)| x == 95 && y < 95), "just so near aside");
     assert!(found.iter().map(apart).any(|(x, y)| y == 95 && x < 95), "just so near above");
-    let most = |axis: fn((i32, i32)) -> i32| found.iter().map(apart).map(axis).max();
-    assert_eq!((most(|at| at.0), most(|at| at.1)), (Some(600), Some(400)), "and on the screen");
+    let max_of = |axis: fn((i32, i32)) -> i32| found.iter().map(apart).map(axis).max();
+    assert_eq!((max_of(|at| at.0), max_of(|at| at.1)), (Some(600), Some(400)), "and on the screen");
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
         let nearest = |(x, y): (i32, i32)| if axis == 0 { other.0 - x } else { other.1 - y };
         let beside_the_first =
             found.iter().filter(|(x, y)| (x - 3_000).abs() <= 600 && (y - 4_000).abs() <= 400);
-        let least = beside_the_first.map(|at| nearest(*at)).min();
-        assert_eq!(least, Some(if axis == 0 { 1_248 } else { 702 }), "on axis {axis}");
+        let min_distance = beside_the_first.map(|at| nearest(*at)).min();
+        assert_eq!(min_distance, Some(if axis == 0 { 1_248 } else { 702 }), "on axis {axis}");
     }
 }
 

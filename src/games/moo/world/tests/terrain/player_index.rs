@@ -41,7 +41,7 @@ fn expected(players: &[Entity], (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32
 fn exactly_the_living_players_are_found_once() {
     let mut rng = Rng::new(1, 1);
     let mut crowd = PlayerIndex::new(SIZE_PX);
-    let mut seen = 0;
+    let mut count = 0;
     for _ in 0..20 {
         let world = throng(&mut rng);
         crowd.invalidate();
@@ -52,10 +52,10 @@ fn exactly_the_living_players_are_found_once() {
             let mut found = found(&crowd, square);
             found.sort_unstable();
             assert_eq!(found, expected(&world.state.players, square), "around {place:?}");
-            seen += found.len();
+            count += found.len();
         }
     }
-    assert!(seen > 1_000, "{seen} were seen");
+    assert!(count > 1_000, "{count} were seen");
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn players_that_join_and_leave_are_found_at_their_positions() {
     let mut world = bare_world(TickHz::Hz30);
     for sequence in 1..=300 {
         let player = PlayerId(1 + rng.below(40) as u16);
-        let here = world.find(player).is_ok();
+        let is_in_world = world.find(player).is_ok();
         let come = Action::Join { player, name: String::new(), skin: 0 };
-        let action = if here { Action::Leave { player } } else { come };
+        let action = if is_in_world { Action::Leave { player } } else { come };
         world.step(&mut vec![command(0, sequence, action)]);
         let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
         assert_eq!(restored.index_by_player, world.index_by_player);

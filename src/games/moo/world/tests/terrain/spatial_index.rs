@@ -91,7 +91,7 @@ fn every_object_that_overlaps_a_square_is_found_on_every_map() {
                 terrain.take_down(&gone);
             }
         }
-        let mut seen = 0;
+        let mut count = 0;
         for _ in 0..600 {
             let at = anywhere(&mut rng, size_px);
             let half = Fixed::from_px(rng.between(0, 900));
@@ -104,19 +104,19 @@ fn every_object_that_overlaps_a_square_is_found_on_every_map() {
             });
             for thing in expected {
                 assert!(found.binary_search(&thing).is_ok(), "thing {thing} on {size_px} px");
-                seen += 1;
+                count += 1;
             }
             let found: Vec<EntityId> = terrain.built_around(at.0, at.1, half).map(|one| one.id).collect();
             for one in standing.iter().filter(|one| reaches((one.x, one.y), one.item.scale_px, at, half)) {
                 assert!(found.contains(&one.id), "{one:?} on {size_px} px");
-                seen += 1;
+                count += 1;
             }
             assert!(
                 found.iter().all(|id| standing.iter().any(|one| one.id == *id)),
                 "what is gone is not found"
             );
         }
-        assert!(seen > 300, "{seen} on {size_px} px");
+        assert!(count > 300, "{count} on {size_px} px");
     }
 }
 

@@ -191,12 +191,12 @@ fn the_structures_of_a_leaving_player_are_removed() {
         body_mut(&mut world, 1).y = Fixed::from_px(3_000 + i32::from(item) * 200);
         build(&mut world, 1, item, 0)
     });
-    let kept = build(&mut world, 2, 3, 0);
+    let retained = build(&mut world, 2, 3, 0);
     world.step(&mut vec![command(0, 50, Action::Leave { player: PlayerId(1) })]);
     let destroyed = ids.map(|object| WorldEvent::Destroyed { object });
     assert_eq!(events(&world)[..3], destroyed);
     assert_eq!(events(&world)[3], WorldEvent::Left { player: PlayerId(1) });
-    assert_eq!(world.structures().map(|view| view.id).collect::<Vec<_>>(), [kept]);
+    assert_eq!(world.structures().map(|view| view.id).collect::<Vec<_>>(), [retained]);
     world.step(&mut vec![join(51, 1)]);
     assert_eq!(player(&world, 1).kit.built, [0; GROUPS]);
 }
