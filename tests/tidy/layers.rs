@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 34] = [
+const LAYERS: [(&str, &[&str]); 35] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -62,6 +62,21 @@ const LAYERS: [(&str, &[&str]); 34] = [
         ],
     ),
     (
+        "server/host",
+        &[
+            "ws",
+            "limits",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "tools/inspector",
+            "server/room",
+            "server/admission",
+            "server/clients",
+        ],
+    ),
+    (
         "server/embedded",
         &[
             "sim",
@@ -78,6 +93,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
             "server/room",
             "server/admission",
             "server/clients",
+            "server/host",
         ],
     ),
     (
@@ -120,6 +136,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
             "server/room",
             "server/admission",
             "server/clients",
+            "server/host",
         ],
     ),
     ("testing/synctest", &["sim", "util/netem", "packet", "game", "games", "client", "server/embedded"]),
@@ -309,30 +326,10 @@ fn layer(file: &File) -> Option<&str> {
     (!declares).then(|| layer_at(&path))
 }
 
-/// The layers of one folder, as `LAYERS` names them.
-const SERVER: [&str; 7] = [
-    "server/room",
-    "server/admission",
-    "server/clients",
-    "server/self_check",
-    "server/embedded",
-    "server/net",
-    "server/builder",
-];
-const TESTING: [&str; 6] = [
-    "testing/simulate",
-    "testing/synctest",
-    "testing/source_addresses",
-    "testing/hostile",
-    "testing/abuse",
-    "testing/load",
-];
-const TOOLS: [&str; 5] =
-    ["tools/capture", "tools/explain", "tools/inspector", "tools/replay", "tools/playback"];
-
-/// The layer of a folder's part by the name of the part, or the name, which is no layer.
-fn part_of<'a>(name: &'a str, layers: &[&'static str]) -> &'a str {
-    layers.iter().copied().find(|layer| layer.rsplit('/').next() == Some(name)).unwrap_or(name)
+/// The layer of a folder's part, or the name of the part, which is no layer.
+fn part_of<'a>(folder: &str, name: &'a str) -> &'a str {
+    let mut layers = LAYERS.iter().map(|(layer, _)| *layer);
+    layers.find(|layer| layer.split_once('/') == Some((folder, name))).unwrap_or(name)
 }
 
 /// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.
@@ -342,9 +339,7 @@ fn layer_at<'a>(path: &[&'a str]) -> &'a str {
         ["internal", path @ ..] => layer_at(path),
         ["games", _, "world", ..] => "games/*/world",
         ["games", _, "feed", ..] => "games/*/feed",
-        ["server", second, ..] => part_of(second, &SERVER),
-        ["testing", second, ..] => part_of(second, &TESTING),
-        ["tools", second, ..] => part_of(second, &TOOLS),
+        [folder @ ("server" | "testing" | "tools"), part, ..] => part_of(folder, part),
         ["util", "netem", ..] => "util/netem",
         ["util", "os", ..] => "util/os",
         [first, ..] => first,

@@ -1,5 +1,5 @@
-//! Checks the upgrade requests of clients. The check for a free slot comes last, because slots are
-//! scarce.
+//! Admits connections, and checks the upgrade requests of clients. The check for a free slot comes
+//! last, because slots are scarce.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::address_rate_limits::{AddressRateLimits, LimitedAction};
 use super::refusal::Refusal;
 use super::tokens::OfferedToken;
-use super::{Permit, SlotKind};
+use super::{Admission, Admitted, Permit, SlotKind};
 use crate::connection::WireFormat;
 use crate::connection::resume_key::ResumeKey;
 use crate::packet::PacketTables;
@@ -19,6 +19,24 @@ use crate::ws::http::RequestHead;
 
 /// Supported subprotocols: only the one of the native dialect.
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
+
+/// Charges a new connection to the rate limit of its address prefix, and then admits it. A
+/// connection without an address prefix is not charged.
+///
+/// # Errors
+/// The rate limit is exhausted, or [`Admission::admit`] fails.
+pub fn admit_connection(
+    admission: &Arc<Admission>,
+    budgets: &AddressRateLimits,
+    household: Option<AddressPrefix>,
+    now: Duration,
+) -> Result<Admitted, Refusal> {
+    if let Some(household) = household {
+        let taken = budgets.take(household, LimitedAction::Connection, now);
+        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
+    }
+    Ok(admission.admit(household)?)
+}
 
 /// The settings and state against which a request is checked.
 #[derive(Debug, Clone, Copy)]

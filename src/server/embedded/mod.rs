@@ -8,14 +8,10 @@
 //!           advance(now) ─► ticks, bots, deadlines
 //! ```
 //!
-//! It shares its code with the server with sockets: `admission`, `clients`, `connection` and
-//! `room`. It has neither clock nor threads. The program calls [`EmbeddedServer::advance`] when the
-//! next tick is due, and then takes the bytes for each of its connections. A bot is an ordinary
-//! client with its own connection.
+//! Its connections and updates belong to [`host`](super::host). It has neither clock nor threads.
+//! The program calls [`EmbeddedServer::advance`] when the next tick is due, and then takes the
+//! bytes for each of its connections. A bot is an ordinary client with its own connection.
 
-mod clients;
-mod connection;
-mod embedded_state;
 mod local_bot;
 mod memory_transport;
 mod netem;
@@ -25,9 +21,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use clients::Clients;
-use connection::EmbeddedConnection;
-use embedded_state::{EmbeddedState, LOCAL_ADDRESS};
 use local_bot::LocalBot;
 use memory_transport::MemoryTransport;
 use netem::ConnectionNetem;
@@ -38,14 +31,19 @@ use crate::game::bots::BotStats;
 use crate::game::{BotRng, DynTick, Game, UpdateRates};
 use crate::limits;
 use crate::packet::PacketTables;
+use crate::server::admission::Capacity;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
-use crate::server::admission::tokens::Authenticator;
-use crate::server::admission::{Admission, Capacity};
+use crate::server::clients::client::Client;
 use crate::server::clients::dyn_room::{DynRoom, GameFactory as KindOf};
+use crate::server::clients::update_group::{UpdateFn, UpdateRunner};
+use crate::server::host::connection::HostConnection;
+use crate::server::host::{HostState, NoObserver};
 use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use crate::server::room::{RoomConfig as RoomOptions, TickRequest};
 use crate::util::netem::Conditions;
 
+/// The address of the program's own connections.
+const LOCAL_ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Updates per second of clients with foreign dialects.
 const FOREIGN_HZ: u32 = 10;
 
@@ -117,9 +115,9 @@ pub struct TickRecord {
 
 /// A server driven by its program: no threads, sockets or clock.
 pub struct EmbeddedServer {
-    host: EmbeddedState,
+    host: HostState<MemoryTransport>,
     room: Box<dyn DynRoom<MemoryTransport>>,
-    connections: BTreeMap<u32, EmbeddedConnection>,
+    connections: BTreeMap<u32, HostConnection<MemoryTransport>>,
     last_connection: u32,
     bots: Vec<LocalBot>,
     net: ConnectionNetem,
@@ -157,15 +155,11 @@ impl EmbeddedServer {
                 lockstep: LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() },
             },
         );
-        let host = EmbeddedState {
+        let rooms = vec![Arc::clone(room.handle())];
+        let host = HostState {
             now,
-            room: Arc::clone(room.handle()),
-            codes: Arc::new(codes),
-            admission: Admission::new(Capacity::default()),
-            budgets: AddressRateLimits::new(true),
-            guard: Authenticator::default(),
-            clients: Clients::new((game.new_update_group)()),
             began_us: options.began_us,
+            ..HostState::new(game, codes, rooms, Capacity::default(), 1)
         };
         let crowd_seed = dice.bits();
         let bots = (0..options.bots.min(limits::EMBEDDED_BOTS)).map(|number| {
@@ -204,7 +198,8 @@ impl EmbeddedServer {
         let number = self.last_connection;
         // The ephemeral port range of RFC 6335, section 6.
         let address = SocketAddr::from((ip, 49_152 + (number % 16_384) as u16));
-        self.connections.insert(number, EmbeddedConnection::new(address, &self.host)?);
+        let line = MemoryTransport::new(&self.host.clients.inspector_queues);
+        self.connections.insert(number, HostConnection::accept(address, line, &self.host).ok()?);
         Some(number)
     }
 
@@ -215,7 +210,7 @@ impl EmbeddedServer {
             link.up.write(bytes, self.host.now);
             self.transfer(connection);
         } else if let Some(connection) = self.connections.get_mut(&connection) {
-            connection.receive(bytes, &mut self.host);
+            connection.receive(bytes, &mut self.host, &mut NoObserver);
         }
     }
 
@@ -233,7 +228,7 @@ impl EmbeddedServer {
         let mut bytes = Vec::new();
         link.up.read(now, &mut bytes);
         if !bytes.is_empty() {
-            connection.receive(&bytes, &mut self.host);
+            connection.receive(&bytes, &mut self.host, &mut NoObserver);
         }
         if connection.is_inspector() {
             self.net.set_inspector(number);
@@ -242,7 +237,8 @@ impl EmbeddedServer {
         let Some(link) = self.net.link(number) else { return };
         if link.down.writable_bytes(now) > 0 {
             bytes.clear();
-            connection.take(&mut bytes);
+            connection.flush_inspector();
+            connection.line.take(&mut bytes);
             link.down.write(&bytes, now);
         }
     }
@@ -253,9 +249,9 @@ impl EmbeddedServer {
         let rest = self.net.close(connection);
         if let Some(mut connection) = self.connections.remove(&connection) {
             if !rest.is_empty() {
-                connection.receive(&rest, &mut self.host);
+                connection.receive(&rest, &mut self.host, &mut NoObserver);
             }
-            connection.on_disconnected(&mut self.host);
+            connection.on_disconnected(&mut self.host, &mut NoObserver);
         }
     }
 
@@ -266,9 +262,12 @@ impl EmbeddedServer {
         let Some(found) = self.connections.get_mut(&connection) else { return false };
         match self.net.link(connection) {
             Some(link) => _ = link.down.read(self.host.now, into),
-            None => found.take(into),
+            None => {
+                found.flush_inspector();
+                found.line.take(into);
+            }
         }
-        let is_over = found.is_over() && self.net.is_drained(connection);
+        let is_over = has_ended(found) && self.net.is_drained(connection);
         if is_over {
             self.connections.remove(&connection);
             self.net.close(connection);
@@ -278,8 +277,8 @@ impl EmbeddedServer {
 
     /// Returns whether a connection is open or has bytes left to take.
     pub fn is_open(&self, connection: u32) -> bool {
-        let is_over = |found: &EmbeddedConnection| found.is_over() && self.net.is_drained(connection);
-        self.connections.get(&connection).is_some_and(|found| !is_over(found))
+        let found = self.connections.get(&connection);
+        found.is_some_and(|found| !has_ended(found) || !self.net.is_drained(connection))
     }
 
     /// Runs everything that is due: ticks, bots, deadlines, inspectors and arriving bytes. Returns
@@ -320,7 +319,7 @@ impl EmbeddedServer {
 
     /// Queues an operator command for the next tick.
     pub fn queue_operator_action(&self, action: EncodedAction) {
-        self.host.room.push_operator(vec![action]);
+        self.room.handle().push_operator(vec![action]);
     }
 
     /// Drops a bot's connection. The bot reconnects after a delay.
@@ -343,8 +342,8 @@ impl EmbeddedServer {
 
     /// Returns the counters.
     pub fn stats(&self) -> Stats {
-        let players = self.host.clients.players();
-        Stats { tick: self.host.room.tick(), clients: self.host.clients.len(), players, ..self.stats }
+        let (tick, clients) = (self.room.handle().tick(), self.host.clients.len());
+        Stats { tick, clients, ..self.stats }
     }
 
     fn next_tick(&self) -> Duration {
@@ -363,10 +362,18 @@ impl EmbeddedServer {
             let published = Arc::clone(&ticked.published);
             recorded.push(TickRecord { tick: ticked.tick, checksum, frame, snapshot, published });
         }
-        self.host.clients.send_updates(ticked, &self.host.budgets, self.host.now);
+        self.stats.players = ticked.published.players();
+        let HostState { workers, budgets, now, .. } = &mut self.host;
+        for worker in workers {
+            worker.push_tick(0, &ticked.published, ticked.answers.clone());
+            if let Some(backlog) = worker.take_backlog(0) {
+                worker.run_pass(0, &backlog, *now, &mut DirectRunner(*now, budgets));
+            }
+        }
         self.step_bots();
         for connection in self.connections.values_mut() {
-            connection.turn(&mut self.host);
+            connection.end_if_closed(&self.host, &mut NoObserver);
+            connection.turn(&mut self.host, &mut NoObserver);
         }
     }
 
@@ -392,6 +399,26 @@ impl EmbeddedServer {
             }
         }
         self.bots = bots;
+    }
+}
+
+/// Returns whether a connection is over and all of its bytes were taken.
+fn has_ended(connection: &HostConnection<MemoryTransport>) -> bool {
+    connection.is_over() && connection.line.is_empty()
+}
+
+/// Runs updates with one fixed time. Does not catch panics, because the program has no other thread
+/// to continue.
+struct DirectRunner<'a>(Duration, &'a AddressRateLimits);
+
+impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
+    fn now(&self) -> Duration {
+        self.0
+    }
+
+    fn run(&mut self, _: &Client<MemoryTransport>, turn: &mut UpdateFn<'_>) -> bool {
+        turn(self.1);
+        true
     }
 }
 

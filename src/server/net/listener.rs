@@ -11,8 +11,8 @@ use super::forwarded;
 use super::metrics::Metrics;
 use super::request::refuse_at_accept;
 use super::server_state::ServerState;
-use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
+use crate::server::admission::upgrade_check::admit_connection;
 use crate::server::admission::{Admitted, Permit, RefusalReason};
 use crate::util::address_prefix::AddressPrefix;
 
@@ -63,11 +63,6 @@ impl ServerState {
     fn admit_address(&self, address: SocketAddr) -> Result<Admitted, Refusal> {
         let is_proxy = forwarded::is_trusted(&self.config.trusted_proxies, address.ip());
         let prefix = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
-        if let Some(prefix) = prefix {
-            self.budgets()
-                .take(prefix, LimitedAction::Connection, self.now())
-                .map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
-        }
-        Ok(self.admission.admit(prefix)?)
+        admit_connection(&self.admission, self.budgets(), prefix, self.now())
     }
 }

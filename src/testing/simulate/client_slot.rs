@@ -103,7 +103,7 @@ impl ClientSlot {
         counts: &mut SimulationCounts,
         may_begin: bool,
     ) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
+        let now = host.now();
         if self.sessions.is_empty() || self.is_resume && self.sessions.len() < MAX_CONNECTIONS {
             if may_begin && now >= self.next {
                 self.begin(host, counts)?;
@@ -199,7 +199,7 @@ impl ClientSlot {
     }
 
     fn begin(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
+        let now = host.now();
         let is_resume = std::mem::take(&mut self.is_resume);
         if !is_resume {
             self.generation += 1;
@@ -217,7 +217,7 @@ impl ClientSlot {
             None => self.visit(host, kind),
         };
         let (name, _, is_json) = visit.spoken;
-        let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
+        let Some(dialect) = host.state.codes.dialect(name) else { return Ok(()) };
         let (who, out) = if let Some(kind) = kind {
             counts.add(kind.count_name());
             let hostile = MisbehavingClient::new(kind, (host.game.about, dialect), self.dice.bits(), now);
@@ -339,7 +339,7 @@ impl ClientSlot {
         };
         agent.tolerate(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
-            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.planted));
+            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.planted));
         }
         let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
         bot.is_json = visit.spoken.2;

@@ -71,8 +71,8 @@ impl ConnectionPair {
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
-        let got_operator_gift = self.client().is_some_and(|client| host.granted.contains(&client));
+        let now = host.now();
+        let got_operator_gift = self.client().is_some_and(|client| host.models.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
             if let (ClientKind::Bot(bot), true) = (&mut client_end.kind, got_operator_gift) {
                 bot.agent.tolerate(Tolerance::OperatorGift);
@@ -95,7 +95,7 @@ impl ConnectionPair {
     ) -> Result<(), InvariantFailure> {
         let (client, binds) = (self.client(), self.must_be_reported(host.tick_hz));
         let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::lockstep_bot) else { return Ok(()) };
-        let worlds = &mut host.worlds;
+        let worlds = &mut host.models.worlds;
         if let Some(client) =
             client.filter(|id| peer.kind == LockstepBehavior::FalseChecksums && !worlds.has_changed(*id))
         {
@@ -145,8 +145,8 @@ impl ConnectionPair {
     /// Whether a corrupted field must be named in time. This requires intervals of the room that
     /// are longer than round trips, and a connection without faults.
     fn must_be_reported(&self, tick_hz: u32) -> bool {
-        let talk = self.connection.as_ref().and_then(SimConnection::talk);
-        let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
+        let client = self.connection.as_ref().and_then(|connection| connection.host_end.client());
+        let Some(rules) = client.map(|client| client.room.lockstep.rules()) else { return false };
         rules.checksum_ticks >= tick_hz
             && rules.snapshot_ticks >= 2 * tick_hz
             && self.client_end.as_ref().is_some_and(|client_end| !client_end.has_network_fault)
@@ -179,7 +179,7 @@ impl ConnectionPair {
 
     /// The client ID, if the connection holds a client slot.
     pub fn client(&self) -> Option<u64> {
-        self.connection.as_ref()?.talk().map(|talk| talk.client.id)
+        self.connection.as_ref()?.host_end.client().map(|client| client.id)
     }
 
     /// Disconnects the client: a bot with a close frame, other clients without.
@@ -212,7 +212,7 @@ impl ConnectionPair {
     /// # Errors
     /// They differ.
     pub fn compare(&mut self, served: &UpdatedClient, host: &SimServer) -> Result<bool, InvariantFailure> {
-        let now = host.clock.now();
+        let now = host.now();
         let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };
         if client_end.bot().is_none() {
             return Ok(false);
@@ -242,15 +242,15 @@ impl ConnectionPair {
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
         let heard = bot.agent.reliable_hashes();
         let rule = "every reliable message arrives once and in order";
-        let is_first = self.spoken.0 == host.games[0].dialect();
-        let expected = host.marks.get(&client).filter(|_| is_first);
+        let is_first = self.spoken.0 == host.models.games[0].dialect();
+        let expected = host.models.marks.get(&client).filter(|_| is_first);
         if let Some(expected) = expected.filter(|expected| !expected.starts_with(heard)) {
             let right = heard.iter().zip(expected).take_while(|(told, is)| told == is).count();
             let (told, is) = (&heard[right..], &expected[right..]);
             let detail = format!("after {right} marks it was told {told:?} instead of {is:?}");
             return Err(InvariantFailure::new(rule, detail));
         }
-        let is_notice = |mark: u32| host.games.iter().any(|game| game.is_notice(mark));
+        let is_notice = |mark: u32| host.models.games.iter().any(|game| game.is_notice(mark));
         match heard.iter().find(|mark| self.received_hashes.contains(mark) && is_notice(**mark)) {
             Some(mark) => Err(InvariantFailure::new("nothing is told twice", format!("notice {mark}"))),
             None => Ok(()),
@@ -259,14 +259,12 @@ impl ConnectionPair {
 
     /// Removes finished ends.
     fn end(&mut self, host: &SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
-        let is_over = self.connection.as_ref().is_none_or(SimConnection::is_over);
-        if is_over && let Some(connection) = self.connection.take() {
-            drop(connection);
+        let is_over = self.connection.as_ref().is_none_or(|connection| connection.host_end.is_over());
+        if is_over {
+            self.connection = None;
         }
-        if let Some(ending) =
-            self.connection.as_ref().and_then(SimConnection::talk).and_then(|talk| talk.ending.as_ref())
-        {
-            self.check_ending(ending)?;
+        if let Some(ending) = self.connection.as_ref().and_then(|connection| connection.host_end.ending()) {
+            self.check_ending(&ending)?;
         }
         let Some(client_end) =
             self.client_end.as_mut().filter(|client_end| is_over && client_end.has_finished)

@@ -20,7 +20,7 @@
 //!   (`seat_model`);
 //! - the worlds of lockstep clients (`lockstep_bot`) with the rooms' worlds after each tick
 //!   (`desync_model`);
-//! - rate limits and slots with their use (`sim_server`).
+//! - rate limits and slots with their use (`server_models`, `sim_server`).
 //!
 //! Each bot also checks the packets that it receives (`bot_checker`).
 
@@ -38,8 +38,10 @@ mod misbehaving_client;
 mod plan;
 mod seat_model;
 mod server_end;
+mod server_models;
 mod sim_room;
 mod sim_server;
+mod update_check;
 mod virtual_tcp;
 
 pub use counts::SimulationCounts;
@@ -101,7 +103,7 @@ pub fn run_with(
     };
     let failure = simulation.run(plan.time).err().map(|broken| SimulationFailure {
         broken,
-        at: simulation.host.clock.now(),
+        at: simulation.host.now(),
         connection: simulation.at,
     });
     (simulation.counts, failure)
@@ -174,7 +176,7 @@ impl Simulation {
     fn step(&mut self, may_begin: bool) -> Result<(), InvariantFailure> {
         self.steps += 1;
         let now = self.now();
-        self.host.clock.set(now);
+        self.host.set_now(now);
         if may_begin && now >= self.burst {
             self.begin_burst(now);
         }

@@ -1,4 +1,5 @@
-//! The server's end of one connection, driven as `net` drives it, but in steps of virtual time.
+//! The server's end of one connection: reads as `net` does, but in steps of virtual time, and
+//! checks each step of the host.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -8,50 +9,40 @@ use tickwire_sim::PlayerId;
 
 use super::connection_twin::{AnsweredRequest, ConnectionTwin, RequestRecord};
 use super::counts::SimulationCounts;
-use super::failure::InvariantFailure;
+use super::failure::{InjectedBug, InvariantFailure};
+use super::server_models::ServerModels;
 use super::sim_server::SimServer;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
-use crate::connection::{Answer, ClientRequest, Denial, DisconnectReason, ReadTime};
+use crate::connection::{Answer, ClientRequest, Denial, DisconnectReason};
 use crate::game::BotRng;
 use crate::limits;
-use crate::server::admission::Permit;
 use crate::server::admission::address_rate_limits::LimitedAction;
-use crate::server::clients::client::{Client, Transport};
-use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
-use crate::ws::http::{self, HeadReader, RequestHead};
-
-/// A connection after the upgrade.
-pub struct ServerSession {
-    /// The client.
-    pub client: Arc<Client<ServerTransport>>,
-    twin_connection: ConnectionTwin,
-    /// After the end of the session: the deadline for the last bytes, and the number of bytes
-    /// dropped since then.
-    last: Option<(Duration, usize)>,
-    /// Reason for the end of the session.
-    pub ending: Option<DisconnectReason>,
-}
-
-enum SimConnectionStage {
-    Head(Box<HeadReader>),
-    /// Refused. Waits until this time for the client to close.
-    Refused(Duration),
-    Talking(Box<ServerSession>),
-    Over,
-}
+use crate::server::admission::refusal::Refusal;
+use crate::server::clients::client::Client;
+use crate::server::host::connection::HostConnection;
+use crate::server::host::{HostObserver, HostState, HostTransport};
+use crate::util::address_prefix::AddressPrefix;
+use crate::ws::http::RequestHead;
 
 /// The server's end of one connection.
 pub struct SimConnection {
-    address: SocketAddr,
-    wire: Arc<VirtualTcp>,
-    permit: Option<Permit>,
-    opened: Duration,
-    stage: SimConnectionStage,
+    /// The connection of the host.
+    pub host_end: HostConnection<ServerTransport>,
+    twin: Option<ConnectionTwin>,
     dice: BotRng,
 }
 
+/// Passes the steps of a connection to the models and to the connection's twin.
+struct SimObserver<'a> {
+    models: &'a mut ServerModels,
+    counts: &'a mut SimulationCounts,
+    twin: &'a mut Option<ConnectionTwin>,
+    dice: &'a mut BotRng,
+    broken: Option<InvariantFailure>,
+}
+
 impl SimConnection {
-    /// Accepts a connection as the listener does. `None` if no slot is available.
+    /// Accepts a connection as the listener does. `None` if it is refused.
     pub fn accept(
         address: SocketAddr,
         wire: &Arc<VirtualTcp>,
@@ -59,44 +50,24 @@ impl SimConnection {
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Option<SimConnection> {
-        let now = host.clock.now();
-        let refuse = |rule: &'static str, counts: &mut SimulationCounts| {
-            counts.add(rule);
-            wire.respond(&http::response(503, "text/plain; charset=utf-8", &[], rule.as_bytes()));
-            wire.server_end();
-        };
-        if host.budgets.take(SimServer::household(address), LimitedAction::Connection, now).is_err() {
-            refuse("refused: connection rate", counts);
-            return None;
+        let (line, now) = (ServerTransport(Arc::clone(wire)), host.now());
+        let accepted = HostConnection::accept(address, line.clone(), &host.state);
+        let rate = LimitedAction::Connection;
+        if !matches!(&accepted, Err(refusal) if refusal.rule == rate.rule()) {
+            host.models.on_charged(address, rate, now);
         }
-        host.spent(address, LimitedAction::Connection);
-        match host.admission.admit(Some(SimServer::household(address))) {
-            Ok(admitted) => Some(SimConnection {
-                address,
-                wire: Arc::clone(wire),
-                permit: Some(admitted.permit),
-                opened: now,
-                stage: SimConnectionStage::Head(Box::new(HeadReader::new(limits::HEAD_LIMITS))),
-                dice: BotRng::new(seed),
-            }),
-            Err(_) => {
-                refuse("refused: no place for a request", counts);
+        match accepted {
+            Ok(host_end) => Some(SimConnection { host_end, twin: None, dice: BotRng::new(seed) }),
+            Err(refusal) => {
+                counts.add(match refusal.rule == rate.rule() {
+                    true => "refused: connection rate",
+                    false => "refused: no place for a request",
+                });
+                line.write(&refusal.response);
+                line.close_output();
                 None
             }
         }
-    }
-
-    /// The session, if the upgrade is complete.
-    pub fn talk(&self) -> Option<&ServerSession> {
-        match &self.stage {
-            SimConnectionStage::Talking(talk) => Some(talk),
-            _ => None,
-        }
-    }
-
-    /// Whether the connection's thread would have ended.
-    pub fn is_over(&self) -> bool {
-        matches!(self.stage, SimConnectionStage::Over)
     }
 
     /// Reads the bytes that have arrived.
@@ -108,219 +79,132 @@ impl SimConnection {
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
+        let now = host.now();
         for _ in 0..16 {
-            if self.is_over() || self.is_past_deadline(now) {
+            if self.host_end.is_over() || self.host_end.is_past_deadline(now) {
                 break;
             }
             let most = match self.dice.below(6) {
                 0 => 1 + self.dice.below(40) as usize,
                 _ => limits::READ_BYTES,
             };
-            let read = self.wire.server_read(most);
+            let read = self.host_end.line.0.server_read(most);
             if read == ReadResult::Nothing {
                 break;
             }
-            self.take(read, host, counts)?;
+            self.with_observer(host, counts, |end, state, observer| match read {
+                ReadResult::Bytes(bytes) => end.receive(&bytes, state, observer),
+                _ => end.on_disconnected(state, observer),
+            })?;
         }
-        self.check_deadlines(now, host, counts);
-        Ok(())
+        self.with_observer(host, counts, |end, state, observer| end.turn(state, observer))
     }
 
-    fn is_past_deadline(&self, now: Duration) -> bool {
-        match &self.stage {
-            SimConnectionStage::Refused(deadline) => now >= *deadline,
-            SimConnectionStage::Talking(talk) => {
-                talk.last.is_some_and(|(until, dropped)| now >= until || dropped >= limits::MAX_DRAIN_BYTES)
-            }
-            _ => false,
-        }
-    }
-
-    /// Enforces deadlines, and ends a session that another thread has closed.
-    fn check_deadlines(&mut self, now: Duration, host: &mut SimServer, counts: &mut SimulationCounts) {
-        if let SimConnectionStage::Head(reader) = &self.stage
-            && now >= self.opened + limits::HEAD_TIMEOUT
-        {
-            match reader.has_begun() {
-                true => self.refuse(408, now),
-                false => {
-                    self.wire.server_end();
-                    self.stage = SimConnectionStage::Refused(now + limits::CLOSE_TIMEOUT);
-                }
-            }
-        }
-        if let SimConnectionStage::Talking(talk) = &mut self.stage
-            && let Some((until, _)) = talk.last
-            && now < until
-        {
-            talk.client.flush(now);
-            if talk.client.sender.backlog() == 0 {
-                self.wire.server_end();
-            }
-        }
-        if self.is_past_deadline(now) {
-            self.finish(host, counts);
-        }
-    }
-
-    fn take(
+    /// Runs a step of the host. Returns the first failure that the observer found.
+    fn with_observer(
         &mut self,
-        read: ReadResult,
         host: &mut SimServer,
         counts: &mut SimulationCounts,
+        step: impl FnOnce(
+            &mut HostConnection<ServerTransport>,
+            &mut HostState<ServerTransport>,
+            &mut SimObserver<'_>,
+        ),
     ) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
-        match (&mut self.stage, read) {
-            (_, ReadResult::Nothing) | (SimConnectionStage::Over, _) => Ok(()),
-            (SimConnectionStage::Head(reader), ReadResult::Bytes(bytes)) => match reader.receive(&bytes) {
-                Ok(None) => Ok(()),
-                Ok(Some(head)) => {
-                    let rest = reader.rest().to_vec();
-                    self.enter(&head, &rest, host, counts)
-                }
-                Err(refusal) => {
-                    counts.add("refused: not a request");
-                    self.refuse(refusal.status, now);
-                    Ok(())
-                }
-            },
-            (
-                SimConnectionStage::Head(_) | SimConnectionStage::Refused(_),
-                ReadResult::End | ReadResult::Reset,
-            ) => {
-                self.finish(host, counts);
-                Ok(())
-            }
-            (SimConnectionStage::Refused(_), ReadResult::Bytes(_)) => Ok(()),
-            (SimConnectionStage::Talking(talk), ReadResult::Bytes(bytes)) if talk.last.is_some() => {
-                talk.last = talk.last.map(|(until, dropped)| (until, dropped + bytes.len()));
-                Ok(())
-            }
-            (SimConnectionStage::Talking(talk), ReadResult::Bytes(bytes)) => {
-                let heard = talk.receive(&bytes, host, counts)?;
-                if let Err(ending) = heard {
-                    talk.end(ending, host, counts);
-                }
-                Ok(())
-            }
-            (SimConnectionStage::Talking(talk), ReadResult::End | ReadResult::Reset) => {
-                if talk.last.is_none() {
-                    talk.end(DisconnectReason::PeerLost, host, counts);
-                }
-                self.finish(host, counts);
-                Ok(())
-            }
-        }
-    }
-
-    fn refuse(&mut self, status: u16, now: Duration) {
-        self.wire.respond(&http::response(status, "text/plain; charset=utf-8", &[], b"refused\n"));
-        self.wire.server_end();
-        self.stage = SimConnectionStage::Refused(now + limits::CLOSE_TIMEOUT);
-    }
-
-    fn enter(
-        &mut self,
-        head: &RequestHead,
-        rest: &[u8],
-        host: &mut SimServer,
-        counts: &mut SimulationCounts,
-    ) -> Result<(), InvariantFailure> {
-        let now = host.clock.now();
-        let Some(permit) = &mut self.permit else { return Ok(()) };
-        let entered = host.enter(head, self.address, permit);
-        let entry = match entered {
-            Ok(entry) => entry,
-            Err(no) => {
-                counts.add(match (no.is_capacity, no.status) {
-                    (true, 429) => "refused: client rate",
-                    (true, _) => "refused: no place for a client",
-                    _ => "refused: request",
-                });
-                self.refuse(503, now);
-                return Ok(());
-            }
-        };
-        self.wire.respond(&entry.response);
-        let who = (host.next_client(), self.address);
-        let line = ServerTransport(Arc::clone(&self.wire));
-        let client = Arc::new(Client::new(who, line, entry, now));
-        let twin = ConnectionTwin::new(&client, self.dice.bits());
-        let mut talk = Box::new(ServerSession { client, twin_connection: twin, last: None, ending: None });
-        talk.begin(host)?;
-        host.assign_worker(&talk.client);
-        let heard = if rest.is_empty() { Ok(()) } else { talk.receive(rest, host, counts)? };
-        if let Err(ending) = heard {
-            talk.end(ending, host, counts);
-        }
-        self.stage = SimConnectionStage::Talking(talk);
-        Ok(())
-    }
-
-    /// Ends the thread, and releases everything that it holds.
-    fn finish(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) {
-        if let SimConnectionStage::Talking(talk) = &self.stage {
-            talk.leave_world(host, counts);
-            talk.client.mark_reader_ended();
-            talk.client.line.abort();
-        }
-        self.wire.server_end();
-        self.permit = None;
-        self.stage = SimConnectionStage::Over;
+        let SimConnection { host_end, twin, dice } = self;
+        let SimServer { state, models, .. } = host;
+        let mut observer = SimObserver { models, counts, twin, dice, broken: None };
+        step(host_end, state, &mut observer);
+        observer.broken.map_or(Ok(()), Err)
     }
 }
 
-impl ServerSession {
-    fn begin(&mut self, host: &SimServer) -> Result<(), InvariantFailure> {
-        let ServerSession { client, twin_connection: twin, .. } = self;
-        let driver = driver(client, host, client.at(client.connected_at));
-        let mut record = RequestRecord::default();
-        let begun = driver.begin_with(|output| record.execute(output, &driver));
-        twin.begin(client.id, record)?;
-        begun.map_err(|ending| InvariantFailure::new("everyone may play", ending.to_string()))
+impl SimObserver<'_> {
+    fn note(&mut self, checked: Result<(), InvariantFailure>) {
+        self.broken = self.broken.take().or(checked.err());
     }
 
-    /// Passes bytes to the connection and to its twin.
+    /// Passes the requests of received bytes to the models.
+    fn check_record(
+        &mut self,
+        client: &Client<ServerTransport>,
+        record: &RequestRecord,
+        now: Duration,
+    ) -> Result<(), InvariantFailure> {
+        let requests = &record.requests;
+        for action in requests.iter().filter_map(charged_action) {
+            self.models.on_charged(client.address, action, now);
+        }
+        for (tick, checksum) in requests.iter().filter_map(reported_checksum) {
+            self.models.worlds.said(client, tick, checksum)?;
+        }
+        let joined = requests.iter().filter_map(joined_player).next_back();
+        joined.map_or(Ok(()), |player| self.models.on_joined(client, player, now, self.counts))
+    }
+}
+
+impl HostObserver<ServerTransport> for SimObserver<'_> {
+    fn on_refused(
+        &mut self,
+        host: &HostState<ServerTransport>,
+        address: SocketAddr,
+        refusal: &Refusal,
+        head: Option<&RequestHead>,
+    ) {
+        self.counts.add(match (head, refusal.is_capacity, refusal.status) {
+            (None, _, 408) => "refused: late request",
+            (None, ..) => "refused: not a request",
+            (_, true, 429) => "refused: client rate",
+            (_, true, _) => "refused: no place for a client",
+            _ => "refused: request",
+        });
+        let has_no_slot = head.is_some() && refusal.is_capacity && refusal.status != 429;
+        if has_no_slot && self.models.planted == Some(InjectedBug::BudgetNotCharged) {
+            let household = AddressPrefix::from_ip(address.ip());
+            let _ = host.budgets.take(household, LimitedAction::Client, host.now);
+        }
+    }
+
+    fn begin(
+        &mut self,
+        host: &HostState<ServerTransport>,
+        client: &Client<ServerTransport>,
+    ) -> Result<(), DisconnectReason> {
+        self.models.on_charged(client.address, LimitedAction::Client, host.now);
+        self.models.marks.insert(client.id, Vec::new());
+        let twin = self.twin.insert(ConnectionTwin::new(client, self.dice.bits()));
+        let (driver, mut record) = (host.driver(client), RequestRecord::default());
+        let begun = driver.begin_with(|output| record.execute(output, &driver));
+        let is_same = twin.begin(client.id, record);
+        self.note(is_same);
+        if let Err(ending) = &begun {
+            self.note(Err(InvariantFailure::new("everyone may play", ending.to_string())));
+        }
+        begun
+    }
+
     fn receive(
         &mut self,
+        host: &HostState<ServerTransport>,
+        client: &Client<ServerTransport>,
         bytes: &[u8],
-        host: &mut SimServer,
-        counts: &mut SimulationCounts,
-    ) -> Result<Result<(), DisconnectReason>, InvariantFailure> {
-        let ServerSession { client, twin_connection: twin, .. } = self;
+    ) -> Result<(), DisconnectReason> {
         let is_closing = client.sender.ending().is_some();
-        let (at, mut record) = (client.at(host.clock.now()), RequestRecord::default());
-        let heard = {
-            let driver = driver(client, host, at);
-            driver.receive_with(bytes, |output| record.execute(output, &driver))
-        };
-        let spent: Vec<LimitedAction> = record.requests.iter().filter_map(charged_action).collect();
-        let said: Vec<(u32, u64)> = record.requests.iter().filter_map(reported_checksum).collect();
-        let got = record.requests.iter().filter_map(joined_player).next_back();
-        if !is_closing {
-            twin.receive(bytes, at, record)?;
+        let (driver, mut record) = (host.driver(client), RequestRecord::default());
+        let received = driver.receive_with(bytes, |output| record.execute(output, &driver));
+        let mut checked = self.check_record(client, &record, host.now);
+        if let Some(twin) = self.twin.as_mut().filter(|_| !is_closing) {
+            checked = twin.receive(bytes, driver.at, record).and(checked);
         }
-        spent.into_iter().for_each(|spending| host.spent(client.address, spending));
-        said.into_iter().try_for_each(|(tick, checksum)| host.worlds.said(client, tick, checksum))?;
-        got.map_or(Ok(()), |player| host.joined(client, player, counts))?;
-        Ok(heard)
+        self.note(checked);
+        received
     }
 
-    fn end(&mut self, ending: DisconnectReason, host: &mut SimServer, counts: &mut SimulationCounts) {
-        let now = host.clock.now();
-        self.client.close(ending.clone(), now);
-        let ending = self.client.sender.ending().unwrap_or(ending);
-        counts.add(disconnect_counter(&ending));
-        self.ending = Some(ending);
-        self.leave_world(host, counts);
-        self.last = Some((now + limits::CLOSE_TIMEOUT, 0));
-    }
-
-    fn leave_world(&self, host: &mut SimServer, counts: &mut SimulationCounts) {
-        if !host.leaks_this_seat(&self.client) {
-            host.leave_world(&self.client, counts);
+    fn leave_world(&mut self, host: &HostState<ServerTransport>, client: &Client<ServerTransport>) {
+        if let Some(ending) = client.sender.ending() {
+            self.counts.add(disconnect_counter(&ending));
         }
+        self.models.leave_world(client, host.now, self.counts);
     }
 }
 
@@ -345,22 +229,6 @@ fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
             "hello_first" => "ended: hello_first",
             _ => "ended: broke another rule of the server",
         },
-    }
-}
-
-/// Creates the driver of a client.
-fn driver<'a>(
-    client: &'a Client<ServerTransport>,
-    host: &'a SimServer,
-    at: ReadTime,
-) -> ClientDriver<'a, ServerTransport, impl Fn(DriverEvent<'_>)> {
-    ClientDriver {
-        client,
-        budgets: &host.budgets,
-        guard: &host.guard,
-        at,
-        is_observed: false,
-        on_event: |_: DriverEvent<'_>| {},
     }
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use crate::game::BotRng;
 use crate::server::clients::client::{Client, Transport};
+use crate::server::host::HostTransport;
 use crate::util::netem::{Conditions, Direction, SegmentCounts, SegmentScheduler};
 use crate::util::sync::Mutex;
 
@@ -373,7 +374,7 @@ impl ExpectedBytes {
 }
 
 /// The server's end of a connection, as the transport of a client.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ServerTransport(pub Arc<VirtualTcp>);
 
 impl Transport for ServerTransport {
@@ -420,6 +421,20 @@ impl Transport for ServerTransport {
         let inner = &mut *self.0.inner.lock();
         inner.is_cut = true;
         inner.down.has_ended = true;
+    }
+}
+
+impl HostTransport for ServerTransport {
+    fn write(&self, bytes: &[u8]) {
+        self.0.respond(bytes);
+    }
+
+    fn close_output(&self) {
+        self.0.server_end();
+    }
+
+    fn is_aborted(&self) -> bool {
+        self.0.inner.lock().is_cut
     }
 }
 

@@ -1,0 +1,140 @@
+//! The rooms of the simulated server, and the models of its clients: seats, worlds, messages and
+//! rate limits.
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+use super::counts::SimulationCounts;
+use super::desync_model::DesyncModel;
+use super::failure::{InjectedBug, InvariantFailure};
+use super::seat_model::SeatHolder;
+use super::sim_room::SimRoom;
+use super::virtual_tcp::ServerTransport;
+use crate::game::DynTick;
+use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
+use crate::server::clients::client::Client;
+use crate::util::address_prefix::AddressPrefix;
+
+/// The rooms and the models.
+pub struct ServerModels {
+    /// The rooms.
+    pub games: Vec<SimRoom>,
+    /// Marks of the reliable messages that each client must receive, by client ID.
+    pub marks: BTreeMap<u64, Vec<u32>>,
+    /// IDs of the clients to which the operator granted resources.
+    pub granted: BTreeSet<u64>,
+    /// The expected worlds of lockstep clients.
+    pub worlds: DesyncModel,
+    /// The injected bug.
+    pub planted: Option<InjectedBug>,
+    /// Time at which each token bucket is full again, computed from the observed requests.
+    spent: BTreeMap<(AddressPrefix, &'static str), (LimitedAction, Duration)>,
+}
+
+impl ServerModels {
+    /// Creates the models of new rooms.
+    pub fn new(games: Vec<SimRoom>, planted: Option<InjectedBug>) -> ServerModels {
+        ServerModels {
+            games,
+            marks: BTreeMap::new(),
+            granted: BTreeSet::new(),
+            worlds: DesyncModel::default(),
+            planted,
+            spent: BTreeMap::new(),
+        }
+    }
+
+    /// The room of a client; `None` after the room was restarted.
+    pub fn room_of(&mut self, client: &Client<ServerTransport>) -> Option<&mut SimRoom> {
+        self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room))
+    }
+
+    /// Records a token that was consumed.
+    pub fn on_charged(&mut self, address: SocketAddr, action: LimitedAction, now: Duration) {
+        let key = (AddressPrefix::from_ip(address.ip()), action.rule());
+        let (_, full_at) = self.spent.entry(key).or_insert((action, Duration::ZERO));
+        *full_at = (*full_at).max(now) + action.rate().every;
+    }
+
+    /// Compares rate limits with the recorded tokens. A bucket that is full now counts as full,
+    /// regardless of when it became full.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn check_charged(&self, budgets: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
+        for ((household, rule), (action, full_at)) in &self.spent {
+            let has = budgets.full_at(*household, *action);
+            if has.max(now) != (*full_at).max(now) {
+                let detail =
+                    format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
+                return Err(InvariantFailure::new(
+                    "each rate limit has charged exactly what was spent",
+                    detail,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that a client received a player.
+    ///
+    /// # Errors
+    /// It is not the expected player.
+    pub fn on_joined(
+        &mut self,
+        client: &Client<ServerTransport>,
+        player: PlayerId,
+        now: Duration,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
+        let Some((game, holder)) = self.room_of(client).zip(seat_holder(client)) else { return Ok(()) };
+        let moment = game.now(now);
+        game.seats.joined(holder, player, &moment, counts)
+    }
+
+    /// Handles the end of a client's connection: its player is suspended or leaves.
+    pub fn leave_world(
+        &mut self,
+        client: &Client<ServerTransport>,
+        now: Duration,
+        counts: &mut SimulationCounts,
+    ) {
+        if self.planted == Some(InjectedBug::SeatLeaked) && client.id.is_multiple_of(3) {
+            return;
+        }
+        let loses_body = self.planted == Some(InjectedBug::BodyLost);
+        if let (Some(game), Some(player)) = (self.room_of(client), client.player()) {
+            if loses_body {
+                client.room.forget_key(player, client.id);
+            }
+            let moment = game.now(now);
+            if let Some((holder, ending)) = seat_holder(client).zip(client.sender.ending()) {
+                game.seats.left(holder, player, &ending, &moment, counts);
+            }
+        }
+        client.leave_world(now);
+    }
+
+    /// Records the marks of the messages that a client must receive for these ticks of its room.
+    pub fn expect(&mut self, client: &Client<ServerTransport>, ticks: &[Arc<dyn DynTick>], room: usize) {
+        let game = &self.games[room];
+        let Some(expected) = self.marks.get_mut(&client.id) else { return };
+        if client.endpoint.dialect.name() != game.dialect() {
+            return;
+        }
+        let from = client.updates_from_tick().unwrap_or_default();
+        for tick in ticks.iter().filter(|tick| tick.tick() > from) {
+            expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
+        }
+    }
+}
+
+/// The seat holder of a client; `None` if it has no key.
+fn seat_holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
+    let key = client.resume_key?.bytes();
+    Some(SeatHolder { key, connection: client.id, from: client.household() })
+}

@@ -1,0 +1,89 @@
+//! Runs the update passes of the workers, and checks what they queue for each client.
+
+use std::time::Duration;
+
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::lane_check;
+use super::virtual_tcp::ServerTransport;
+use crate::game::StateOutcome;
+use crate::limits;
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::clients::client::Client;
+use crate::server::clients::update_group::{UpdateFn, UpdateRunner};
+
+/// Runs update passes and checks the sends.
+pub struct CheckedRunner<'a> {
+    now: Duration,
+    budgets: &'a AddressRateLimits,
+    counts: &'a mut SimulationCounts,
+    /// Clients that were sent the ticks, and whether they were sent the complete state.
+    informed: Vec<(u64, bool)>,
+    broken: Option<InvariantFailure>,
+}
+
+impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
+    fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn run(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
+        match self.check(client, turn) {
+            Ok(told) => self.informed.extend(told.map(|knows_all| (client.id, knows_all))),
+            Err(broken) => _ = self.broken.get_or_insert(broken),
+        }
+        true
+    }
+}
+
+impl<'a> CheckedRunner<'a> {
+    /// Creates a runner for one pass.
+    pub fn new(
+        now: Duration,
+        budgets: &'a AddressRateLimits,
+        counts: &'a mut SimulationCounts,
+    ) -> CheckedRunner<'a> {
+        CheckedRunner { now, budgets, counts, informed: Vec::new(), broken: None }
+    }
+
+    /// Returns the clients that were sent the ticks, and whether they were sent the complete state.
+    ///
+    /// # Errors
+    /// An invariant is broken.
+    pub fn finish(self) -> Result<Vec<(u64, bool)>, InvariantFailure> {
+        self.broken.map_or(Ok(self.informed), Err)
+    }
+
+    /// Runs the update of one client. `None` if it was not sent the ticks; otherwise whether it was
+    /// sent the complete state.
+    fn check(
+        &mut self,
+        client: &Client<ServerTransport>,
+        turn: &mut UpdateFn<'_>,
+    ) -> Result<Option<bool>, InvariantFailure> {
+        client.flush(self.now);
+        let is_behind = client.sender.backlog() > 0;
+        if is_behind {
+            client.line.0.start_recording();
+        }
+        let served = turn(self.budgets);
+        if is_behind {
+            lane_check::check(&client.endpoint, &client.line.0.noted())?;
+        }
+        let waiting = client.sender.backlog();
+        let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };
+        if waiting > limits::SEND_QUEUE_BYTES + shared + 256 {
+            return Err(InvariantFailure::new(
+                "the queue of a client stays within its bound",
+                format!("{waiting} bytes"),
+            ));
+        }
+        let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
+        self.counts.add(match served.turn {
+            StateOutcome::Deferred => "state held back",
+            StateOutcome::NotDue => "turn not due",
+            StateOutcome::Written => "turn written",
+        });
+        Ok(Some(served.turn == StateOutcome::Written && waiting == 0))
+    }
+}
