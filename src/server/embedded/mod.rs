@@ -342,7 +342,7 @@ impl EmbeddedServer {
 
     /// Returns the counters.
     pub fn stats(&self) -> Stats {
-        let (tick, clients) = (self.room.handle().tick(), self.host.clients.len());
+        let (tick, clients) = (self.room.handle().tick(), self.host.clients.listed.len());
         Stats { tick, clients, ..self.stats }
     }
 

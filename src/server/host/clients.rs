@@ -19,7 +19,7 @@ pub struct ListedClient<T> {
 /// All clients.
 pub struct HostClients<T> {
     /// In the order of their numbers.
-    listed: Vec<ListedClient<T>>,
+    pub listed: Vec<ListedClient<T>>,
     /// Observed bytes for inspectors.
     pub inspector_queues: InspectorQueues,
     last: u64,
@@ -51,11 +51,6 @@ impl<T: Transport> HostClients<T> {
     /// Returns the clients in the order of their numbers.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Client<T>>> {
         self.listed.iter().map(|listed| &listed.client)
-    }
-
-    /// Number of clients.
-    pub fn len(&self) -> usize {
-        self.listed.len()
     }
 
     /// Returns the client with this number, with its handshake.
