@@ -28,14 +28,14 @@ pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 pub fn admit_connection(
     admission: &Arc<Admission>,
     budgets: &AddressRateLimits,
-    household: Option<AddressPrefix>,
+    prefix: Option<AddressPrefix>,
     now: Duration,
 ) -> Result<Admitted, Refusal> {
-    if let Some(household) = household {
-        let taken = budgets.take(household, LimitedAction::Connection, now);
+    if let Some(prefix) = prefix {
+        let taken = budgets.take(prefix, LimitedAction::Connection, now);
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
-    Ok(admission.admit(household)?)
+    Ok(admission.admit(prefix)?)
 }
 
 /// The settings and state against which a request is checked.

@@ -66,8 +66,8 @@ impl<T: HostTransport> HostConnection<T> {
     /// # Errors
     /// No slot is free, or the rate limit is exhausted.
     pub fn accept(address: SocketAddr, line: T, host: &HostState<T>) -> Result<HostConnection<T>, Refusal> {
-        let household = AddressPrefix::from_ip(address.ip());
-        let admitted = admit_connection(&host.admission, &host.budgets, Some(household), host.now)?;
+        let prefix = AddressPrefix::from_ip(address.ip());
+        let admitted = admit_connection(&host.admission, &host.budgets, Some(prefix), host.now)?;
         let stage = ConnectionStage::Head {
             reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)),
             raw: Vec::new(),

@@ -160,8 +160,8 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         });
         let has_no_slot = head.is_some() && refusal.is_capacity && refusal.status != 429;
         if has_no_slot && self.models.planted == Some(InjectedBug::BudgetNotCharged) {
-            let household = AddressPrefix::from_ip(address.ip());
-            let _ = host.budgets.take(household, LimitedAction::Client, host.now);
+            let prefix = AddressPrefix::from_ip(address.ip());
+            let _ = host.budgets.take(prefix, LimitedAction::Client, host.now);
         }
     }
 

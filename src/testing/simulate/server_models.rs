@@ -66,11 +66,11 @@ impl ServerModels {
     /// # Errors
     /// They differ.
     pub fn check_charged(&self, budgets: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
-        for ((household, rule), (action, full_at)) in &self.spent {
-            let has = budgets.full_at(*household, *action);
+        for ((prefix, rule), (action, full_at)) in &self.spent {
+            let has = budgets.full_at(*prefix, *action);
             if has.max(now) != (*full_at).max(now) {
                 let detail =
-                    format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
+                    format!("the bucket for {rule} of {prefix} is full at {has:?} instead of {full_at:?}");
                 return Err(InvariantFailure::new(
                     "each rate limit has charged exactly what was spent",
                     detail,

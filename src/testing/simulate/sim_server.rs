@@ -183,16 +183,16 @@ impl SimServer {
             return;
         }
         counts.add("operator: ban");
-        let household = client.household();
-        state.admission.ban(household);
+        let prefix = client.household();
+        state.admission.ban(prefix);
         bans.push((now + Duration::from_secs(5), client.address));
-        for client in state.clients.iter().filter(|client| client.household() == household) {
+        for client in state.clients.iter().filter(|client| client.household() == prefix) {
             if let Some((game, player)) = models.room_of(client).zip(client.player()) {
                 game.dismiss_of(client.id, player, now);
             }
             client.close(DisconnectReason::Breach(CloseReason::Banned), now);
         }
-        models.games.iter_mut().for_each(|game| game.dismiss_absent(household, now));
+        models.games.iter_mut().for_each(|game| game.dismiss_absent(prefix, now));
     }
 
     fn unban(&mut self, now: Duration, counts: &mut SimulationCounts) {
