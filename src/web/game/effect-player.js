@@ -32,7 +32,7 @@ const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 /** Packets within this time belong to the same update, ms. */
 const SAME_TURN_MS = 20;
 /** Events that are shown at once, without waiting for the drawn arm. */
-const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'announced']);
+const IMMEDIATE_EVENTS = Object.freeze(['swung', 'chatted', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'announced']);
 /** Sounds of projectiles, by kind. @type {Readonly<Record<number, string>>} */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
@@ -134,7 +134,7 @@ export class EffectPlayer {
       case 'vanished': return this.onAnimalGone(event, nowMs);
       case 'pinged': return this.playAt('ping', NaN, NaN);
       case 'announced': return this.playAt('bell', NaN, NaN);
-      case 'said': return id === this.world.ownId ? undefined : this.playAt('chat', x, y);
+      case 'chatted': return id === this.world.ownId ? undefined : this.playAt('chat', x, y);
       default: return undefined;
     }
   }

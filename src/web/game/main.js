@@ -276,6 +276,7 @@ async function startNetem() {
 function followPlayerAt({ offsetX, offsetY }) {
   const x = camera.x + (offsetX - camera.width / 2) / camera.zoom;
   const y = camera.y + (offsetY - camera.height / 2) / camera.zoom;
+  /** @param {import('./world/player.js').Player} player */
   const far = ({ shown }) => Math.hypot(shown.x - x, shown.y - y);
   const [nearest] = [...world.players.values()].sort((one, other) => far(one) - far(other));
   if (nearest && far(nearest) < CLICK_PX) playback?.follow(nearest.id);
@@ -411,6 +412,7 @@ function drawPain(nowMs) {
 /**
  * Moves the camera: locked to the local player, eased to a spectated one, and drifting around the
  * centre of the map without either.
+ * @param {number} nowMs @param {number} elapsed ms
  */
 function updateCamera(nowMs, elapsed) {
   const focus = world.cameraTarget;

@@ -106,7 +106,7 @@ function onOpen() {
   if (isLiveSource()) clear();
 }
 
-/** Receives a JSON message. @param {import('./connection.js').Message} message @param {string} text */
+/** Receives a message. @param {import('./connection.js').Message} message @param {string} text */
 function onMessage(message, text) {
   if (message.welcome) {
     explainer.welcome(text);

@@ -321,8 +321,8 @@ export function lerpState(fields, base, from, to, part, how) {
     } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = lerpState(one.members, at, a, b, part, how);
     else if (one.shape === 'groups' && [at, a, b].every(Array.isArray)) {
       const id = one.members[0].name;
-      const [before, after] = [a, b].map((groups) => new Map(groups.map((group) => [group[id], group])));
-      out[one.name] = at.map((group) => {
+      const [before, after] = [a, b].map((groups) => new Map(groups.map((/** @type {Record<string, any>} */ group) => [group[id], group])));
+      out[one.name] = at.map((/** @type {Record<string, any>} */ group) => {
         const [start, end] = [before.get(group[id]), after.get(group[id])];
         return start && end ? lerpState(one.members, group, start, end, part, how) : { ...group };
       });

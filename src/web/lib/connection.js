@@ -49,9 +49,11 @@ const STABLE_MS = 5000;
  */
 
 /**
- * @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' |
- *   'WebSocket' | 'token'>} ConnectionOptions
+ * @typedef {Pick<import('../tickwire.js').Options<unknown>, 'path' | 'dialect' | 'codes' |
+ *   'units' | 'WebSocket' | 'token'>} ConnectionOptions
  */
+
+/** @typedef {import('../wasm/open-socket.js').Socket} Socket */
 
 /** The packet tables are missing or do not fit. A retry would not help. */
 class TablesUnavailable extends Error {}
@@ -63,9 +65,12 @@ export class ReconnectingConnection {
     this.key = acquireKey();
     this.token = where.token ?? playerToken();
     this.listener = listener;
-    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
+    /**
+     * Wraps a new socket, for example in a simulated network.
+     * @type {(socket: Socket) => Socket}
+     */
     this.wrapSocket = (socket) => socket;
-    /** @type {import('../wasm/open-socket.js').Socket | null} */
+    /** @type {Socket | null} */
     this.socket = null;
     /** Number of the current attempt. Events of earlier attempts are dropped. */
     this.attempt = 0;
@@ -171,7 +176,7 @@ export class ReconnectingConnection {
       this.current?.onOpen();
       this.listener.onOpen(dialect);
     };
-    socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
+    socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(/** @type {ArrayBuffer} */ (data))); };
     socket.onclose = ({ code, reason }) => {
       // A browser does not report why a WebSocket failed to open.
       if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(attempt);

@@ -34,7 +34,9 @@ export function drawNetGraph(canvas, history, nowMs) {
   if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   const top = history.scaleMaxMs;
+  /** @param {number} atMs */
   const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / HISTORY_MS);
+  /** @param {number} ms */
   const y = (ms) => height - (height - HEAD_PX) * Math.min(1, ms / top);
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);

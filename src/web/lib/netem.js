@@ -47,32 +47,34 @@ class DelayQueue {
   }
 }
 
+/** @typedef {import('../wasm/open-socket.js').Socket} Socket */
+
 /** A WebSocket over a simulated network. */
 export class NetemSocket {
-  /** @param {import('../wasm/open-socket.js').Socket} socket @param {NetemLink} line */
+  /** @param {Socket} socket @param {NetemLink} line */
   constructor(socket, line) {
     this.socket = socket;
     this.netem = line;
     this.up = new DelayQueue();
     this.down = new DelayQueue();
-    /** @type {((event: any) => void) | null} */
+    /** @type {Socket['onopen']} */
     this.onopen = null;
-    /** @type {((event: any) => void) | null} */
+    /** @type {Socket['onmessage']} */
     this.onmessage = null;
-    /** @type {((event: any) => void) | null} */
+    /** @type {Socket['onclose']} */
     this.onclose = null;
-    socket.onopen = (/** @type {any} */ event) => this.down.add(line.arrivalTime(true, 0), () => this.onopen?.(event));
-    socket.onmessage = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, event.data.byteLength), () => this.onmessage?.(event));
-    socket.onclose = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, 0), () => this.onclose?.(event));
+    socket.onopen = (event) => this.down.add(line.arrivalTime(true, 0), () => this.onopen?.(event));
+    socket.onmessage = (event) => this.down.add(line.arrivalTime(false, /** @type {ArrayBuffer} */ (event.data).byteLength), () => this.onmessage?.(event));
+    socket.onclose = (event) => this.down.add(line.arrivalTime(false, 0), () => this.onclose?.(event));
   }
 
   get readyState() { return this.socket.readyState; }
   set binaryType(/** @type {BinaryType} */ type) { this.socket.binaryType = type; }
 
-  /** @param {Uint8Array<ArrayBuffer>} bytes */
-  send(bytes) {
-    const open = () => { if (this.socket.readyState === OPEN) this.socket.send(bytes); };
-    this.up.add(this.netem.arrivalTime(true, bytes.length), open);
+  /** @param {Uint8Array<ArrayBuffer> | string} message */
+  send(message) {
+    const open = () => { if (this.socket.readyState === OPEN) this.socket.send(message); };
+    this.up.add(this.netem.arrivalTime(true, message.length), open);
   }
 
   /** @param {number} [code] */
@@ -124,7 +126,7 @@ export class NetemLink {
     return this.net;
   }
 
-  /** Wraps a socket in the simulated network. @param {any} socket @returns {any} */
+  /** Wraps a socket in the simulated network. @param {Socket} socket @returns {Socket} */
   wrapSocket(socket) {
     this.wasm?.wasm.netem_open(seed());
     return new NetemSocket(socket, this);

@@ -8,7 +8,17 @@
 import { EDITION } from './edition.js';
 import { WorkerSocket } from './worker-socket.js';
 
-/** The part of a WebSocket that the pages use. @typedef {WebSocket | WorkerSocket} Socket */
+/**
+ * The part of a WebSocket that the pages use.
+ * @typedef {object} Socket
+ * @property {number} readyState
+ * @property {BinaryType} binaryType
+ * @property {((event?: unknown) => void) | null} onopen
+ * @property {((event: { data: ArrayBuffer | string }) => void) | null} onmessage
+ * @property {((event: { code: number, reason: string }) => void) | null} onclose
+ * @property {(message: Uint8Array<ArrayBuffer> | string) => void} send
+ * @property {(code?: number) => void} close
+ */
 
 /**
  * Encodes a token as a subprotocol. The list of subprotocols is the only header that a page can set
@@ -41,7 +51,7 @@ export function offers(protocol, key, token) {
  * @param {string} path endpoint with its query
  * @param {string[]} protocols
  * @param {string} [base] base of a relative path; default: the page's address
- * @param {new (url: URL, protocols: string[]) => any} [Kind] another WebSocket implementation
+ * @param {new (url: URL, protocols: string[]) => Socket} [Kind] another WebSocket implementation
  * @returns {Socket}
  */
 export function openSocket(path, protocols, base = location.href, Kind = undefined) {
@@ -49,5 +59,5 @@ export function openSocket(path, protocols, base = location.href, Kind = undefin
   const url = new URL(path, base);
   url.protocol = url.protocol.replace('http', 'ws');
   url.hash = '';
-  return new (Kind ?? WebSocket)(url, protocols);
+  return Kind ? new Kind(url, protocols) : /** @type {Socket} */ (/** @type {unknown} */ (new WebSocket(url, protocols)));
 }

@@ -50,6 +50,7 @@ export class WorkerSocket {
   constructor(path, protocols, host = workerHost()) {
     /** @type {number} */
     this.readyState = WebSocket.CONNECTING;
+    /** @type {BinaryType} */
     this.binaryType = 'arraybuffer';
     /** @type {() => void} */
     this.onopen = () => {};

@@ -34,6 +34,7 @@ const HEALTH = 'healthz';
  */
 
 /** @typedef {{ name: string, skin: number }} Player */
+/** @typedef {import('../../wasm/open-socket.js').Socket} Socket */
 
 const loadTablesAndRules = () => Promise.all([loadTables(), loadRules()]);
 
@@ -55,7 +56,10 @@ export class GameConnection {
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
-    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
+    /**
+     * Wraps a new socket, for example in a simulated network.
+     * @type {(socket: Socket) => Socket}
+     */
     this.wrapSocket = (socket) => socket;
     /**
      * World in this page; null without lockstep.
@@ -95,7 +99,7 @@ export class GameConnection {
      */
     this.firstTables = null;
     this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
-    /** @type {import('../../wasm/open-socket.js').Socket | null} */
+    /** @type {Socket | null} */
     this.socket = null;
     /** @type {Attempt<string> | null} */
     this.current = null;
@@ -145,7 +149,7 @@ export class GameConnection {
       current.onOpen();
       this.begin(socket);
     };
-    socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
+    socket.onmessage = (event) => { if (socket === this.socket) this.receive(/** @type {ArrayBuffer} */ (event.data)); };
     socket.onclose = (event) => {
       if (socket === this.socket) this.onLost(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
     };
@@ -159,7 +163,7 @@ export class GameConnection {
   /**
    * Loads packet tables and rules, because a restarted server may have other ones, and sends
    * `hello`.
-   * @param {import('../../wasm/open-socket.js').Socket} socket
+   * @param {Socket} socket
    */
   async begin(socket) {
     try {
@@ -279,7 +283,7 @@ export class GameConnection {
 
   /**
    * Ends a connection or an attempt, and schedules the next attempt.
-   * @param {import('../../wasm/open-socket.js').Socket | null} socket null if the attempt has none
+   * @param {Socket | null} socket null if the attempt has none
    *   yet
    * @param {string} reason
    */

@@ -81,6 +81,7 @@ export class Clans {
 
   /** Sets the clan of the local player. @param {Record<string, any>} values values of `clan` */
   setOwn({ clan, owner, members, asks }) {
+    /** @param {string} list @param {any[] | null} flat */
     const people = (list, flat) => {
       /** @type {Person[]} */
       const all = [];

@@ -196,8 +196,9 @@ export class Effects {
 
   /** Counts the running effects. @param {number} nowMs */
   count(nowMs) {
-    const alive = (list, life) => list.filter((one) => ageMs(nowMs, one.bornMs) < (life ?? one.lifeMs)).length;
-    return { particles: alive(this.particles.all), numbers: alive(this.numbers.all, NUMBER_MS) };
+    const particles = this.particles.all.filter((one) => ageMs(nowMs, one.bornMs) < one.lifeMs).length;
+    const numbers = this.numbers.all.filter((one) => ageMs(nowMs, one.bornMs) < NUMBER_MS).length;
+    return { particles, numbers };
   }
 }
 
@@ -214,9 +215,14 @@ export function positionOf(particle, nowMs, out) {
   return out;
 }
 
-/** Sets an entry at the end of a map, and limits the size of the map. */
+/**
+ * Sets an entry at the end of a map, and limits the size of the map.
+ * @template Value
+ * @param {Map<number, Value>} map @param {number} key @param {Value} value
+ */
 function remember(map, key, value) {
   map.delete(key);
   map.set(key, value);
-  if (map.size > MAX_FLASHING) map.delete(map.keys().next().value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_FLASHING) map.delete(oldest);
 }

@@ -28,7 +28,7 @@ const MAX_EVENTS = 256;
  * - aged: `amount` is the new age of the local player
  * - spawned: the local player
  * - fell: `id` of the dead player, `amount` its skin
- * - said: `id`
+ * - chatted: `id`
  * - announced: a notice of the operator
  * - shot: `id` of the shooter, `direction`, `resource` is the kind of the projectile
  * - landed: as shot, `amount` 1 if it hit something
@@ -37,9 +37,9 @@ const MAX_EVENTS = 256;
  * - pinged: `id` of the player
  *
  * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained'
- *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished' |
- *   'pinged' | 'announced', atMs: number, x: number, y: number, id: number, amount: number,
- *   direction: number, resource: number }} WorldEvent
+ *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'chatted' | 'shot' | 'landed' | 'lunged' |
+ *   'vanished' | 'pinged' | 'announced', atMs: number, x: number, y: number, id: number, amount:
+ *   number, direction: number, resource: number }} WorldEvent
  */
 
 /**
@@ -80,7 +80,10 @@ export function pushGains(world, before, own, nowMs) {
   if (stats.age > before.age) world.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
 }
 
-/** Returns a point between a player and an object, closer to the object. */
+/**
+ * Returns a point between a player and an object, closer to the object.
+ * @param {{ x: number, y: number }} own @param {{ x: number, y: number }} thing
+ */
 function pointBetween(own, thing) {
   return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

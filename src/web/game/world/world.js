@@ -176,7 +176,10 @@ export class World {
     }
   }
 
-  /** Resets the state for a new connection, but keeps the scenery of the same world. */
+  /**
+   * Resets the state for a new connection, but keeps the scenery of the same world.
+   * @param {Record<string, any>} values @param {number} nowMs
+   */
   welcome(values, nowMs) {
     const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
@@ -222,6 +225,7 @@ export class World {
     this.clock.onUpdate(tick, nowMs, prompt);
   }
 
+  /** @param {Record<string, any>} values @param {number} nowMs */
   update(values, nowMs) {
     const tick = values.tick;
     this.onTick(tick, nowMs, true);
@@ -308,6 +312,7 @@ export class World {
     this.thingsVersion += 1;
   }
 
+  /** @param {Record<string, any>} values */
   board(values) {
     /** @type {Board['rows']} */
     const rows = [];
@@ -320,7 +325,7 @@ export class World {
     const player = this.players.get(id);
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
     this.log(id, player?.name ?? `#${id}`, text, nowMs);
-    this.pushEvent('said', nowMs, player?.shown, { id });
+    this.pushEvent('chatted', nowMs, player?.shown, { id });
   }
 
   /**
@@ -360,6 +365,7 @@ export class World {
   shoot(flat, nowMs) {
     const { clock } = this;
     // A shot is delayed as much as the rendering of its shooter.
+    /** @param {number} by shooter */
     const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
     for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
       const player = this.players.get(by);
