@@ -44,6 +44,14 @@ const NAME_WORDS: [(&str, &str); 6] = [
     ("befit", "coerce"),
 ];
 
+/// Further words that no name, class or id of the pages contains.
+const WEB_NAME_WORDS: [(&str, &str); 4] = [
+    ("told", "sent, received, text"),
+    ("said", "sent, reported"),
+    ("heard", "received"),
+    ("foresee", "predict"),
+];
+
 /// Files in which the rules of comments do not hold, each with its reason. At most ten.
 const EXCEPTIONS: [(&str, &str); 3] = [
     ("src/web/game/draw/arms.js", "the picture has parts behind others"),
@@ -79,6 +87,25 @@ pub fn comment_width(file: &File) -> Vec<Breach> {
         }
     }
     breaches.dedup();
+    breaches
+}
+
+/// The words of names in the pages: of scripts, styles and HTML.
+pub fn web_name_words(file: &File) -> Vec<Breach> {
+    if !file.is_in("src/web") || !matches!(file.extension(), "js" | "css" | "html") {
+        return Vec::new();
+    }
+    let mut breaches = Vec::new();
+    for (at, line) in file.text.lines().enumerate() {
+        for name in line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            let parts = name_parts(name);
+            let words = NAME_WORDS.iter().chain(&WEB_NAME_WORDS);
+            for (word, instead) in words.filter(|(word, _)| parts.iter().any(|part| part == word)) {
+                let rule = format!("`{name}`: a name without `{word}`: {instead}");
+                breaches.push(Breach::new(file, at + 1, rule));
+            }
+        }
+    }
     breaches
 }
 
