@@ -113,8 +113,8 @@ export class PlaybackBar {
     }
     document.body.append(this.bar);
     document.body.classList.add('watching');
-    /** @param {string} selector @returns {any} */
-    const at = (selector) => this.bar.querySelector(selector);
+    /** @param {string} selector */
+    const at = (selector) => /** @type {HTMLElement} */ (this.bar.querySelector(selector));
     this.find = at;
     this.canvas = /** @type {HTMLCanvasElement} */ (at('canvas'));
     at('.speed select').replaceChildren(...PLAYBACK_SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
@@ -127,10 +127,10 @@ export class PlaybackBar {
         playback.seek(tick);
       }
     });
-    this.files(at('input[type=file]'));
+    this.files(/** @type {HTMLInputElement} */ (at('input[type=file]')));
   }
 
-  /** @param {(selector: string) => any} at */
+  /** @param {(selector: string) => HTMLElement} at */
   listen(at) {
     const { playback, on } = this;
     /** @param {string} selector @param {() => void} act */
@@ -309,7 +309,7 @@ export class PlaybackBar {
     setText(find('.clock b'), formatTime(seconds(tick - status.first), 1));
     setText(find('.clock .of'), `/ ${formatTime(seconds(status.last - status.first))}`);
     setText(find('.tick'), `tick ${tick}`);
-    const speed = find('.speed select');
+    const speed = /** @type {HTMLSelectElement} */ (find('.speed select'));
     if (document.activeElement !== speed) speed.value = String(playback.speed);
     this.drawPlayers();
     this.drawRooms();
