@@ -41,6 +41,7 @@ one_value! {
     i64, write_int, |number| *number;
     f64, write_f64_2dec, |number| *number;
     str, write_str, |text| text;
+    String, write_str, |text| text;
     Arc<str>, write_str, |text| text;
     PlayerId, write_uint, |id| id.0.into();
 }

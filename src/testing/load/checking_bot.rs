@@ -114,9 +114,8 @@ mod tests {
     use crate::game::Game as _;
     use crate::game::bots::{BotBehavior, BotSpec};
     use crate::games::moo::Moo;
-    use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
     use crate::limits;
-    use crate::packet::PacketTables;
+    use crate::packet::{Direction, PacketTables, Value};
     use crate::testing::load::report::CrowdReport;
     use crate::ws::connection::{Connection, Role};
     use crate::ws::http::HeadReader;
@@ -147,7 +146,7 @@ mod tests {
         bot.receive(&handshake::accept(&head, &[]).unwrap().response, NOW);
         let mut server = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let mut bytes = Vec::new();
-        server.send_binary(&OutgoingPacket::Setup { sid: 4 }.encode(&dialect));
+        server.send_binary(&dialect.encode(Direction::ToClient, "setup", &[Value::from(4)]).unwrap());
         server.send_binary(b"\xc1");
         server.close(CloseCode::POLICY_VIOLATION, "message_rate");
         server.drain_output(&mut bytes);

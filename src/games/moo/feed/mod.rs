@@ -23,10 +23,8 @@ mod merge_diff;
 mod moomoo;
 mod native;
 mod objects;
-pub mod outgoing_packet;
 mod publish;
 mod published_state;
-mod send_typed;
 
 pub use events::Events;
 pub use interest::UpdateLayout;

@@ -5,9 +5,7 @@ use super::update::MoomooView;
 use crate::game::MessageWriter;
 use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, ShotFired, shot_number};
 use crate::games::moo::feed::interest::Circle;
-use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
-use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::{Fixed, fixed, rules};
 use crate::packet::angle::to_radians_2dec;
 
@@ -45,7 +43,7 @@ impl MoomooView {
     fn event(&mut self, event: &FeedEvent, out: &mut MessageWriter<'_>) {
         let known = &mut self.known;
         match event {
-            FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
+            FeedEvent::Chat { player, text } => out.send("chat", (*player, &**text)),
             FeedEvent::Swing { player, weapon, hit, at } => {
                 // A known player may be out of view.
                 if known.is_own(*player) || at.is_some_and(|at| known.sees(at)) {
@@ -79,7 +77,7 @@ impl MoomooView {
     /// has removed the player.
     fn write_chat(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
-            out.packet(&OutgoingPacket::Chat { player: own.identity.player.0, text });
+            out.send("chat", (own.identity.player, text));
         }
     }
 

@@ -31,6 +31,11 @@ pub fn object_number(id: EntityId) -> u32 {
     id.0 - EntityId::FIRST_NON_PLAYER.0
 }
 
+/// The ID of a player as text. An ID is reused only after the removal of its previous owner.
+pub fn id_of(player: PlayerId) -> String {
+    player.0.to_string()
+}
+
 /// Rounds a 16.16 coordinate to the nearest whole px.
 pub fn round_px(at: Fixed) -> i64 {
     (i64::from(at.0) + (1 << 15)) >> 16
@@ -57,6 +62,15 @@ pub fn player(public_player: &PublicPlayer) -> impl WireValues {
         is_leader,
         looks,
     )
+}
+
+/// The 10 values of a player that enters the view: id, sid, name, x, y, dir, health, max health,
+/// scale, skin.
+pub fn added_player(player: &PublicPlayer) -> impl WireValues + Clone {
+    let at = [player.body.x, player.body.y].map(round_px);
+    let health = [player.health, player.max_health];
+    let look = (player.body.radius_px, player.skin);
+    (id_of(player.player), player.player, &*player.name, at, radians(player), health, look)
 }
 
 fn radians(player: &PublicPlayer) -> f64 {

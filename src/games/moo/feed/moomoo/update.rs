@@ -3,7 +3,7 @@
 
 use std::mem::{replace, take};
 
-use super::records::{self, object_number, round_px};
+use super::records::{self, object_number};
 use crate::game::{List, MessageWriter, RecordList, WireValues};
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
@@ -11,9 +11,7 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::is_period_due;
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket};
 use crate::games::moo::feed::published_state::{PublicPlayer, PublicState};
-use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
 use crate::limits;
@@ -191,7 +189,7 @@ impl MoomooView {
         };
         let own = &state.players[body];
         if self.known.own.is_none() {
-            out.packet(&OutgoingPacket::Setup { sid: own.player.0 });
+            out.send("setup", own.player);
             write_player(own, true, out);
             (self.values, self.kit) = (None, None);
             self.age.clear();
@@ -343,27 +341,9 @@ fn added(player: &PublicPlayer) -> KnownPlayer<()> {
 }
 
 fn write_player(player: &PublicPlayer, is_you: bool, out: &mut MessageWriter<'_>) {
-    out.packet(&OutgoingPacket::AddPlayer(AddPlayer {
-        id: &id_of(player.player),
-        sid: player.player.0,
-        name: &player.name,
-        x_px: round_px(player.body.x) as i32,
-        y_px: round_px(player.body.y) as i32,
-        heading: player.body.heading.0,
-        health: player.health,
-        max_health: player.max_health,
-        scale_px: player.body.radius_px,
-        skin: player.skin,
-        is_you,
-    }));
+    out.send("add_player", (List(std::iter::once(records::added_player(player))), is_you));
 }
 
 fn write_removal(player: PlayerId, out: &mut MessageWriter<'_>) {
-    out.packet(&OutgoingPacket::RemovePlayer { id: &id_of(player) });
-}
-
-/// The id string of a player: its player ID. An ID is reused only after the removal of its previous
-/// owner.
-fn id_of(player: PlayerId) -> String {
-    player.0.to_string()
+    out.send("remove_player", &*records::id_of(player));
 }

@@ -5,9 +5,7 @@ use super::records::{half_px, turn8};
 use super::update::{NativeScratch, NativeView, PendingLists};
 use crate::game::MessageWriter;
 use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, NamedPlayer, shot_number};
-use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
-use crate::games::moo::feed::send_typed::SendTyped as _;
 
 impl NativeView {
     /// Writes the events of a tick that affect entities in the client's known set and view. `state`
@@ -50,7 +48,7 @@ impl NativeView {
 
     fn event(&mut self, event: &FeedEvent, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         match event {
-            FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
+            FeedEvent::Chat { player, text } => out.send("chat", (*player, &**text)),
             FeedEvent::Swing { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
             FeedEvent::ObjectHit { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
             FeedEvent::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),

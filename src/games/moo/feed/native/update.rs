@@ -9,11 +9,9 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{
     HeldItem, PublicAnimal, PublicPlayer, PublicState, animal_number,
 };
-use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
@@ -151,7 +149,7 @@ impl NativeView {
         let watched = watched.map(|index| now.state.players[index].player);
         let watching = now.body.is_none().then_some(watched);
         if let Some(player) = watching.filter(|_| self.watching != watching) {
-            out.packet(&OutgoingPacket::Watching { player: player.map(|player| player.0) });
+            out.send("watching", player);
         }
         self.watching = watching;
     }
@@ -234,7 +232,7 @@ impl NativeView {
                 lists.leaves.push(gone.identity.player);
             }
             if let Some(seen) = own_player {
-                out.packet(&OutgoingPacket::Spawned { player: seen.player.0 });
+                out.send("spawned", seen.player);
                 lists.enters.push(records::enter(seen));
             }
             *known = own_player.map(newcomer);
