@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use tickwire_sim::PlayerId;
 
-use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
+use crate::packet::Value;
+use crate::packet::msgpack::{
+    write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint, write_value,
+};
 
 /// One or more values in sequence.
 pub trait WireValues {
@@ -100,6 +103,19 @@ tuples! {
     a A, b B, c C, d D, e E, f F, g G;
     a A, b B, c C, d D, e E, f F, g G, h H;
     a A, b B, c C, d D, e E, f F, g G, h H, i I;
+}
+
+/// A boolean encoded as true or false. A plain `bool` is encoded as 0 or 1, which is as short and
+/// which every client accepts as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boolean(pub bool);
+
+impl WireValues for Boolean {
+    const COUNT: usize = 1;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        write_value(out, &Value::Boolean(self.0));
+    }
 }
 
 /// A list of records as one value: an array of all their values.

@@ -91,7 +91,7 @@ pub const PLAYER_GONE: &str = "player_left";
 pub use crate::game::bots::rng::BotRng;
 pub use close_reason::CloseReason;
 pub use dyn_tick::{DynTick, Roster};
-pub use encode_values::{List, WireValues};
+pub use encode_values::{Boolean, List, WireValues};
 pub use game::{ActionOf, Game, Published, Publisher, StateOutcome, UpdateRates, View};
 pub use info::{
     ClientFeed, DynWorld, DynWorldResult, GameInfo, KillPacket, OperatorCommand, OperatorCommandError,

@@ -4,7 +4,7 @@
 use std::mem::{replace, take};
 
 use super::records::{self, object_number};
-use crate::game::{List, MessageWriter, RecordList, WireValues};
+use crate::game::{Boolean, List, MessageWriter, RecordList, WireValues};
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
@@ -341,7 +341,7 @@ fn added(player: &PublicPlayer) -> KnownPlayer<()> {
 }
 
 fn write_player(player: &PublicPlayer, is_you: bool, out: &mut MessageWriter<'_>) {
-    out.send("add_player", (List(std::iter::once(records::added_player(player))), is_you));
+    out.send("add_player", (List(std::iter::once(records::added_player(player))), Boolean(is_you)));
 }
 
 fn write_removal(player: PlayerId, out: &mut MessageWriter<'_>) {
