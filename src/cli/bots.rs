@@ -239,22 +239,22 @@ fn dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Ar
 
 /// The dialect of the URL's path. Without a path, the dialects of `--dialect`.
 fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
-    let BotsArgs { url, dialect: asked, .. } = args;
+    let BotsArgs { url, dialect: given, .. } = args;
     let codes = match args.codes.as_deref() {
         None => Arc::new(PacketTables::from_texts(game.tables).map_err(|error| error.to_string())?),
         given => tables::load_or_built_in(given, games)?,
     };
-    if asked.len() > 1 && url.room_prefix().is_none() {
+    if given.len() > 1 && url.room_prefix().is_none() {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
     let one = |name: Option<&str>| match tables::dialect_at_url(&codes, game.paths, url, name)? {
         (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
         (dialect, false) => Ok(dialect),
     };
-    if asked.is_empty() {
+    if given.is_empty() {
         return Ok(vec![one(None)?]);
     }
-    asked.iter().map(|name| one(Some(name))).collect()
+    given.iter().map(|name| one(Some(name))).collect()
 }
 
 fn plan(

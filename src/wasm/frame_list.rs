@@ -20,8 +20,8 @@ fn list(tab: &Tab) -> Option<&FrameList> {
 
 fn with_list(call: impl FnOnce(&FrameList) -> String) -> usize {
     answer(|tab, _| {
-        let told = list(tab).map_or_else(|| "{}".to_owned(), call);
-        Ok(told.into_bytes())
+        let reply = list(tab).map_or_else(|| "{}".to_owned(), call);
+        Ok(reply.into_bytes())
     })
 }
 
@@ -84,12 +84,12 @@ pub extern "C" fn list_advance(bytes: usize) -> usize {
             (None, Some(inspector)) => (inspector.advance(bytes), json!({})),
             (None, None) => (false, json!({})),
         };
-        let mut told = list(tab).map_or_else(|| json!({}), FrameList::count);
-        told["more"] = more.into();
-        if let (Value::Object(told), Value::Object(progress)) = (&mut told, progress) {
-            told.extend(progress);
+        let mut reply = list(tab).map_or_else(|| json!({}), FrameList::count);
+        reply["more"] = more.into();
+        if let (Value::Object(reply), Value::Object(progress)) = (&mut reply, progress) {
+            reply.extend(progress);
         }
-        Ok(told.to_string().into_bytes())
+        Ok(reply.to_string().into_bytes())
     })
 }
 
@@ -102,8 +102,8 @@ pub extern "C" fn filter() -> usize {
         let wish = match ListRequest::read(&wish) {
             Ok(wish) => wish,
             Err(FilterError { message: sentence, place }) => {
-                let told = json!({ "wrong": sentence, "begin": place.start, "end": place.end });
-                return Ok(told.to_string().into_bytes());
+                let reply = json!({ "wrong": sentence, "begin": place.start, "end": place.end });
+                return Ok(reply.to_string().into_bytes());
             }
         };
         match (&mut tab.file, &mut tab.inspector) {
@@ -150,12 +150,12 @@ pub extern "C" fn list_timeline(client: u32, until: u64, count: usize) -> usize 
 #[unsafe(no_mangle)]
 pub extern "C" fn list_packet_diff(n: u64) -> usize {
     answer(|tab, _| {
-        let told = match (&mut tab.file, &tab.inspector) {
+        let reply = match (&mut tab.file, &tab.inspector) {
             (Some(file), _) => file.difference(n),
             (None, Some(inspector)) => inspector.difference(n),
             (None, None) => "{}".to_owned(),
         };
-        Ok(told.into_bytes())
+        Ok(reply.into_bytes())
     })
 }
 

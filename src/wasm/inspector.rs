@@ -79,11 +79,11 @@ pub extern "C" fn receive() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn explain(n: u64) -> usize {
     answer(|tab, _| {
-        let told = match (&mut tab.file, &tab.inspector) {
+        let reply = match (&mut tab.file, &tab.inspector) {
             (Some(file), _) => file.explain(n),
             (None, inspector) => inspector.as_ref().ok_or(NO_WELCOME)?.explain(n),
         };
-        Ok(told.into_bytes())
+        Ok(reply.into_bytes())
     })
 }
 
@@ -111,9 +111,9 @@ pub extern "C" fn fields() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn save() -> usize {
     inspect(|inspector, input| {
-        let whose: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let player = whose["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
-        let name = whose["name"].as_str().unwrap_or_default().to_owned();
+        let client: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let player = client["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
+        let name = client["name"].as_str().unwrap_or_default().to_owned();
         inspector.save(&ExportedClient { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
     })
 }

@@ -17,9 +17,9 @@ use tickwire::sim::PlayerId;
 use super::buffers::with;
 
 /// A record with an update for the page.
-pub const TOLD: u8 = 0;
+pub const UPDATE: u8 = 0;
 /// A record with a packet to send.
-const SAY: u8 = 1;
+const TO_SERVER: u8 = 1;
 
 struct Page {
     follower: LockstepFollower,
@@ -101,30 +101,30 @@ pub extern "C" fn follow_status() -> usize {
 impl Page {
     fn receive(&mut self, message: &[u8]) -> Vec<u8> {
         let Page { follower, dialect, welcome, is_resync, report, error } = self;
-        let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
+        let (mut records, mut outgoing, mut messages) = (Vec::new(), Vec::new(), Messages::default());
         let Ok(packet) = dialect.decode(Direction::ToClient, message) else {
             // The page reports a packet that it cannot decode.
-            record(TOLD, message, &mut records);
+            record(UPDATE, message, &mut records);
             return records;
         };
         if packet.row.name == "welcome" {
             welcome.clone_from(&packet.values);
         }
-        match follower.on_packet(&packet, &mut say, &mut told) {
+        match follower.on_packet(&packet, &mut outgoing, &mut messages) {
             Ok(FollowEvent::Handled) => {}
             Ok(FollowEvent::Synced(_)) => *is_resync = follower.counts().syncs > 1,
-            Ok(FollowEvent::Stepped(tick)) if *is_resync && !told.is_empty() => {
+            Ok(FollowEvent::Stepped(tick)) if *is_resync && !messages.is_empty() => {
                 *is_resync = false;
                 let again = welcomed(dialect, welcome, tick);
-                again.into_iter().for_each(|message| record(TOLD, &message, &mut records));
+                again.into_iter().for_each(|message| record(UPDATE, &message, &mut records));
             }
             Ok(FollowEvent::Stepped(_)) => {}
-            Ok(FollowEvent::Other) => record(TOLD, message, &mut records),
+            Ok(FollowEvent::Other) => record(UPDATE, message, &mut records),
             Ok(FollowEvent::Report(new)) => *report = Some(new),
             Err(reason) => *error = Some(reason),
         }
-        told.iter().for_each(|message| record(TOLD, message, &mut records));
-        say.iter().for_each(|message| record(SAY, message, &mut records));
+        messages.iter().for_each(|message| record(UPDATE, message, &mut records));
+        outgoing.iter().for_each(|message| record(TO_SERVER, message, &mut records));
         records
     }
 

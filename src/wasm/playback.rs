@@ -13,7 +13,7 @@ use tickwire::packet::PacketTables;
 use tickwire::sim::PlayerId;
 
 use super::buffers::with;
-use super::lockstep::{TOLD, record};
+use super::lockstep::{UPDATE, record};
 
 #[derive(Default)]
 struct PlaybackPage {
@@ -29,9 +29,9 @@ thread_local! {
 fn call<T: Default>(call: impl FnOnce(&mut PlaybackPage, &mut Playback) -> T) -> T {
     PAGE.with_borrow_mut(|page| {
         let Some(mut watch) = page.watch.take() else { return T::default() };
-        let told = call(page, &mut watch);
+        let reply = call(page, &mut watch);
         page.watch = Some(watch);
-        told
+        reply
     })
 }
 
@@ -68,8 +68,8 @@ pub extern "C" fn watch_finish() {
 /// own game.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_file() -> usize {
-    let told = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
-    with(|buffers| buffers.put_out(told.to_string().into_bytes()))
+    let reply = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
+    with(|buffers| buffers.put_out(reply.to_string().into_bytes()))
 }
 
 const NONE: &str = "no capture was opened";
@@ -98,8 +98,8 @@ fn file(watch: &Playback) -> Value {
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_open() -> usize {
     with(|buffers| {
-        let told = open(&buffers.input).map_or_else(|error| json!({ "error": error }), |()| json!({}));
-        buffers.put_out(told.to_string().into_bytes())
+        let reply = open(&buffers.input).map_or_else(|error| json!({ "error": error }), |()| json!({}));
+        buffers.put_out(reply.to_string().into_bytes())
     })
 }
 
@@ -119,12 +119,12 @@ fn open(input: &[u8]) -> Result<(), String> {
 /// Outputs the status of the room, and its markers starting at index `marks_from`.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_status(marks_from: usize) -> usize {
-    let told = call(|page, watch| {
+    let reply = call(|page, watch| {
         let begin_ns = watch.begin_ns();
         Some(status(watch.room_playback(&page.room)?, begin_ns, marks_from))
     });
-    let told = told.unwrap_or_else(|| json!({ "error": NONE }));
-    with(|buffers| buffers.put_out(told.to_string().into_bytes()))
+    let reply = reply.unwrap_or_else(|| json!({ "error": NONE }));
+    with(|buffers| buffers.put_out(reply.to_string().into_bytes()))
 }
 
 fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
@@ -175,20 +175,20 @@ pub extern "C" fn watch_follow(player: u32) {
 /// left. After the end of a seek, the records of a new client follow.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_work(ticks: u32) -> usize {
-    let mut told = Messages::default();
-    let done = with_room_playback(|show| show.work(ticks, &mut told));
+    let mut reply = Messages::default();
+    let done = with_room_playback(|show| show.work(ticks, &mut reply));
     let mut out = vec![u8::from(done.more)];
-    done.welcome.iter().for_each(|message| record(TOLD, message, &mut out));
-    told.iter().for_each(|message| record(TOLD, message, &mut out));
+    done.welcome.iter().for_each(|message| record(UPDATE, message, &mut out));
+    reply.iter().for_each(|message| record(UPDATE, message, &mut out));
     with(|buffers| buffers.put_out(out))
 }
 
 /// Plays this number of ticks. Outputs their updates as records.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_play(ticks: u32) -> usize {
-    let (mut told, mut out) = (Messages::default(), Vec::new());
-    with_room_playback(|show| show.play(ticks, &mut told));
-    told.iter().for_each(|message| record(TOLD, message, &mut out));
+    let (mut reply, mut out) = (Messages::default(), Vec::new());
+    with_room_playback(|show| show.play(ticks, &mut reply));
+    reply.iter().for_each(|message| record(UPDATE, message, &mut out));
     with(|buffers| buffers.put_out(out))
 }
 

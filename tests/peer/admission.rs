@@ -20,17 +20,17 @@ fn address(number: u32) -> AddressPrefix {
     AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number).into())
 }
 
-fn admit(admission: &Arc<Admission>, household: AddressPrefix) -> Result<Permit, RefusalReason> {
-    admission.admit(Some(household)).map(|admitted| admitted.permit)
+fn admit(admission: &Arc<Admission>, prefix: AddressPrefix) -> Result<Permit, RefusalReason> {
+    admission.admit(Some(prefix)).map(|admitted| admitted.permit)
 }
 
 /// A place of this kind for this address.
 fn enter(
     admission: &Arc<Admission>,
     place: SlotKind,
-    household: AddressPrefix,
+    prefix: AddressPrefix,
 ) -> Result<Permit, RefusalReason> {
-    let mut permit = admit(admission, household)?;
+    let mut permit = admit(admission, prefix)?;
     permit.convert_to(place).map(|()| permit)
 }
 

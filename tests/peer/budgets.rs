@@ -163,9 +163,9 @@ fn an_address_is_forgotten_once_its_budgets_were_refilled_by_suspended_time() {
 
 #[test]
 fn suspended_time_refills_the_snapshots_of_an_address_and_of_the_server() {
-    let (budgets, household) = (AddressRateLimits::new(true), ip("203.0.113.9"));
+    let (budgets, prefix) = (AddressRateLimits::new(true), ip("203.0.113.9"));
     let bytes = limits::LOCKSTEP_SYNC_BYTES_PER_SECOND as usize;
-    let asks = SyncRequest { household, connection: 1, last_sync: None, bytes };
+    let asks = SyncRequest { prefix, connection: 1, last_sync: None, bytes };
     let last_sync = || (0..1_000).take_while(|_| budgets.try_start_sync(&asks, START)).count();
     let at_first = last_sync();
     assert!((1..1_000).contains(&at_first), "{at_first}");

@@ -242,10 +242,10 @@ impl Hall {
             let command = RawCommand { player, sequence: self.sequence, action };
             let connection =
                 self.ends.iter().find(|end| end.client.player() == Some(player)).expect("of a client");
-            let household = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
+            let prefix = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
             self.room
                 .handle()
-                .push((household, connection.client.id), command, None, Duration::ZERO)
+                .push((prefix, connection.client.id), command, None, Duration::ZERO)
                 .expect("there is room");
         }
         let ticked = self.room.tick(self.now, TickRequest::default());

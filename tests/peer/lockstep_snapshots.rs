@@ -99,7 +99,7 @@ fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_
             let each = (0..1_000).take_while(|_| {
                 number += 1;
                 let asks = SyncRequest {
-                    household: address(number),
+                    prefix: address(number),
                     connection: number as u64,
                     last_sync: synced,
                     bytes,

@@ -324,7 +324,7 @@ fn comments_and_names_use_the_vocabulary() {
     );
     finds(vocabulary::comment_words, "tests/a.rs", "// told\n", &[]);
     finds(vocabulary::comment_width, path, &format!("// {}\n// {}\n", "x".repeat(97), "x".repeat(98)), &[2]);
-    finds(vocabulary::name_words, path, "struct WhomTwice;\nfn unwhom() {}\nlet is_foreseen = 1;\n", &[1, 3]);
+    finds(vocabulary::name_words, path, "struct WhomTwice;\nfn unwhom() {}\nlet last_heard = 1;\n", &[1, 3]);
     finds(vocabulary::web_name_words, "src/web/a.js", "let toldMs = 0;\nlet untold;\nforeseen();\n", &[1, 3]);
     finds(vocabulary::web_name_words, "src/web/a.css", "#log .said { color: red; }\n", &[1]);
 }

@@ -62,12 +62,12 @@ impl<'c> ExplainedConnection<'c> {
     pub fn connect(
         url: &Url,
         codes: &'c PacketTables,
-        (otherwise, is_asked): (&'c Dialect, bool),
+        (otherwise, is_requested): (&'c Dialect, bool),
     ) -> io::Result<ExplainedConnection<'c>> {
         let stream = dial::connect(dial::resolve(url)?, None)?;
         let path = url.target.split('?').next().unwrap_or_default();
         let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
-            Err(_) if is_asked => Conversation::in_dialect(otherwise),
+            Err(_) if is_requested => Conversation::in_dialect(otherwise),
             _ => Conversation::new(codes, otherwise),
         };
         conversation.with_our_client();

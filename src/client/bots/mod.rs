@@ -36,7 +36,7 @@ pub trait BotObserver {
     }
 
     /// A packet is sent.
-    fn said(&mut self) {}
+    fn on_sent(&mut self) {}
 
     /// A message was received.
     fn on_received(&mut self) {}
@@ -144,7 +144,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Sends the agent's packets, and passes its faults to the observer.
     fn apply_agent_output(&mut self) {
         for message in self.output.packets.drain(..) {
-            self.observer.said();
+            self.observer.on_sent();
             if !self.is_json {
                 self.link.send_binary(&message);
             } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {

@@ -130,8 +130,9 @@ impl<S: SimpleGame> SimpleWorld<S> {
         }
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
-                let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
-                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
+                let SimpleWorld { identity, tick, random, game, events, .. } = self;
+                let mut turns =
+                    TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events };
                 let acted = game.apply(player, action, &mut turns).map(|()| None);
                 acted.inspect_err(|rule| turns.reject(player, rule))
             }
@@ -143,8 +144,9 @@ impl<S: SimpleGame> SimpleWorld<S> {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
-                let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
-                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
+                let SimpleWorld { identity, tick, random, game, events, .. } = self;
+                let mut turns =
+                    TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events };
                 game.join(player, &name, &mut turns);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
@@ -223,8 +225,8 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
             }
         }
-        let SimpleWorld { identity, tick, random, game, events: told, .. } = self;
-        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told });
+        let SimpleWorld { identity, tick, random, game, events, .. } = self;
+        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events });
         self.tick = self.tick.wrapping_add(1);
     }
 

@@ -229,14 +229,14 @@ impl AddressRateLimits {
 
     /// Decides whether a lockstep client is sent a snapshot now. If so, takes its tokens. If not,
     /// the client requests it again in its next update pass.
-    pub fn try_start_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
+    pub fn try_start_sync(&self, try_request: &SyncRequest, now: Duration) -> bool {
         let now = self.bucket_time(now);
         let mut snapshots = self.snapshots.lock();
-        let is_turn = !self.enabled || snapshots.is_next_of_address(asks, now);
+        let is_turn = !self.enabled || snapshots.is_next_of_address(try_request, now);
         let may = is_turn
-            && snapshots.has_bandwidth(asks, now)
-            && self.take_at(asks.household, LimitedAction::Snapshot, now, Duration::ZERO).is_ok();
-        snapshots.on_decided(asks, may, now);
+            && snapshots.has_bandwidth(try_request, now)
+            && self.take_at(try_request.prefix, LimitedAction::Snapshot, now, Duration::ZERO).is_ok();
+        snapshots.on_decided(try_request, may, now);
         may
     }
 

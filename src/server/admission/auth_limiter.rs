@@ -66,10 +66,10 @@ impl AuthLimiter {
         now: Duration,
         is_right: impl FnOnce() -> bool,
     ) -> Result<(), AuthError> {
-        let household = AddressPrefix::from_ip(address);
+        let prefix = AddressPrefix::from_ip(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.has_expired(now));
-        let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
+        let seen = failures.get_mut(&prefix).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
         if let Some(of_address) = seen {
             tried().take(&mut of_address.full_at, now).map_err(AuthError::TooManyAttempts)?;
             let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
@@ -82,16 +82,14 @@ impl AuthLimiter {
         if is_right() {
             return Ok(());
         }
-        if failures.len() >= limits::MAX_WRONG_TOKEN_ADDRESSES && !failures.contains_key(&household) {
+        if failures.len() >= limits::MAX_WRONG_TOKEN_ADDRESSES && !failures.contains_key(&prefix) {
             let oldest = failures.iter().min_by_key(|(_, failures)| failures.since);
-            if let Some(oldest) = oldest.map(|(household, _)| *household) {
+            if let Some(oldest) = oldest.map(|(prefix, _)| *prefix) {
                 failures.remove(&oldest);
             }
         }
-        failures
-            .entry(household)
-            .or_insert(Failures { since: now, count: 0, full_at: Duration::ZERO })
-            .count += 1;
+        failures.entry(prefix).or_insert(Failures { since: now, count: 0, full_at: Duration::ZERO }).count +=
+            1;
         Err(AuthError::WrongToken)
     }
 }

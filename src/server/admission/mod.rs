@@ -119,7 +119,7 @@ pub struct Permit {
     admission: Arc<Admission>,
     number: u64,
     /// `None` until a trusted proxy names the client's address.
-    household: Option<AddressPrefix>,
+    prefix: Option<AddressPrefix>,
     place: SlotKind,
 }
 
@@ -129,8 +129,8 @@ impl AdmissionState {
     }
 
     /// Checks that the address prefix is not banned and that the pending request was not displaced.
-    fn check(&mut self, number: u64, household: AddressPrefix) -> Result<(), RefusalReason> {
-        if self.banned.contains(&household) {
+    fn check(&mut self, number: u64, prefix: AddressPrefix) -> Result<(), RefusalReason> {
+        if self.banned.contains(&prefix) {
             return Err(RefusalReason::Banned);
         }
         if self.pool(SlotKind::Pending).holds(number) { Ok(()) } else { Err(RefusalReason::Displaced) }
@@ -168,36 +168,36 @@ impl Admission {
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
-    pub fn admit(self: &Arc<Admission>, household: Option<AddressPrefix>) -> Result<Admitted, RefusalReason> {
+    pub fn admit(self: &Arc<Admission>, prefix: Option<AddressPrefix>) -> Result<Admitted, RefusalReason> {
         let mut counts = self.counts.lock();
-        if household.is_some_and(|household| counts.banned.contains(&household)) {
+        if prefix.is_some_and(|prefix| counts.banned.contains(&prefix)) {
             return Err(RefusalReason::Banned);
         }
         counts.last_number += 1;
         let number = counts.last_number;
-        let mut taken = counts.pool(SlotKind::Pending).take(number, household);
+        let mut taken = counts.pool(SlotKind::Pending).take(number, prefix);
         while taken == Err(NoSlot::Full) && counts.pool(SlotKind::Pending).has_displaced() {
             if self.slot_released.wait_for(&mut counts, limits::DISPLACED_WAIT).timed_out() {
                 break;
             }
-            taken = counts.pool(SlotKind::Pending).take(number, household);
+            taken = counts.pool(SlotKind::Pending).take(number, prefix);
         }
         let displaced = taken.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
-        let permit = Permit { admission: Arc::clone(self), number, household, place: SlotKind::Pending };
+        let permit = Permit { admission: Arc::clone(self), number, prefix, place: SlotKind::Pending };
         Ok(Admitted { permit, displaced })
     }
 
     /// Bans this address prefix. Returns whether the ban is new; `None` if [`limits::MAX_BANS`] is
     /// reached.
-    pub fn ban(&self, household: AddressPrefix) -> Option<bool> {
+    pub fn ban(&self, prefix: AddressPrefix) -> Option<bool> {
         let banned = &mut self.counts.lock().banned;
-        let has_room = banned.len() < limits::MAX_BANS || banned.contains(&household);
-        has_room.then(|| banned.insert(household))
+        let has_room = banned.len() < limits::MAX_BANS || banned.contains(&prefix);
+        has_room.then(|| banned.insert(prefix))
     }
 
     /// Lifts the ban of this address prefix. Returns whether it was banned.
-    pub fn unban(&self, household: AddressPrefix) -> bool {
-        self.counts.lock().banned.remove(&household)
+    pub fn unban(&self, prefix: AddressPrefix) -> bool {
+        self.counts.lock().banned.remove(&prefix)
     }
 
     /// Returns the banned address prefixes, sorted.
@@ -206,8 +206,8 @@ impl Admission {
     }
 
     /// Whether an address prefix is banned.
-    pub fn is_banned(&self, household: AddressPrefix) -> bool {
-        self.counts.lock().banned.contains(&household)
+    pub fn is_banned(&self, prefix: AddressPrefix) -> bool {
+        self.counts.lock().banned.contains(&prefix)
     }
 
     /// Returns the numbers of the connections that wait for a further request.
@@ -231,15 +231,15 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban. The permit is then unchanged.
-    pub fn set_address(&mut self, household: AddressPrefix) -> Result<(), RefusalReason> {
-        if self.household.is_some() {
+    pub fn set_address(&mut self, prefix: AddressPrefix) -> Result<(), RefusalReason> {
+        if self.prefix.is_some() {
             return Ok(());
         }
         let mut counts = self.admission.counts.lock();
-        counts.check(self.number, household)?;
-        let attributed = counts.pool(SlotKind::Pending).set_address(self.number, household);
+        counts.check(self.number, prefix)?;
+        let attributed = counts.pool(SlotKind::Pending).set_address(self.number, prefix);
         attributed.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
-        self.household = Some(household);
+        self.prefix = Some(prefix);
         Ok(())
     }
 
@@ -254,10 +254,10 @@ impl Permit {
     /// # Errors
     /// The ban, or the displacement.
     pub fn end_idle(&self) -> Result<(), RefusalReason> {
-        let household = self.household.ok_or(RefusalReason::Unavailable)?;
+        let prefix = self.prefix.ok_or(RefusalReason::Unavailable)?;
         let mut counts = self.admission.counts.lock();
         counts.pool(SlotKind::Pending).set_idle(self.number, false);
-        counts.check(self.number, household)
+        counts.check(self.number, prefix)
     }
 
     /// Turns the slot of a pending request into a slot of this kind.
@@ -267,10 +267,10 @@ impl Permit {
     pub fn convert_to(&mut self, place: SlotKind) -> Result<(), RefusalReason> {
         // A proxied connection without a client address counts toward no address, so it cannot
         // become a client.
-        let household = self.household.ok_or(RefusalReason::Unavailable)?;
+        let prefix = self.prefix.ok_or(RefusalReason::Unavailable)?;
         let mut counts = self.admission.counts.lock();
-        counts.check(self.number, household)?;
-        let taken = counts.pool(place).take(self.number, Some(household));
+        counts.check(self.number, prefix)?;
+        let taken = counts.pool(place).take(self.number, Some(prefix));
         taken.map_err(|why| RefusalReason::NoSlot(place, why))?;
         counts.pool(SlotKind::Pending).release(self.number);
         self.admission.slot_released.notify_one();

@@ -42,13 +42,13 @@ impl Secret {
     }
 
     /// Compares a text with the secret in constant time.
-    pub fn matches(&self, said: &str) -> bool {
-        self.ct_eq(&Padded::new(said)).into()
+    pub fn matches(&self, candidate: &str) -> bool {
+        self.ct_eq(&Padded::new(candidate)).into()
     }
 
     /// Like [`Secret::matches`], with a result that can be combined without a branch.
-    pub fn ct_eq(&self, said: &Padded) -> Choice {
-        self.padded.0.ct_eq(&said.0) & self.padded.1.ct_eq(&said.1)
+    pub fn ct_eq(&self, candidate: &Padded) -> Choice {
+        self.padded.0.ct_eq(&candidate.0) & self.padded.1.ct_eq(&candidate.1)
     }
 
     /// Returns the secret's text. It must not reach a log, a capture or an inspector.

@@ -15,7 +15,7 @@ use crate::util::address_prefix::AddressPrefix;
 #[derive(Debug, Clone, Copy)]
 pub struct SyncRequest {
     /// Address prefix of the client.
-    pub household: AddressPrefix,
+    pub prefix: AddressPrefix,
     /// Id of the client's connection.
     pub connection: u64,
     /// Time of the client's last snapshot; `None` without a world.
@@ -35,36 +35,36 @@ pub struct SyncScheduler {
 
 impl SyncScheduler {
     /// Whether this client is the next of its address to get a snapshot.
-    pub fn is_next_of_address(&self, asks: &SyncRequest, now: Duration) -> bool {
-        let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
+    pub fn is_next_of_address(&self, request: &SyncRequest, now: Duration) -> bool {
+        let of_address = (request.prefix, 0)..=(request.prefix, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);
-        !others.any(|(synced, asked)| *synced < asks.last_sync && is_present(*asked, now))
+        !others.any(|(synced, requests)| *synced < request.last_sync && is_present(*requests, now))
     }
 
     /// Whether the server's rate limit allows this snapshot.
-    pub fn has_bandwidth(&self, asks: &SyncRequest, now: Duration) -> bool {
+    pub fn has_bandwidth(&self, request: &SyncRequest, now: Duration) -> bool {
         let spent = self.full_at.saturating_sub(now);
-        let share = if asks.last_sync.is_none() { 1 } else { 2 };
+        let share = if request.last_sync.is_none() { 1 } else { 2 };
         spent < limits::LOCKSTEP_SYNC_BURST / share
     }
 
     /// Records whether the snapshot was sent.
-    pub fn on_decided(&mut self, asks: &SyncRequest, is_sent: bool, now: Duration) {
-        let key = (asks.household, asks.connection);
+    pub fn on_decided(&mut self, request: &SyncRequest, is_sent: bool, now: Duration) {
+        let key = (request.prefix, request.connection);
         if is_sent {
-            let time = Duration::from_secs(asks.bytes as u64) / limits::LOCKSTEP_SYNC_BYTES_PER_SECOND;
+            let time = Duration::from_secs(request.bytes as u64) / limits::LOCKSTEP_SYNC_BYTES_PER_SECOND;
             self.full_at = self.full_at.max(now) + time;
             self.waiting.remove(&key);
             return;
         }
         if !self.waiting.contains_key(&key) {
-            self.waiting.retain(|_, (_, asked)| is_present(*asked, now));
+            self.waiting.retain(|_, (_, requests)| is_present(*requests, now));
         }
-        self.waiting.insert(key, (asks.last_sync, now));
+        self.waiting.insert(key, (request.last_sync, now));
     }
 }
 
 /// Whether a client that sent its request at `asked` still waits.
-fn is_present(asked: Duration, now: Duration) -> bool {
-    now.saturating_sub(asked) <= limits::LOCKSTEP_SYNC_WAIT
+fn is_present(requests: Duration, now: Duration) -> bool {
+    now.saturating_sub(requests) <= limits::LOCKSTEP_SYNC_WAIT
 }

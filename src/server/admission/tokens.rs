@@ -146,10 +146,10 @@ impl Tokens {
 
     /// Returns the holder of a token. Compares every token, so that the time does not reveal which
     /// one matches.
-    fn find(&self, said: &str) -> Option<TokenHolder> {
-        let (said, mut found) = (Padded::new(said), u32::MAX);
+    fn find(&self, offered: &str) -> Option<TokenHolder> {
+        let (offered, mut found) = (Padded::new(offered), u32::MAX);
         for (at, token) in self.0.iter().enumerate() {
-            found.conditional_assign(&(at as u32), token.secret.ct_eq(&said));
+            found.conditional_assign(&(at as u32), token.secret.ct_eq(&offered));
         }
         let is_found: bool = (!found.ct_eq(&u32::MAX)).into();
         let token = is_found.then(|| &self.0[found as usize])?;
@@ -217,8 +217,8 @@ impl Authenticator {
 
     /// Whether a token is right. Does not count a wrong token. For decisions that the client cannot
     /// observe.
-    pub fn is_right(&self, OfferedToken(said): &OfferedToken) -> bool {
-        self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(said).is_some())
+    pub fn is_right(&self, OfferedToken(offered): &OfferedToken) -> bool {
+        self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(offered).is_some())
     }
 
     /// Returns what a client at this address may do with the token that it sent, if any.
@@ -229,7 +229,7 @@ impl Authenticator {
     pub fn authenticate(
         &self,
         address: IpAddr,
-        said: Option<&str>,
+        offered: Option<&str>,
         now: Duration,
     ) -> Result<Permission, CloseReason> {
         let PlayAccess { tokens, spectators } = &self.players;
@@ -237,12 +237,12 @@ impl Authenticator {
         if tokens.is_empty() {
             return Ok(Permission::Spectator);
         }
-        let Some(said) = said.filter(|said| !said.is_empty()) else {
+        let Some(offered) = offered.filter(|offered| !offered.is_empty()) else {
             return if *spectators { Ok(Permission::Spectator) } else { Err(CloseReason::TokenMissing) };
         };
         let mut holder = None;
         let is_right = || {
-            holder = tokens.find(said);
+            holder = tokens.find(offered);
             holder.is_some()
         };
         match self.gate.attempt(address, now, is_right) {

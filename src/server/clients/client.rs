@@ -124,7 +124,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Returns its address prefix.
-    pub fn household(&self) -> AddressPrefix {
+    pub fn prefix(&self) -> AddressPrefix {
         AddressPrefix::from_ip(self.address.ip())
     }
 
@@ -204,7 +204,7 @@ impl<L: Transport> Client<L> {
     /// them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
-            self.room.lockstep.add_follower(self.id, self.household());
+            self.room.lockstep.add_follower(self.id, self.prefix());
             self.lockstep.store(true, Ordering::Release);
         }
         self.updates_from.store(self.room.tick().saturating_add(1), Ordering::Release);

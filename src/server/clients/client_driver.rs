@@ -217,7 +217,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 client.start_updates(lockstep);
             }
             ClientRequest::RejectCommand { sequence, rule } => {
-                client.room.reject((client.household(), client.id), sequence, rule);
+                client.room.reject((client.prefix(), client.id), sequence, rule);
             }
             ClientRequest::Spectate(player) => client.set_spectated(player),
             ClientRequest::Snapshot => client.room.lockstep.request_snapshot(client.id),
@@ -265,7 +265,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let key = self.resume_key()?;
         self.charge(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
-        let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
+        let entering = JoinAttempt { key, connection: *id, from: self.client.prefix() };
         let entered = room.join(entering, self.at.now, |entered| {
             self.client.set_player(entered, &profile.name, resume_tick);
             (room.about.join)(entered.player, profile)
@@ -296,7 +296,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
 
     /// Takes a token of the address prefix's rate limit.
     fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
-        self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
+        self.budgets.take_late(self.client.prefix(), spending, self.at.now, self.at.slack).map_err(|_| {
             (self.on_event)(DriverEvent::CommandRejected(spending.rule()));
             Denial::Rejected(spending.rule(), spending.detail())
         })
@@ -319,7 +319,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         if let Some(shared) = shared {
             self.charge(LimitedAction::Shared(shared))?;
         }
-        let from = (self.client.household(), self.client.id);
+        let from = (self.client.prefix(), self.client.id);
         if let Err(dropped) = self.client.room.push(from, command, intended, self.at.slack) {
             (self.on_event)(DriverEvent::CommandRejected(dropped.name()));
         }

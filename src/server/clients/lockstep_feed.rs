@@ -54,10 +54,10 @@ impl LockstepFeed {
         now: Duration,
     ) {
         let (player, synced) = (client.player_as_of(client.room.tick()), self.last_sync);
-        let (prefix, connection) = (client.household(), client.id);
+        let (prefix, connection) = (client.prefix(), client.id);
         let may_sync = |part: &JournalEntry| {
             budgets.try_start_sync(
-                &SyncRequest { household: prefix, connection, last_sync: synced, bytes: part.bytes() },
+                &SyncRequest { prefix: prefix, connection, last_sync: synced, bytes: part.bytes() },
                 now,
             )
         };

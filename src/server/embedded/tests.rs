@@ -89,7 +89,7 @@ impl Watcher {
         Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }
 
-    fn say(&mut self, server: &mut EmbeddedServer, text: &str) {
+    fn send_line(&mut self, server: &mut EmbeddedServer, text: &str) {
         self.conn.send_text(text);
         let mut bytes = Vec::new();
         self.conn.drain_output(&mut bytes);
@@ -170,11 +170,11 @@ fn a_watcher_sees_every_byte_of_its_own_client_and_no_key() {
     let mut server = server(3);
     let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
     run(&mut server, Some(&mut page), Some(&mut watcher), 5);
-    watcher.say(&mut server, &format!(r#"{{"find_own":"{KEY}"}}"#));
+    watcher.send_line(&mut server, &format!(r#"{{"find_own":"{KEY}"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 2);
     let own = page_number(&server);
     assert_eq!(watcher.texts.last(), Some(&format!(r#"{{"own":{own}}}"#)));
-    watcher.say(&mut server, &format!(r#"{{"select":{own}}}"#));
+    watcher.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 30);
     let head = String::from_utf8(watcher.seen[0].1.clone()).expect("a head");
     assert!(watcher.seen[0].0 == 1 && !head.contains(KEY), "{head}");
@@ -195,15 +195,15 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
     run(&mut server, Some(&mut page), Some(&mut watcher), 10);
     let own = page_number(&server);
-    watcher.say(&mut server, &format!(r#"{{"select":{own}}}"#));
+    watcher.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
     let other = "f".repeat(32);
-    watcher.say(&mut server, &format!(r#"{{"inject":"{other}","bytes":"8200"}}"#));
+    watcher.send_line(&mut server, &format!(r#"{{"inject":"{other}","bytes":"8200"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 2);
     let refused = r#"{"injected":null,"error":"no connected client has this key"}"#;
     assert!(watcher.texts.iter().any(|text| json(text) == json(refused)), "{:?}", watcher.texts);
     assert_eq!(page.bot.stage(), BotStage::Playing);
     // A frame without a mask violates RFC 6455, section 5.1.
-    watcher.say(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
+    watcher.send_line(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 10);
     assert!(watcher.texts.contains(&format!(r#"{{"injected":{own}}}"#)), "{:?}", watcher.texts);
     assert!(watcher.seen.contains(&(6, vec![0x82, 0x00])));

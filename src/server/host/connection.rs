@@ -215,11 +215,11 @@ impl<T: HostTransport> HostConnection<T> {
     fn receive_inspector(&mut self, bytes: &[u8], host: &HostState<T>) {
         let ConnectionStage::Inspector { watch, number, .. } = &mut self.stage else { return };
         let (mut requests, number) = (Vec::new(), *number);
-        let heard = watch.receive(bytes, host.now, &mut requests);
+        let received = watch.receive(bytes, host.now, &mut requests);
         for request in requests {
             handle_request(request, watch, number, host);
         }
-        if heard.is_err() {
+        if received.is_err() {
             self.close_inspector(host);
         }
     }

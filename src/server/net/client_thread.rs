@@ -122,7 +122,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     }
     // A ban closes only the connections of registered clients. This check is for a client that was
     // admitted before the ban and registered after it.
-    if host.admission.is_banned(client.household()) {
+    if host.admission.is_banned(client.prefix()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
     if let Err(ending) = noted.driver().begin() {

@@ -71,7 +71,7 @@ impl BotObserver for MeasuringObserver {
         self.measurements.bytes_out += sent as u64;
     }
 
-    fn said(&mut self) {
+    fn on_sent(&mut self) {
         self.measurements.count_sent();
     }
 

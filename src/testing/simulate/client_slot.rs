@@ -50,7 +50,7 @@ struct ClientVisit {
     /// Its behaviour in lockstep, if its dialect has lockstep.
     lockstep: Option<lockstep_bot::LockstepBehavior>,
     /// Hashes of the reliable packets that the client has received.
-    told: BTreeSet<u32>,
+    received: BTreeSet<u32>,
 }
 
 /// A slot for one client at a time.
@@ -131,7 +131,7 @@ impl ClientSlot {
     /// Decides whether a client that has lost its connection resumes, and when.
     fn schedule_resume(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
-        visit.told = marks;
+        visit.received = marks;
         self.is_resume = self.dice.below(8) > 0;
         if !self.is_resume {
             return;
@@ -246,7 +246,7 @@ impl ClientSlot {
             self.sessions.iter_mut().for_each(|session| session.is_followed = true);
         }
         let ends = (client_end, address, self.dice.bits());
-        self.sessions.push(ConnectionPair::new(ends, visit.spoken, visit.told.clone(), (host, counts)));
+        self.sessions.push(ConnectionPair::new(ends, visit.spoken, visit.received.clone(), (host, counts)));
         self.visit = Some(visit);
         Ok(())
     }
@@ -302,7 +302,7 @@ impl ClientSlot {
             target: format!("{room}{path}?dialect={name}{format}{key}"),
             has_key: has_key && !is_holder,
             lockstep: in_lockstep(&mut BotRng::new(self.dice.bits())),
-            told: BTreeSet::new(),
+            received: BTreeSet::new(),
         }
     }
 

@@ -45,7 +45,7 @@ impl ConnectionPair {
     pub fn new(
         (client_end, address, seed): (ClientEnd, SocketAddr, u64),
         spoken: ClientVariant,
-        told: BTreeSet<u32>,
+        sent_bytes: BTreeSet<u32>,
         (host, counts): (&mut SimServer, &mut SimulationCounts),
     ) -> ConnectionPair {
         let wire: &Arc<VirtualTcp> = &client_end.tcp;
@@ -56,7 +56,7 @@ impl ConnectionPair {
             spoken,
             lost: None,
             has_parted: false,
-            received_hashes: told,
+            received_hashes: sent_bytes,
             ticks_behind: 0,
             is_followed: false,
         }
@@ -240,18 +240,18 @@ impl ConnectionPair {
     pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
-        let heard = bot.agent.reliable_hashes();
+        let received = bot.agent.reliable_hashes();
         let rule = "every reliable message arrives once and in order";
         let is_first = self.spoken.0 == host.models.games[0].dialect();
         let expected = host.models.marks.get(&client).filter(|_| is_first);
-        if let Some(expected) = expected.filter(|expected| !expected.starts_with(heard)) {
-            let right = heard.iter().zip(expected).take_while(|(told, is)| told == is).count();
-            let (told, is) = (&heard[right..], &expected[right..]);
-            let detail = format!("after {right} marks it was told {told:?} instead of {is:?}");
+        if let Some(expected) = expected.filter(|expected| !expected.starts_with(received)) {
+            let right = received.iter().zip(expected).take_while(|(sent_bytes, is)| sent_bytes == is).count();
+            let (sent_bytes, is) = (&received[right..], &expected[right..]);
+            let detail = format!("after {right} marks it received {sent_bytes:?} instead of {is:?}");
             return Err(InvariantFailure::new(rule, detail));
         }
         let is_notice = |mark: u32| host.models.games.iter().any(|game| game.is_notice(mark));
-        match heard.iter().find(|mark| self.received_hashes.contains(mark) && is_notice(**mark)) {
+        match received.iter().find(|mark| self.received_hashes.contains(mark) && is_notice(**mark)) {
             Some(mark) => Err(InvariantFailure::new("nothing is told twice", format!("notice {mark}"))),
             None => Ok(()),
         }

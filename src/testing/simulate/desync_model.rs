@@ -95,7 +95,7 @@ impl DesyncModel {
     ///
     /// # Errors
     /// It differs from the room's, although the client's world is not corrupted.
-    pub fn said(
+    pub fn on_checksum(
         &mut self,
         client: &Client<ServerTransport>,
         tick: u32,

@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
     /// A request that is refused for lack of a slot still consumes a token of its address.
-    BudgetNotCharged,
+    BudgetOvercharged,
     /// A seat is not released when its connection ends.
     SeatLeaked,
     /// A client's key is removed when its connection ends.

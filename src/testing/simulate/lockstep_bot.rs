@@ -209,10 +209,10 @@ impl LockstepBot {
                 out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
                 continue;
             };
-            let mut say =
+            let mut outgoing =
                 |tick: u32| encode(CHECKSUM, &[tick.into(), format!("{:016x}", self.dice.bits()).into()]);
-            out.packets.extend(say(tick));
-            let (again, ahead) = (say(tick), say(tick.saturating_add(self.every)));
+            out.packets.extend(outgoing(tick));
+            let (again, ahead) = (outgoing(tick), outgoing(tick.saturating_add(self.every)));
             match self.dice.below(24) {
                 0 => out.packets.extend(again),
                 1 => out.packets.extend(ahead),

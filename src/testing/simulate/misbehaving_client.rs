@@ -25,7 +25,7 @@ pub struct MisbehavingClient {
     sequence: u32,
     /// Whether the half frame was sent, or whether the last shared action was a start.
     has_begun: bool,
-    has_said_hello: bool,
+    has_sent_hello: bool,
 }
 
 impl MisbehavingClient {
@@ -46,7 +46,7 @@ impl MisbehavingClient {
             next: now,
             sequence: 0,
             has_begun: false,
-            has_said_hello: false,
+            has_sent_hello: false,
         }
     }
 
@@ -88,7 +88,7 @@ impl MisbehavingClient {
             HostileKind::LateHello if age < Duration::from_secs(8) => {}
             HostileKind::LateHello => self.step(out),
             HostileKind::Churn => return true,
-            HostileKind::SeatHolders if self.has_said_hello => return true,
+            HostileKind::SeatHolders if self.has_sent_hello => return true,
             HostileKind::SeatHolders => {
                 self.hello(StressPacket::Enter, out);
                 self.next = now + Duration::from_millis(200);
@@ -116,7 +116,7 @@ impl MisbehavingClient {
 
     /// Joins, once.
     fn hello(&mut self, how: StressPacket, out: &mut Vec<u8>) {
-        if !std::mem::replace(&mut self.has_said_hello, true) {
+        if !std::mem::replace(&mut self.has_sent_hello, true) {
             self.send(how, out);
         }
     }

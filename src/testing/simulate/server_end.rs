@@ -136,7 +136,7 @@ impl SimObserver<'_> {
             self.models.on_charged(client.address, action, now);
         }
         for (tick, checksum) in requests.iter().filter_map(reported_checksum) {
-            self.models.worlds.said(client, tick, checksum)?;
+            self.models.worlds.on_checksum(client, tick, checksum)?;
         }
         let joined = requests.iter().filter_map(joined_player).next_back();
         joined.map_or(Ok(()), |player| self.models.on_joined(client, player, now, self.counts))
@@ -159,7 +159,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
             _ => "refused: request",
         });
         let has_no_slot = head.is_some() && refusal.is_capacity && refusal.status != 429;
-        if has_no_slot && self.models.planted == Some(InjectedBug::BudgetNotCharged) {
+        if has_no_slot && self.models.planted == Some(InjectedBug::BudgetOvercharged) {
             let prefix = AddressPrefix::from_ip(address.ip());
             let _ = host.budgets.take(prefix, LimitedAction::Client, host.now);
         }

@@ -33,7 +33,7 @@ struct PendingQuery {
     answer: Receiver<Result<(), &'static str>>,
     /// Number of the notice, if the query announces one.
     notice: Option<u32>,
-    asked: u32,
+    requested: u32,
 }
 
 /// An operator action that the server must perform.
@@ -194,13 +194,13 @@ impl SimRoom {
                 false
             }
             Err(_) => {
-                late = (tick > question.asked + 3).then_some(question.asked).or(late);
+                late = (tick > question.requested + 3).then_some(question.requested).or(late);
                 true
             }
         });
         let rule = "an operator's query is answered after its tick";
-        late.map_or(Ok(()), |asked| {
-            Err(InvariantFailure::new(rule, format!("query made before tick {asked}")))
+        late.map_or(Ok(()), |requested| {
+            Err(InvariantFailure::new(rule, format!("query made before tick {requested}")))
         })
     }
 
@@ -257,7 +257,7 @@ impl SimRoom {
         };
         counts.add(operated.name);
         self.next_notice += u32::from(operated.is_notice);
-        self.ask(operated.action, operated.is_notice.then_some(self.next_notice));
+        self.request(operated.action, operated.is_notice.then_some(self.next_notice));
         match player.filter(|_| operated.is_gift) {
             Some(player) => OperatorAction::Granted(player),
             None => OperatorAction::None,
@@ -317,10 +317,10 @@ impl SimRoom {
         marks
     }
 
-    fn ask(&mut self, action: EncodedAction, notice: Option<u32>) {
+    fn request(&mut self, action: EncodedAction, notice: Option<u32>) {
         // If the room is busy, the query is not queued.
         if let Ok(answer) = self.handle.command(action) {
-            self.questions.push(PendingQuery { answer, notice, asked: self.handle.tick() });
+            self.questions.push(PendingQuery { answer, notice, requested: self.handle.tick() });
         }
     }
 

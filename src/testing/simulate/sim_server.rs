@@ -183,10 +183,10 @@ impl SimServer {
             return;
         }
         counts.add("operator: ban");
-        let prefix = client.household();
+        let prefix = client.prefix();
         state.admission.ban(prefix);
         bans.push((now + Duration::from_secs(5), client.address));
-        for client in state.clients.iter().filter(|client| client.household() == prefix) {
+        for client in state.clients.iter().filter(|client| client.prefix() == prefix) {
             if let Some((game, player)) = models.room_of(client).zip(client.player()) {
                 game.dismiss_of(client.id, player, now);
             }

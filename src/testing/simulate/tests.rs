@@ -116,7 +116,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
-        (InjectedBug::BudgetNotCharged, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::BudgetOvercharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
         (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),
@@ -155,7 +155,7 @@ fn a_simple_game_is_simulated_and_its_bots_receive_what_is_published() {
 #[test]
 fn each_planted_fault_is_found_in_a_simple_game() {
     for (planted, rule) in [
-        (InjectedBug::BudgetNotCharged, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::BudgetOvercharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
         (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),

@@ -29,7 +29,7 @@ impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
 
     fn run(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
         match self.check(client, turn) {
-            Ok(told) => self.informed.extend(told.map(|knows_all| (client.id, knows_all))),
+            Ok(received) => self.informed.extend(received.map(|knows_all| (client.id, knows_all))),
             Err(broken) => _ = self.broken.get_or_insert(broken),
         }
         true

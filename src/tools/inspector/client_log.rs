@@ -153,24 +153,24 @@ impl ClientLog {
 
     /// The conversation after its handshake.
     pub fn conversation<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
-        let mut talk = self.begin(codes)?;
+        let mut conversation = self.begin(codes)?;
         match self.start.as_ref()? {
             LogStart::Handshake(opened, _) => {
-                talk.receive_each(Side::Client, &opened.request, |_| ());
-                talk.receive_each(Side::Server, &opened.response, |_| ());
-                talk.start_after_upgrade(opened.json);
-                talk.set_own_server();
+                conversation.receive_each(Side::Client, &opened.request, |_| ());
+                conversation.receive_each(Side::Server, &opened.response, |_| ());
+                conversation.start_after_upgrade(opened.json);
+                conversation.set_own_server();
             }
             LogStart::Frames { json, is_ours, .. } => {
                 if let Some(json) = json {
-                    talk.start_after_upgrade(*json);
+                    conversation.start_after_upgrade(*json);
                 }
                 if *is_ours {
-                    talk.set_own_server();
+                    conversation.set_own_server();
                 }
             }
         }
-        Some(talk)
+        Some(conversation)
     }
 
     /// Explains a stored frame, after the earlier frames of its message.
@@ -180,14 +180,14 @@ impl ClientLog {
         codes: &'c PacketTables,
     ) -> Option<(&RetainedFrame, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
-        let mut talk = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
+        let mut conversation = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
             (kept.is_head, kept.from, &self.start)
         {
-            talk.receive_each(Side::Client, &opened.request, |_| ());
+            conversation.receive_each(Side::Client, &opened.request, |_| ());
         }
-        talk.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
-        Some((kept, talk.explain(kept.from, kept.bytes())))
+        conversation.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
+        Some((kept, conversation.explain(kept.from, kept.bytes())))
     }
 }
 

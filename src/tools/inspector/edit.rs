@@ -28,25 +28,25 @@ impl Inspector {
             "server" => Side::Server,
             other => return Err(format!("from: {other:?} is neither client nor server")),
         };
-        let mut talk = match input["dialect"].as_str() {
+        let mut conversation = match input["dialect"].as_str() {
             Some(name) => {
                 let dialect = self.codes.dialects().find(|dialect| dialect.name() == name);
                 let dialect = dialect.ok_or_else(|| format!("dialect: {name:?} is not in the tables"))?;
-                let mut talk = Conversation::in_dialect(dialect);
-                talk.start_after_upgrade(input["json"].as_bool().unwrap_or(false));
-                talk.set_own_server();
-                talk
+                let mut conversation = Conversation::in_dialect(dialect);
+                conversation.start_after_upgrade(input["json"].as_bool().unwrap_or(false));
+                conversation.set_own_server();
+                conversation
             }
             None => {
                 let log = self.log().ok_or("no handshake was seen")?;
-                let mut talk = log.conversation(&self.codes).ok_or("no handshake was seen")?;
+                let mut conversation = log.conversation(&self.codes).ok_or("no handshake was seen")?;
                 if from == Side::Client {
-                    talk.receive_each(from, log.unfinished(), |_| ());
+                    conversation.receive_each(from, log.unfinished(), |_| ());
                 }
-                talk
+                conversation
             }
         };
-        Ok(frame_json::bytes(&bytes, &talk.explain(from, &bytes)))
+        Ok(frame_json::bytes(&bytes, &conversation.explain(from, &bytes)))
     }
 
     /// Encodes a stored packet of the client with other values, under the same masking key. The

@@ -29,7 +29,7 @@ pub struct ExportedClient {
 /// includes.
 pub fn capture<'a>(
     (opened, at): (&Handshake, Duration),
-    whose: &ExportedClient,
+    client: &ExportedClient,
     frames: impl Iterator<Item = &'a RetainedFrame>,
     (began, codes): (Duration, &PacketTables),
 ) -> Vec<u8> {
@@ -38,8 +38,8 @@ pub fn capture<'a>(
     writer.tables(at, &codes.texts());
     room(&mut writer, opened, at);
     // If both ends have the same address, the name would apply to the server too.
-    if !whose.name.is_empty() && opened.address.ip() != opened.local.ip() {
-        writer.name(opened.address.ip(), &whose.name);
+    if !client.name.is_empty() && opened.address.ip() != opened.local.ip() {
+        writer.name(opened.address.ip(), &client.name);
     }
     let mut frames = frames.filter(|frame| !frame.is_head).peekable();
     let first = frames.peek().map_or(0, |frame| frame.n);
@@ -48,7 +48,7 @@ pub fn capture<'a>(
     flow.bytes(&mut writer, TcpSide::Client, &opened.request, (at, ""));
     flow.bytes(&mut writer, TcpSide::Server, &opened.response, (at, &before));
     for frame in frames {
-        let ExportedClient { player, name } = whose;
+        let ExportedClient { player, name } = client;
         let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
         let comment = format!("tick={} player={player} {name}", frame.tick);
         flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));

@@ -224,8 +224,8 @@ impl Inspector {
         let (piece, begin) = log.join_unfinished(from, bytes);
         let ends = frames_of(&piece[begin..], from).into_iter();
         let cut = ends.map(|(at, end)| frame_of(from, Arc::clone(&piece), begin + at, begin + end));
-        if let Some(talk) = &mut conversation {
-            talk.receive_each(from, &piece[..begin], |_| ());
+        if let Some(conversation) = &mut conversation {
+            conversation.receive_each(from, &piece[..begin], |_| ());
         }
         self.add_frames(cut, conversation.as_mut(), entries)
     }
@@ -238,7 +238,7 @@ impl Inspector {
         conversation: Option<&mut Conversation<'_>>,
         entries: &mut Vec<Json>,
     ) -> usize {
-        let (Some(talk), Some(log)) = (conversation, self.logs.last_mut()) else { return 0 };
+        let (Some(conversation), Some(log)) = (conversation, self.logs.last_mut()) else { return 0 };
         let mut gone = 0;
         for mut frame in cut {
             if let Some(missed) = &mut self.paused_frames {
@@ -247,7 +247,7 @@ impl Inspector {
             }
             frame.n = self.next_n;
             self.next_n += 1;
-            let explained = talk.explain(frame.from, frame.bytes());
+            let explained = conversation.explain(frame.from, frame.bytes());
             entries.push(frame_json::entry_json(log.client, &frame, &explained));
             if !frame.is_head {
                 self.fields.add(&explained);

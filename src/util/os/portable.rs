@@ -91,7 +91,7 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 thread::yield_now();
             }
-            heard => break heard,
+            received => break received,
         }
     };
     stream.set_read_timeout(patience)?;

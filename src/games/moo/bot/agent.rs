@@ -67,7 +67,7 @@ impl PacketObserver for WorldModel {
     }
 
     fn on_sent(&mut self, packet: &ClientPacket<'_>) {
-        WorldModel::said(self, packet);
+        WorldModel::on_sent(self, packet);
     }
 
     fn on_packet(&mut self, packet: &ServerPacket, _: Duration, _: &mut AgentOutput) {

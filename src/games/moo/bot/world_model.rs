@@ -137,7 +137,7 @@ impl WorldModel {
     }
 
     /// Applies a packet that the client sends.
-    pub fn said(&mut self, packet: &ClientPacket<'_>) {
+    pub fn on_sent(&mut self, packet: &ClientPacket<'_>) {
         if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
             self.clan_state.join_requests.retain(|requester| requester != player);
         }

@@ -107,7 +107,7 @@ impl PacketChecker {
             }
             _ => {}
         }
-        self.common.picture.said(packet);
+        self.common.picture.on_sent(packet);
     }
 
     /// Checks a server packet, and returns its faults. `now` is the arrival time on any monotonic

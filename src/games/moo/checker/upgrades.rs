@@ -30,7 +30,7 @@ pub(super) fn check_packet(
         }
         ServerPacket::Bar { ids, weapons } => check_hotbar(ids, (*weapons, returns), common, deeds),
         ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
-        ServerPacket::Offers(told) => check_offers(told, common),
+        ServerPacket::Offers(received) => check_offers(received, common),
         ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
             let before = common.picture.age;
             // In the native dialect, the age after a death may be reported directly before the

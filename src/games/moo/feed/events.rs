@@ -42,7 +42,7 @@ pub enum FeedEvent {
     /// A player died. The name of a player that has left is missing.
     Died { player: PlayerId, victim: Option<NamedPlayer>, killer: Option<NamedPlayer> },
     /// The operator sent a message to all players.
-    Said { text: String },
+    Announced { text: String },
     /// A player chose an upgrade that its age does not offer.
     NotOffered { player: PlayerId },
     /// A projectile was fired and is still in flight at the end of the tick.
@@ -93,7 +93,7 @@ impl Events {
     /// Texts of the operator messages.
     pub fn notices(&self) -> impl Iterator<Item = &str> {
         self.list.iter().filter_map(|event| match event {
-            FeedEvent::Said { text } => Some(&**text),
+            FeedEvent::Announced { text } => Some(&**text),
             _ => None,
         })
     }
@@ -101,7 +101,7 @@ impl Events {
     /// Memory occupied by the events, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |event: &FeedEvent| match event {
-            FeedEvent::Chat { text, .. } | FeedEvent::Said { text } => text.len(),
+            FeedEvent::Chat { text, .. } | FeedEvent::Announced { text } => text.len(),
             _ => 0,
         };
         let texts: usize = self.list.iter().map(text).sum();
@@ -168,7 +168,7 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
         WorldEvent::Died { player, by } => {
             FeedEvent::Died { player, victim: named(player), killer: by.and_then(named) }
         }
-        WorldEvent::Announced { ref text } => FeedEvent::Said { text: text.clone() },
+        WorldEvent::Announced { ref text } => FeedEvent::Announced { text: text.clone() },
         WorldEvent::NotOffered { player } => FeedEvent::NotOffered { player },
         WorldEvent::Shot { projectile } => FeedEvent::Shot(shot(projectile, world, state)?),
         WorldEvent::ShotEnded { projectile, x, y } => FeedEvent::ShotEnded { shot: projectile, x, y },

@@ -103,7 +103,7 @@ impl<P, A> KnownSet<P, A> {
                 }
                 crosses
             }
-            FeedEvent::Said { .. } | FeedEvent::ShotEnded { .. } => true,
+            FeedEvent::Announced { .. } | FeedEvent::ShotEnded { .. } => true,
         }
     }
 

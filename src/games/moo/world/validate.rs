@@ -220,8 +220,8 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
     let rates = state.identity.tick_hz.rates();
     require(state.shots.len() <= rules::MAX_SHOTS, "number of shots")?;
     let after = state.shots.last().map_or(EntityId::FIRST_SHOT, |last| EntityId(last.id.0.saturating_add(1)));
-    let begins_anew = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
-    require(state.next_shot >= after && begins_anew, "next projectile number")?;
+    let is_restart = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
+    require(state.next_shot >= after && is_restart, "next projectile number")?;
     for Entity { id, body, controller } in &state.shots {
         let shot = match controller {
             Controller::Shot(shot) => shot,

@@ -86,13 +86,13 @@ impl AttackReport {
             bytes,
             frames,
             endings,
-            chat_lines_received: lines_heard,
+            chat_lines_received: lines_received,
             time,
         } = self;
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": kind.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
-            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings, "lines_heard": lines_heard,
+            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings, "lines_heard": lines_received,
         })
         .to_string()
     }

@@ -37,7 +37,7 @@ pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64
     let mut lines = 0;
     loop {
         match client.receive(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Some(ServerPacket::Chat { text: heard, .. })) if heard == text => lines += 1,
+            Ok(Some(ServerPacket::Chat { text: received, .. })) if received == text => lines += 1,
             Ok(Some(_)) => {}
             Ok(None) => {
                 let ending = client.close_reason().unwrap_or_default().to_owned();

@@ -192,13 +192,13 @@ fn check_response(head: &[u8], request: Option<&UpgradeRequest>, spoken: &Dialec
 /// Checks a response, and describes its accept key. Without the request, the accept key is not
 /// checked.
 fn check(response: &ResponseHead, upgrade: Option<&UpgradeRequest>) -> (Option<Violation>, String) {
-    let Some(asked) = upgrade else {
+    let Some(offered_upgrade) = upgrade else {
         let violation = handshake::check_response(response, "", &KNOWN).err();
         let words = "the answer to a key that is not in this input".to_owned();
         return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
     };
-    let violation = check_offered(response, asked).err();
-    let right = handshake::accept_key(&asked.key);
+    let violation = check_offered(response, offered_upgrade).err();
+    let right = handshake::accept_key(&offered_upgrade.key);
     let words = match violation {
         Some(Violation::AcceptWrong) => format!("wrong: the request's key gives {right}"),
         _ => "right: base64 of SHA-1 of the request's key and the GUID of RFC 6455".to_owned(),

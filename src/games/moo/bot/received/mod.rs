@@ -276,8 +276,8 @@ mod tests {
         };
         assert_eq!(decode_text("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
         assert_eq!(decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
-        let of_nobody = decode_text("native", "[16,[[70000,3,0,50,60,0]]]");
-        let ServerPacket::Objects(objects) = &of_nobody else { panic!("no objects") };
+        let without_owner = decode_text("native", "[16,[[70000,3,0,50,60,0]]]");
+        let ServerPacket::Objects(objects) = &without_owner else { panic!("no objects") };
         assert_eq!(objects[0].structure, Some((3, 0)));
         let ServerPacket::Objects(objects) = decode_text("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#)
         else {

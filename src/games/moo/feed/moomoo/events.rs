@@ -59,7 +59,7 @@ impl MoomooView {
                 write_number(*at, -i64::from(*amount), out)
             }
             FeedEvent::AnimalStruck { animal } => out.send("animate_animal", animal_number(*animal)),
-            FeedEvent::Said { text } => self.write_chat(text, out),
+            FeedEvent::Announced { text } => self.write_chat(text, out),
             FeedEvent::Died { player, .. } if known.is_own(*player) => out.send("died", [0u8; 0]),
             FeedEvent::Shot(shot) => self.shot(shot, out),
             FeedEvent::ShotEnded { shot, x, y } => {

@@ -52,7 +52,7 @@ impl NativeView {
             FeedEvent::Swing { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
             FeedEvent::ObjectHit { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
             FeedEvent::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),
-            FeedEvent::Said { text } => out.send("say", &**text),
+            FeedEvent::Announced { text } => out.send("say", &**text),
             FeedEvent::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {

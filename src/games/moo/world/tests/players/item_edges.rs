@@ -224,7 +224,7 @@ fn a_boost_pad_does_not_push_a_trapped_player() {
 }
 
 #[test]
-fn obstacles_without_spikes_hurt_nobody() {
+fn obstacles_without_spikes_hurt_no_player() {
     for number in [3, 4, 5, 10, 11, 12, 20] {
         assert!(!matches!(item(number).expect("it is in the table").group, Group::Spikes));
         let mut world = built(TickHz::Hz30, number, 20 << 16, 0);
