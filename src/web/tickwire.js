@@ -19,7 +19,7 @@
  * @module tickwire
  */
 
-import { wrongMode } from './lib/address.js';
+import { wrongMode, captureFromQuery } from './lib/address.js';
 import { formatTable } from './lib/codec.js';
 import { EDITION, GAME } from './wasm/edition.js';
 import { Heartbeat } from './lib/heartbeat.js';
@@ -28,16 +28,15 @@ import { NetemLink } from './lib/netem.js';
 import { ReconnectingConnection } from './lib/connection.js';
 import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lib/lockstep.js';
 import { Prediction } from './lib/prediction.js';
-import { ResumeTick } from './lib/resume-tick.js';
+import { ResumeTick } from './lib/resume.js';
 import { StateBuffer } from './lib/state-buffer.js';
 import { netemOf, workerHost } from './wasm/worker-host.js';
 import { compile, wasmModule } from './wasm/module.js';
 import { PlaybackConnection } from './playback/connection.js';
-import { captureFromQuery } from './lib/room.js';
 
 export { HeldKeys, HeldPointers } from './lib/held.js';
 export { local } from './lib/stored.js';
-export { newPrivateRoomUrl } from './lib/private-room.js';
+export { newPrivateRoomUrl } from './lib/address.js';
 
 /** Version of the protocol, sent in `hello`. */
 const VERSION = 1;

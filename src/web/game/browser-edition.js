@@ -6,7 +6,7 @@
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { byId } from './hud/hud.js';
+import { byId } from './hud/dom.js';
 import { netemOf, workerHost } from '../wasm/worker-host.js';
 import { parentPage } from '../wasm/module.js';
 import { fillNetemMenu, describeChoice } from '../lib/netem-menu.js';

@@ -5,11 +5,11 @@
  * @module game/effect-player
  */
 
-import { ageMs } from '../lib/age.js';
+import { ageMs } from '../lib/interpolation.js';
 import { RESOURCES } from './world/events.js';
 import { SKINS, biomeAt, mix } from './rules/palette.js';
 import { itemOf, rules, speciesOf, weaponOf } from './rules/rules.js';
-import { impactMs, swingMs } from './world/swing.js';
+import { impactMs, swingMs } from './world/player.js';
 
 /** Colours of the debris of an object, by its kind. Leaves and stones also depend on the biome. */
 const DEBRIS_COLORS = Object.freeze({

@@ -10,7 +10,7 @@
  * @module game/main
  */
 
-import { SETTINGS, wrongIn } from '../lib/address.js';
+import { SETTINGS, wrongIn, playerToken, captureFromQuery } from '../lib/address.js';
 import { Camera } from './draw/camera.js';
 import { PLAYER_LEFT, playerBeforeReload, savePlayerOnUnload, newPlayerReason } from './net/reload-resume.js';
 import { Commands } from './net/commands.js';
@@ -30,7 +30,8 @@ import { Audio, missing, preventing } from './facilities.js';
 import { InviteButton } from './hud/invite.js';
 import { Hints } from './hud/hints.js';
 import { ClanPanel } from './hud/clan-panel.js';
-import { Hud, byId, onButton } from './hud/hud.js';
+import { byId, onButton } from './hud/dom.js';
+import { Hud } from './hud/hud.js';
 import { Hotbar, unusableReason } from './hud/hotbar.js';
 import { Panels, SettingsHud } from './hud/panels.js';
 import { CARD_MS, PlayerStatsHud } from './hud/player-stats.js';
@@ -41,9 +42,8 @@ import { NetemLink } from '../lib/netem.js';
 import { LockstepPanel } from './hud/lockstep-panel.js';
 import { Lockstep } from '../lib/lockstep.js';
 import { Minimap } from './hud/minimap.js';
-import { ageMs } from '../lib/age.js';
-import { acquireKey } from '../lib/resume-key.js';
-import { playerToken } from '../lib/player-token.js';
+import { ageMs } from '../lib/interpolation.js';
+import { acquireKey } from '../lib/resume.js';
 import { InspectorPane } from '../lib/inspector-pane.js';
 import { Prediction } from '../lib/prediction.js';
 import { ENDPOINT, loadTables, predictionSetup } from './net/protocol.js';
@@ -61,7 +61,6 @@ import { TitleCard } from './hud/title.js';
 import { startPlaybackPage } from '../playback/page.js';
 import { World } from './world/world.js';
 import { netemOf } from '../wasm/worker-host.js';
-import { captureFromQuery } from '../lib/room.js';
 
 /** Maximum distance between a click and the player that it selects, px of the world. */
 const CLICK_PX = 60;

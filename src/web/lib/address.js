@@ -1,8 +1,15 @@
 /**
- * Checks the settings in the address of a page, such as `?netem=wifi&mode=lockstep`.
+ * What a page reads from its address: the settings, such as `?netem=wifi&mode=lockstep`, the room
+ * (`/r/NAME/`, otherwise the default room), and the player's token.
+ *
+ * The token is for servers that require one. It comes with the page's link, as `#token=…` or
+ * `?token=…`. The page stores it for the tab and removes it from the address bar, so that a copied
+ * address does not contain it.
  *
  * @module lib/address
  */
+
+import { EDITION } from '../wasm/edition.js';
 
 /** Query parameters of the game's page. The inspector's page also has `embedded` and `capture`. */
 export const SETTINGS = ['capture', 'inspector', 'mode', 'netem', 'room', 'second', 'token'];
@@ -32,4 +39,110 @@ export function wrongIn(search, edition) {
   if (given.has('second') && edition !== 'tab') wrong.push('second: only the tab edition, at tab/, shows two clients.');
   for (const name of ['mode', 'netem'].filter((one) => isWatching && given.has(one))) wrong.push(`${name}: has no effect on a capture.`);
   return { wrong: wrong.filter((text) => text !== ''), unknown: [...given.keys()].filter((name) => !SETTINGS.includes(name)) };
+}
+
+const STORAGE_KEY = 'tickwire.token';
+const FIELD = /([#?&])token=([^&#]*)(&|$)/;
+
+/** Cached token; undefined before the first call. @type {string | null | undefined} */
+let cachedToken;
+
+/** Returns the token of this tab. @returns {string | null} null without a token */
+export function playerToken() {
+  if (cachedToken === undefined) {
+    cachedToken = readFromUrl();
+    // Reloads the page, because a link that changes only the fragment does not.
+    globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
+  }
+  return cachedToken;
+}
+
+/** Removes a token that the server rejected, so that the page can spectate. */
+export function forgetToken() {
+  cachedToken = null;
+  try {
+    sessionStorage.removeItem(STORAGE_KEY);
+  } catch {
+    // Storage is forbidden, so the token was not stored.
+  }
+}
+
+/** Finds the token in a fragment or a query. @param {string} text @returns {string | null} */
+export function findToken(text) {
+  const value = FIELD.exec(text)?.[2];
+  try {
+    return value ? decodeURIComponent(value) : null;
+  } catch {
+    return value ?? null;
+  }
+}
+
+/** Removes the token from a fragment or a query. @param {string} text */
+export const withoutToken = (text) => text.replace(FIELD, (_, before, _token, behind) => (behind === '' ? '' : before));
+
+/** @returns {string | null} */
+function readFromUrl() {
+  const { pathname = '', search = '', hash = '' } = globalThis.location ?? {};
+  const given = findToken(hash) ?? findToken(search);
+  try {
+    if (given === null) return sessionStorage.getItem(STORAGE_KEY);
+    sessionStorage.setItem(STORAGE_KEY, given);
+    history.replaceState(history.state, '', pathname + withoutToken(search) + withoutToken(hash));
+  } catch {
+    // Without storage the token stays in the address for a reload.
+  }
+  return given;
+}
+
+const PATH = /\/r\/([a-z0-9-]{1,32})\/[^/]*$/;
+/** Prefix of the names of private rooms. */
+const PRIVATE = 'p-';
+/** Number of random characters after the prefix. */
+const RANDOM_CHARS = 24;
+/** Alphabet of the random characters. It has 32, so that each encodes five random bits. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/**
+ * Returns the room of a page.
+ * @param {string} pathname of the page
+ * @returns {string} name; '' for the default room
+ */
+export const roomOf = (pathname) => PATH.exec(pathname)?.[1] ?? '';
+
+/** Whether a room is private and therefore not listed. @param {string} room */
+export const isPrivate = (room) => room.startsWith(PRIVATE) && room.length >= PRIVATE.length + RANDOM_CHARS;
+
+/** Returns a random name for a private room. */
+export function newPrivateName() {
+  const chars = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_CHARS)), (byte) => ALPHABET[byte % ALPHABET.length]);
+  return PRIVATE + chars.join('');
+}
+
+/**
+ * Returns an address below the server's root, from a page of this room.
+ * @param {string} page URL of the page
+ * @param {string} path
+ */
+export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
+
+/**
+ * Returns the capture in the address; '' to let the user choose one; null if the page plays no
+ * capture.
+ * @param {string} search
+ */
+export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');
+
+/**
+ * Returns the address of a new private room of this page's game, for a link "Play with friends".
+ * The first visitor creates the room.
+ * @returns {Promise<string | null>} null if the server creates no rooms of this game, or if this
+ *   page is already in a private room. In that case, the address of the page is the invitation
+ */
+export async function newPrivateRoomUrl() {
+  const room = roomOf(location.pathname);
+  const answer = isPrivate(room) || EDITION !== 'server' || captureFromQuery(location.search) !== null ? null : await fetch(urlFromRoot(location.href, 'rooms?format=json')).catch(() => null);
+  const list = await answer?.json().catch(() => null);
+  /** @param {string} name */
+  const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;
+  return list?.on_demand === true && game(room) === game('') ? urlFromRoot(location.href, `r/${newPrivateName()}/`) : null;
 }

@@ -5,17 +5,14 @@
  * @module lib/connection
  */
 
-import { Attempt, reach } from './attempt.js';
+import { Attempt, reach, backoffMs, whyUnreachable } from './attempt.js';
 import { Dialect, defaultDialect } from './codec.js';
 import { EDITION } from '../wasm/edition.js';
 import { LEFT_PAGE, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, describeClose } from './close-reasons.js';
 import { onReturn } from './heartbeat.js';
-import { acquireKey } from './resume-key.js';
-import { forgetToken, playerToken } from './player-token.js';
-import { urlFromRoot } from './room.js';
+import { acquireKey } from './resume.js';
+import { forgetToken, playerToken, urlFromRoot } from './address.js';
 import { offers, openSocket } from '../wasm/open-socket.js';
-import { whyUnreachable } from './unreachable.js';
-import { backoffMs } from './backoff.js';
 
 /** Folder of `tickwire.js`. Paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;

@@ -1,7 +1,9 @@
 /**
  * Smooth motion from thirty updates a second. A `TickClock` maps server ticks to the page's time
  * and measures jitter. A `PositionHistory` stores the positions of a player by tick and
- * interpolates between them. No clock is read here: time is an argument in ms.
+ * interpolates between them. Dead reckoning extrapolates remote players while no update arrives:
+ * the movement code of the game itself computes their positions, and after the next update, the
+ * rendered position blends to the received one. No clock is read here: time is an argument in ms.
  *
  * @module lib/interpolation
  */
@@ -240,7 +242,7 @@ export class PositionHistory {
 /**
  * Moves a player or an animal to its position at a tick, and updates its walking animation.
  * @param {{ track: PositionHistory, shown: Sample, errorBlend:
- *   import('./dead-reckoning.js').ErrorBlend, walked: number, pace: number, way: number }} body
+ *   ErrorBlend, walked: number, pace: number, way: number }} body
  * @param {number} tick
  * @param {number} elapsedMs since the last frame
  * @param {number} fullPace full walking speed, px/ms
@@ -262,3 +264,94 @@ export function step(body, tick, elapsedMs, fullPace, position = null, isExtrapo
   if (far > 0.3) body.way = Math.atan2(body.shown.y - y, body.shown.x - x);
   body.pace += (Math.min(1, far / elapsedMs / fullPace) - body.pace) * Math.min(1, elapsedMs / 90);
 }
+
+/** Longest extrapolation, ms. After it a player stands still. */
+export const MAX_EXTRAPOLATION_MS = 500;
+/** Time constant with which an extrapolation error decays, ms. */
+export const BLEND_MS = 80;
+/** A larger error is dropped at once instead of blended, px. */
+export const SNAP_PX = 400;
+
+/** @typedef {{ x: number, y: number }} Place */
+/**
+ * Extrapolates a position, as `Prediction.extrapolate` does.
+ * @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} ExtrapolatePosition
+ */
+
+/**
+ * Returns the extrapolated position at a tick after the newest sample; null without velocity or
+ * samples.
+ * @param {import('./interpolation.js').PositionHistory} track
+ * @param {number} tick render tick
+ * @param {number} newestTick tick of the newest update; a player that the update does not contain
+ *   stands still
+ * @param {import('./interpolation.js').TickClock} clock
+ * @param {ExtrapolatePosition} extrapolatePosition
+ * @returns {Place | null}
+ */
+export function extrapolate(track, tick, newestTick, clock, extrapolatePosition) {
+  const [before, last] = track.samples.slice(-2);
+  if (!last || tick <= last.tick || last.tick < newestTick - clock.updateTicks || last.tick - before.tick > 3 * clock.updateTicks) return null;
+  const span = last.tick - before.tick;
+  const velocity = { x: (last.x - before.x) / span, y: (last.y - before.y) / span };
+  if (velocity.x === 0 && velocity.y === 0) return null;
+  const ticks = Math.min(tick - last.tick, MAX_EXTRAPOLATION_MS / clock.tickMs);
+  const whole = Math.floor(ticks);
+  const [from, to] = [extrapolatePosition(last, velocity, whole), extrapolatePosition(last, velocity, whole + 1)];
+  if (!from || !to) return null;
+  const part = ticks - whole;
+  return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
+}
+
+/** Offset that remains of an extrapolation error. */
+export class ErrorBlend {
+  constructor() {
+    this.x = 0;
+    this.y = 0;
+    /**
+     * Tick of the sample from which the last frame extrapolated; null if it did not extrapolate.
+     * @type {number | null}
+     */
+    this.base = null;
+    /** Velocity of the rendered position in the last frame, px/ms. */
+    this.pace = { x: 0, y: 0 };
+  }
+
+  /**
+   * Adds the remaining error to a rendered position. A new sample after an extrapolation sets the
+   * error.
+   * @param {Place} shown actual position, becomes the rendered one
+   * @param {Place} before position rendered in the last frame
+   * @param {number | null} base tick of the extrapolated sample; null without extrapolation
+   * @param {number} elapsedMs
+   */
+  apply(shown, before, base, elapsedMs) {
+    if (this.base !== null && base !== this.base) {
+      this.x = before.x + this.pace.x * elapsedMs - shown.x;
+      this.y = before.y + this.pace.y * elapsedMs - shown.y;
+      if (Math.hypot(this.x, this.y) > SNAP_PX) this.x = this.y = 0;
+    }
+    this.base = base;
+    const left = Math.exp(-elapsedMs / BLEND_MS);
+    this.x *= left;
+    this.y *= left;
+    shown.x += this.x;
+    shown.y += this.y;
+    const [far, away] = [shown.x - before.x, shown.y - before.y];
+    // A teleport has no velocity.
+    const perMs = Math.hypot(far, away) > SNAP_PX ? 0 : 1 / Math.max(1, elapsedMs);
+    this.pace = { x: far * perMs, y: away * perMs };
+  }
+}
+
+/**
+ * Returns the time since `atMs` in ms, at least 0. A frame's timestamp may be older than packets
+ * that arrived before its callback ran, so a plain difference could be negative, and circles would
+ * get a negative radius.
+ * @param {number} nowMs
+ * @param {number} atMs Infinity if it never happens
+ */
+export const ageMs = (nowMs, atMs) => Math.max(0, nowMs - atMs);
+
+/** Whether `atMs` has been reached. @param {number} nowMs @param {number} atMs */
+export const hasStarted = (nowMs, atMs) => nowMs >= atMs;

@@ -6,7 +6,7 @@
  */
 
 import { HISTORY_MS } from './net-history.js';
-import { ageMs } from './age.js';
+import { ageMs } from './interpolation.js';
 
 const TRIP = '#ffd35e';
 const GAP = '#69c2dd';

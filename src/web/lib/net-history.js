@@ -5,7 +5,7 @@
  * @module lib/net-history
  */
 
-import { ageMs } from './age.js';
+import { ageMs } from './interpolation.js';
 
 /** Length of the history, ms. */
 export const HISTORY_MS = 30_000;

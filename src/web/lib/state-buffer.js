@@ -6,8 +6,7 @@
  */
 
 import { blendStates, lerpState } from './codec.js';
-import { TickClock } from './interpolation.js';
-import { BLEND_MS, SNAP_PX, MAX_EXTRAPOLATION_MS } from './dead-reckoning.js';
+import { TickClock, BLEND_MS, SNAP_PX, MAX_EXTRAPOLATION_MS } from './interpolation.js';
 
 /** Maximum number of buffered states of each packet: about a second at 60 Hz. */
 const MAX_STATES = 64;
@@ -28,7 +27,7 @@ const VELOCITY_PERIODS = 4;
  * @property {string[]} [extrapolate] names of group lists with `x` and `y` that
  *   `extrapolatePosition` moves
  * @property {{ interpolation: boolean, deadReckoning: boolean }} [features] both are on by default
- * @property {import('./dead-reckoning.js').ExtrapolatePosition} [extrapolatePosition]
+ * @property {import('./interpolation.js').ExtrapolatePosition} [extrapolatePosition]
  */
 
 /** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} TimedState */

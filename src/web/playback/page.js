@@ -6,7 +6,7 @@
  * @module playback/page
  */
 
-import { roomOf } from '../lib/room.js';
+import { roomOf } from '../lib/address.js';
 import { wasmModule } from '../wasm/module.js';
 import { withQueryParam } from '../lib/netem-menu.js';
 import { PlaybackBar, tickFromHash } from './bar.js';

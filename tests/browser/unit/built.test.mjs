@@ -10,7 +10,7 @@ import { itemOf, setRules } from '../../../src/web/game/rules/rules.js';
 import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT, parse, rows } from '../lib/tables.mjs';
 import { EffectPlayer } from '../../../src/web/game/effect-player.js';
-import { impactMs } from '../../../src/web/game/world/swing.js';
+import { impactMs } from '../../../src/web/game/world/player.js';
 import { World } from '../../../src/web/game/world/world.js';
 
 const ME = 9;

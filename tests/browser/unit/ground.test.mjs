@@ -1,8 +1,7 @@
 // Where the biomes lie, and the chance that decorates the ground.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { biomeAt } from '../../../src/web/game/rules/palette.js';
-import { hash, noise } from '../../../src/web/game/rules/random.js';
+import { biomeAt, hash, noise } from '../../../src/web/game/rules/palette.js';
 
 test('biomes lie where the rules put them', () => {
   const rows = [[0, 'snow'], [2400, 'snow'], [2401, 'grass'], [6837, 'grass'], [6838, 'river'], [7562, 'river'], [7563, 'grass'],

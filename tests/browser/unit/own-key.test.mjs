@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 
-const SOURCE = readFileSync(new URL('../../../src/web/lib/resume-key.js', import.meta.url), 'utf8').replaceAll(/^export /gm, '');
+const SOURCE = readFileSync(new URL('../../../src/web/lib/resume.js', import.meta.url), 'utf8').replaceAll(/^export /gm, '');
 
 /** A LockManager of one origin, in the order of the requests. */
 class FakeLocks {

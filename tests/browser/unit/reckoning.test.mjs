@@ -1,8 +1,7 @@
 // Dead reckoning: where somebody is run on to, and how what is shown glides to what is heard.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TickClock, PositionHistory, step } from '../../../src/web/lib/interpolation.js';
-import { ErrorBlend, extrapolate } from '../../../src/web/lib/dead-reckoning.js';
+import { TickClock, PositionHistory, step, ErrorBlend, extrapolate } from '../../../src/web/lib/interpolation.js';
 
 const FRAME_MS = 1000 / 60;
 /** A field without anything in the way. */

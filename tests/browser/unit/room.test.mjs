@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../../src/web/lib/room.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../../src/web/lib/address.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
 
 test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', () => {

@@ -6,7 +6,7 @@ import { Commands } from '../../../src/web/game/net/commands.js';
 import { ARMS, shotPicture } from '../../../src/web/game/draw/arms.js';
 import { rules } from '../lib/rules.mjs';
 import { DEFAULTS, Settings } from '../../../src/web/game/settings.js';
-import { recoilProgress } from '../../../src/web/game/world/swing.js';
+import { recoilProgress } from '../../../src/web/game/world/player.js';
 
 function fakeStore(entries = {}) {
   return { entries, getItem: (key) => entries[key] ?? null, setItem: (key, value) => { entries[key] = value; } };

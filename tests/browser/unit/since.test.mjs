@@ -1,7 +1,7 @@
 // Of which tick a page was told last.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResumeTick } from '../../../src/web/lib/resume-tick.js';
+import { ResumeTick } from '../../../src/web/lib/resume.js';
 
 /** @param {ResumeTick} since @param {string} name @param {object} [values] @param {boolean} [plays] */
 const take = (since, name, values = {}, plays = true) => since.onPacket(name, values, plays, () => 77);

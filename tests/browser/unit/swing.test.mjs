@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import '../lib/rules.mjs';
-import { impactMs, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/game/world/swing.js';
+import { impactMs, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/game/world/player.js';
 
 test('the arm rests before and after, and when nothing was ever swung', () => {
   for (const part of [-1, 0, 1, 3, Infinity, NaN]) assert.equal(swingAngle(part), 0, `at ${part}`);

@@ -1,7 +1,7 @@
 // The token in a page's link.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findToken, withoutToken } from '../../../src/web/lib/player-token.js';
+import { findToken, withoutToken } from '../../../src/web/lib/address.js';
 
 test('a token is found in a fragment or a query, and nothing else is taken from there', () => {
   for (const [text, token, rest] of [

@@ -1,7 +1,7 @@
 // Why a browser does not let a page reach a server, in the page's words: each row is what the browser answers to the page's requests.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { whyUnreachable } from '../../../src/web/lib/unreachable.js';
+import { whyUnreachable } from '../../../src/web/lib/attempt.js';
 import { ReconnectingConnection } from '../../../src/web/lib/connection.js';
 
 const FAR = new URL('http://game.test:3000/healthz');

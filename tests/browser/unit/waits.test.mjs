@@ -1,7 +1,7 @@
 // The waits between tries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backoffMs } from '../../../src/web/lib/backoff.js';
+import { backoffMs } from '../../../src/web/lib/attempt.js';
 
 test('the first three tries come within two seconds, later ones ever slower up to a bound', () => {
   assert.ok(backoffMs(0, 1) + backoffMs(1, 1) + backoffMs(2, 1) < 2000);

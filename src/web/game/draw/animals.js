@@ -7,7 +7,7 @@
 
 import { FADE_MS } from '../world/animals.js';
 import { block, bow, bright, oval, paint, polygon, spot, stripe } from './shapes.js';
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 import { INK, mix } from '../rules/palette.js';
 import { speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';

@@ -6,10 +6,9 @@
 
 import { NUMBER_MS, PRINT_MS, RING_MS, positionOf } from '../world/effects.js';
 import { ICONS, drawIcon } from './icons.js';
-import { FONT, measure } from './text.js';
-import { ageMs } from '../../lib/age.js';
+import { FONT, measure, Sprites } from './sprites.js';
+import { ageMs } from '../../lib/interpolation.js';
 import { INK, CLAN_MATE_COLOR, SNOW, outlineOf } from '../rules/palette.js';
-import { Sprites } from './sprites.js';
 
 const sprites = new Sprites(60);
 const at = { x: 0, y: 0 };

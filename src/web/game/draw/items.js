@@ -5,9 +5,8 @@
  * @module game/draw/items
  */
 
-import { FONT } from './text.js';
-import { lerpAngle } from '../../lib/interpolation.js';
-import { ageMs, hasStarted } from '../../lib/age.js';
+import { FONT } from './sprites.js';
+import { lerpAngle, ageMs, hasStarted } from '../../lib/interpolation.js';
 import { mix, outlineOf } from '../rules/palette.js';
 import { itemOf } from '../rules/rules.js';
 

@@ -5,10 +5,9 @@
  */
 
 import { RADIUS } from './players.js';
-import { FONT, measure } from './text.js';
+import { FONT, measure, Sprites } from './sprites.js';
 import { INK, CLAN_MATE_COLOR } from '../rules/palette.js';
 import { rules, speciesOf } from '../rules/rules.js';
-import { Sprites } from './sprites.js';
 
 /** Colours of names: the local player, clan mates, other players, animals. */
 const NAMES = Object.freeze({ own: '#ffe9a8', mate: CLAN_MATE_COLOR, other: '#ffffff', animal: '#e8dcc8' });

@@ -8,10 +8,10 @@
 import { ARMS } from './arms.js';
 import { drawItem } from './items.js';
 import { GRIP, drawArm, drawTool } from './tools.js';
-import { ageMs, hasStarted } from '../../lib/age.js';
+import { ageMs, hasStarted } from '../../lib/interpolation.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
-import { recoilProgress, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../world/swing.js';
+import { recoilProgress, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../world/player.js';
 
 /** Radius of a player in the rules, px. */
 export const RADIUS = 35;

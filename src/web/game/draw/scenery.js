@@ -5,8 +5,7 @@
  * @module game/draw/scenery
  */
 
-import { biomeAt, mix, outlineOf } from '../rules/palette.js';
-import { sequence } from '../rules/random.js';
+import { biomeAt, mix, outlineOf, sequence } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
 
 const SHAPES = 4;

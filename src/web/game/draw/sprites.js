@@ -1,5 +1,5 @@
 /**
- * Cache of pictures that are drawn once and shown often. A picture has the resolution of the
+ * Font of the drawn world, and a cache of pictures that are drawn once and shown often. A picture has the resolution of the
  * screen, so a change of the scale clears the cache.
  *
  * @module game/draw/sprites
@@ -71,4 +71,21 @@ export class Sprites {
   static show(ctx, sprite, x, y) {
     ctx.drawImage(sprite.image, x + sprite.left, y + sprite.top, sprite.width, sprite.height);
   }
+}
+
+export const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
+
+/** Context for measuring, created at the first use. @type {CanvasRenderingContext2D | null} */
+let ruler = null;
+
+/**
+ * Returns the width of a text, px.
+ * @param {string} text
+ * @param {string} font
+ * @returns {number} px
+ */
+export function measure(text, font) {
+  ruler ??= /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
+  ruler.font = font;
+  return ruler.measureText(text).width;
 }

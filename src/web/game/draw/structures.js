@@ -6,7 +6,7 @@
  */
 
 import { pictureOf } from './items.js';
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 import { positionInFront, canAfford, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 

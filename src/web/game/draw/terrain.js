@@ -5,8 +5,7 @@
  * @module game/draw/terrain
  */
 
-import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, biomeBorders, borderOffset } from '../rules/palette.js';
-import { hash, sequence } from '../rules/random.js';
+import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, biomeBorders, borderOffset, hash, sequence } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
 
 /** Side of a chunk, px. */

@@ -5,9 +5,8 @@
  * @module game/draw/weather
  */
 
-import { WATER, biomeBorders, borderOffset } from '../rules/palette.js';
+import { WATER, biomeBorders, borderOffset, hash } from '../rules/palette.js';
 import { LINES } from './terrain.js';
-import { hash } from '../rules/random.js';
 
 const WAVE_CELL = 150;
 /** Speed at which the waves drift to the right, px/s. */

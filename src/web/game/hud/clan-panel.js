@@ -7,7 +7,7 @@
  */
 
 import { isComposing } from '../../lib/held.js';
-import { byId, onButton, setText } from './hud.js';
+import { byId, onButton, setText } from './dom.js';
 import { CLAN_CHARS, cut } from '../net/protocol.js';
 
 const REDRAW_INTERVAL_MS = 120;

@@ -9,7 +9,7 @@ import { drawIcon } from '../draw/icons.js';
 import { drawItem } from '../draw/items.js';
 import { ghostOf } from '../draw/structures.js';
 import { drawToolIcon } from '../draw/tools.js';
-import { byId, setText } from './hud.js';
+import { byId, setText } from './dom.js';
 import { canAfford, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from '../rules/rules.js';
 import { RESOURCES } from '../world/events.js';
 

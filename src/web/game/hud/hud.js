@@ -5,10 +5,11 @@
  * @module game/hud/hud
  */
 
+import { byId, onButton, setText } from './dom.js';
 import { describeClose } from '../../lib/close-reasons.js';
 import { isComposing } from '../../lib/held.js';
 import { drawNetGraph } from '../../lib/net-graph.js';
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 
 /** Time that a chat line stays visible while the field is closed, ms. */
 const CHAT_DISPLAY_MS = 9000;
@@ -19,22 +20,6 @@ const NOTICE_MS = 7000;
 const REDRAW_INTERVAL_MS = 120;
 /** Value of an unknown margin: the smallest i16. Lockstep has no margin. */
 const UNKNOWN_MARGIN = -32768;
-
-/** Returns the element with an id. @param {string} id */
-export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
-
-/**
- * Binds a button. After a mouse click the keyboard focus returns to the game.
- * @param {string | HTMLElement} which
- * @param {() => void} action
- */
-export function onButton(which, action) {
-  const button = typeof which === 'string' ? byId(which) : which;
-  button.addEventListener('click', (event) => {
-    if (event.detail > 0) button.blur();
-    action();
-  });
-}
 
 export class Hud {
   /**
@@ -241,12 +226,6 @@ function boardRow(rank, name, score, own) {
     row.append(part);
   }
   return row;
-}
-
-/** Sets a text if it has changed. @param {string} id @param {string} text */
-export function setText(id, text) {
-  const target = byId(id);
-  if (target.textContent !== text) target.textContent = text;
 }
 
 /** @param {number} count */

@@ -8,8 +8,8 @@
 
 import { copyText } from '../../lib/clipboard.js';
 import { EDITION } from '../../wasm/edition.js';
-import { byId, onButton } from './hud.js';
-import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/room.js';
+import { byId, onButton } from './dom.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/address.js';
 
 export class InviteButton {
   /** @param {(text: string) => void} notify shows a toast */

@@ -6,7 +6,7 @@
  * @module game/hud/lockstep-panel
  */
 
-import { byId, onButton, setText } from './hud.js';
+import { byId, onButton, setText } from './dom.js';
 import { withQueryParam } from '../../lib/netem-menu.js';
 import { TrafficRates } from '../net/rates.js';
 

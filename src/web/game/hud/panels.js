@@ -5,7 +5,7 @@
  * @module game/hud/panels
  */
 
-import { byId, onButton } from './hud.js';
+import { byId, onButton } from './dom.js';
 
 /** Panels and the buttons that open them. */
 const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button', clan: 'clan-button' });

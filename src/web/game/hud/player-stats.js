@@ -6,8 +6,8 @@
  */
 
 import { drawIcon } from '../draw/icons.js';
-import { byId, setText } from './hud.js';
-import { ageMs } from '../../lib/age.js';
+import { byId, setText } from './dom.js';
+import { ageMs } from '../../lib/interpolation.js';
 
 /** Time that a kill message stays visible, ms. */
 const KILL_DISPLAY_MS = 7000;

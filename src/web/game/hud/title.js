@@ -6,10 +6,10 @@
  */
 
 import { drawBody } from '../draw/players.js';
-import { byId } from './hud.js';
+import { byId } from './dom.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
-import { isPrivate, roomOf } from '../../lib/room.js';
+import { isPrivate, roomOf } from '../../lib/address.js';
 import { local } from '../../lib/stored.js';
 
 const STORAGE_KEY = 'tickwire.player';

@@ -6,19 +6,17 @@
  * @module game/net/connection
  */
 
-import { Attempt, reach } from '../../lib/attempt.js';
+import { Attempt, reach, backoffMs } from '../../lib/attempt.js';
 import { EDITION } from '../../wasm/edition.js';
 import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
 import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
 import { NetHistory } from '../../lib/net-history.js';
 import { LOCKSTEP, NO_LOCKSTEP } from '../../lib/lockstep.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadTables, predictionSetup } from './protocol.js';
-import { resumeKey } from '../../lib/resume-key.js';
-import { forgetToken, playerToken } from '../../lib/player-token.js';
-import { urlFromRoot } from '../../lib/room.js';
+import { resumeKey } from '../../lib/resume.js';
+import { forgetToken, playerToken, urlFromRoot } from '../../lib/address.js';
 import { loadRules } from '../rules/rules.js';
 import { offers, openSocket } from '../../wasm/open-socket.js';
-import { backoffMs } from '../../lib/backoff.js';
 
 /**
  * Duration after which a connection is stable, ms. After a stable connection, the retry delays

@@ -1,11 +1,11 @@
 /**
- * Colours and biome borders. In all pictures, light comes from the top left, and an outline is a
+ * Colours, biome borders, and deterministic noise for decoration that every page draws alike, such
+ * as tufts and pebbles. The game does not depend on the noise. In all pictures, light comes from the top left, and an outline is a
  * dark tone of its object, never black.
  *
  * @module game/rules/palette
  */
 
-import { noise } from './random.js';
 
 /** Default colour of outlines and text. */
 export const INK = '#38324a';
@@ -98,4 +98,44 @@ export function mix(from, to, part) {
 /** Returns the outline colour of a fill. @param {string} fill */
 export function outlineOf(fill) {
   return mix(fill, INK, 0.68);
+}
+
+/**
+ * Hashes integers to a pseudo-random number.
+ * @param {number} a
+ * @param {number} [b]
+ * @param {number} [c]
+ * @returns {number} 0 to 1, exclusive
+ */
+export function hash(a, b = 0, c = 0) {
+  let h = Math.imul(a | 0, 0x9e3779b1) ^ Math.imul((b | 0) + 0x7f4a7c15, 0x85ebca6b) ^ Math.imul((c | 0) + 0x165667b1, 0xc2b2ae35);
+  h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
+  h = Math.imul(h ^ (h >>> 12), 0x297a2d39);
+  return ((h ^ (h >>> 15)) >>> 0) / 0x100000000;
+}
+
+/**
+ * Returns a generator of pseudo-random numbers, 0 to 1, exclusive.
+ * @param {number} a
+ * @param {number} [b]
+ * @returns {() => number}
+ */
+export function sequence(a, b = 0) {
+  let i = 0;
+  return () => hash(a, b, (i += 1));
+}
+
+/**
+ * Returns one-dimensional value noise.
+ * @param {number} x
+ * @param {number} seed
+ * @returns {number} -1 to 1
+ */
+export function noise(x, seed) {
+  const cell = Math.floor(x);
+  const part = x - cell;
+  const ease = part * part * (3 - 2 * part);
+  const from = hash(cell, seed, 1);
+  const to = hash(cell + 1, seed, 1);
+  return (from + (to - from) * ease) * 2 - 1;
 }

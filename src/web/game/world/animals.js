@@ -5,10 +5,8 @@
  * @module game/world/animals
  */
 
-import { BAR_MS, PositionHistory, step } from '../../lib/interpolation.js';
-import { ageMs } from '../../lib/age.js';
+import { BAR_MS, PositionHistory, step, ErrorBlend, ageMs } from '../../lib/interpolation.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
-import { ErrorBlend } from '../../lib/dead-reckoning.js';
 import { speciesOf } from '../rules/rules.js';
 
 /** Offset of animal ids, so that they differ from player and object ids. */
@@ -27,7 +25,7 @@ const STRUCK_PX = 260;
  * @property {number} kind kind in the rules
  * @property {PositionHistory} track
  * @property {import('../../lib/interpolation.js').Sample} shown rendered state of the last frame
- * @property {import('../../lib/dead-reckoning.js').ErrorBlend} errorBlend remaining extrapolation
+ * @property {import('../../lib/interpolation.js').ErrorBlend} errorBlend remaining extrapolation
  *   error
  * @property {number} walked walked distance, px; drives the feet
  * @property {number} pace rendered speed: 0 at rest, 1 at full speed

@@ -5,7 +5,7 @@
  * @module game/world/clans
  */
 
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 import { forEachGroup } from '../net/protocol.js';
 
 /** Duration of a map ping, ms. */

@@ -6,7 +6,7 @@
  * @module game/world/effects
  */
 
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 
 const PARTICLES = 288;
 const NUMBERS = 40;

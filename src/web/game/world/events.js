@@ -5,7 +5,7 @@
  * @module game/world/events
  */
 
-import { ageMs } from '../../lib/age.js';
+import { ageMs } from '../../lib/interpolation.js';
 
 /** Resources by number. */
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));

@@ -6,7 +6,7 @@
  * @module game/world/projectiles
  */
 
-import { ageMs, hasStarted } from '../../lib/age.js';
+import { ageMs, hasStarted } from '../../lib/interpolation.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
 import { projectileOf } from '../rules/rules.js';
 

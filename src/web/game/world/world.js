@@ -9,11 +9,9 @@ import { AnimalTracker } from './animals.js';
 import { Structures } from './structures.js';
 import { Clans } from './clans.js';
 import { RESOURCES, pushEvent, pushGains } from './events.js';
-import { TickClock } from '../../lib/interpolation.js';
-import { ageMs } from '../../lib/age.js';
-import { wasPredicted, updatePositions } from './motion.js';
+import { TickClock, ageMs } from '../../lib/interpolation.js';
+import { wasPredicted, updatePositions, newPlayer } from './player.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
-import { newPlayer } from './player.js';
 import { itemOf, rules } from '../rules/rules.js';
 import { Projectiles } from './projectiles.js';
 

@@ -1,13 +1,16 @@
 /**
- * The resume key of the page. The server uses it to return the player to a reloaded page, and
- * `/wire` to identify the page's client.
+ * Resuming a player: the page's resume key, and the last tick that the page has received. A
+ * resuming page sends the tick in `hello`, and the server sends the missed events once.
+ *
+ * The server uses the key to return the player to a reloaded page, and `/wire` to identify the
+ * page's client.
  *
  * The key is stored in `sessionStorage`, which the browser copies when a tab is duplicated or
  * restored. Therefore a page claims its key before it sends it, and replaces a key that another
  * living page has claimed. The copy of a tab is a second player; a reloaded page is the same
  * player.
  *
- * @module lib/resume-key
+ * @module lib/resume
  */
 
 const STORAGE_KEY = 'tickwire.resume_key';
@@ -155,4 +158,29 @@ function claimChannel(channel, isNew) {
     timer = setTimeout(win, CLAIM_MS);
     return channel.postMessage({ asks: number });
   });
+}
+
+/** Packets without game state. */
+const STATELESS_PACKETS = ['pong', 'error', 'command_accepted', 'command_rejected'];
+/** Rule with which the server reports that the player of a resuming page no longer exists. */
+const PLAYER_LEFT = 'player_left';
+
+export class ResumeTick {
+  /** Last received tick; null without a player. @type {number | null} */
+  tick = null;
+
+  /**
+   * Records a received packet.
+   * @param {string} name
+   * @param {Record<string, any>} values
+   * @param {boolean} isPlaying whether the page has a player
+   * @param {() => number} receivedTick returns the tick of a packet that arrives now and contains
+   *   no tick
+   */
+  onPacket(name, values, isPlaying, receivedTick) {
+    if (name === 'error' && values.rule === PLAYER_LEFT) this.tick = null;
+    if (!isPlaying || STATELESS_PACKETS.includes(name)) return;
+    const tick = typeof values.tick === 'number' ? values.tick : receivedTick();
+    this.tick = Math.max(this.tick ?? 0, tick);
+  }
 }
