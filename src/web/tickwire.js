@@ -26,7 +26,8 @@ import { Heartbeat } from './lib/heartbeat.js';
 import { NetHistory } from './lib/net-history.js';
 import { NetemLink } from './lib/netem.js';
 import { ReconnectingConnection } from './lib/connection.js';
-import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lib/lockstep.js';
+import { NO_LOCKSTEP } from './lib/close-reasons.js';
+import { LOCKSTEP, Lockstep } from './lib/lockstep.js';
 import { Prediction } from './lib/prediction.js';
 import { ResumeTick } from './lib/resume.js';
 import { StateBuffer } from './lib/state-buffer.js';
@@ -233,7 +234,7 @@ export class Game {
     Object.assign(this.#player, values);
     // The server counts `enter` as a command.
     this.#sequence += 1;
-    return this.send('enter', this.#supportedValues('enter', this.#player));
+    return this.send('enter', this.#dialect?.supportedValues('enter', this.#player));
   }
 
   /** Newest values of a packet. @param {string} name @returns {Record<string, any> | null} */
@@ -345,16 +346,7 @@ export class Game {
     this.#isInLockstep = lockstep?.isActive ?? false;
     const mode = (this.#isSpectating ? SPECTATE : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
     const hello = { version: VERSION, mode, resume_tick: this.#resumeTick.tick, ...this.#player };
-    this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
-  }
-
-  /**
-   * Drops the values that a packet has no argument for.
-   * @param {string} packet
-   * @param {Record<string, any>} values
-   */
-  #supportedValues(packet, values) {
-    return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.hasArgument(packet, name)));
+    this.#write(dialect.encode('hello', dialect.supportedValues('hello', hello)));
   }
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */

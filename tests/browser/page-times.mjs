@@ -1,16 +1,19 @@
 // Requests, connections and time until the game's page shows its first pictures, over a line of 100 ms, with a cold cache, in Chromium.
-// Run by hand: `node page-times.mjs [path of the server]`. TRIP_MS names another round trip, RUNS another number of runs, LIST=1 lists the
-// requests of the first run.
+// Run by hand: `node page-times.mjs [path of a server]...`; several servers take turns. TRIP_MS names another round trip, RUNS another number
+// of runs, LIST=1 lists the requests of the first run.
 //
 // The line delays every byte by half a round trip, and the first byte of a connection by a whole one more: the handshake of TCP.
 
 import { connect, createServer } from 'node:net';
 import { launch } from './lib/browser.mjs';
-import { start } from './lib/server.mjs';
+import { binary, start } from './lib/server.mjs';
 
 const TRIP_MS = Number(process.env.TRIP_MS ?? 100);
 const RUNS = Number(process.env.RUNS ?? 5);
 const LIMIT_MS = 60_000;
+const SETTLE_MS = 600;
+
+/** @typedef {Awaited<ReturnType<typeof measure>>} Times */
 
 /** A line to a port that delays what it carries, and counts its connections. */
 class Line {
@@ -44,17 +47,24 @@ function carry(from, to, ready) {
   from.on('error', () => later(() => to.destroy()));
 }
 
-/** Runs in the page: notes when the first frame is drawn, and the first one after the server's `welcome`. */
+/** Runs in the page: notes the first frame, the first one after the server's first message, and when the page can be played. */
 function noteFrames() {
   const next = window.requestAnimationFrame.bind(window);
-  const times = { frame: 0, world: 0 };
+  const times = { frame: 0, worldBegun: 0, world: 0, playable: 0 };
+  let isWelcome = false;
   Object.defineProperty(window, 'drawnAt', { value: times });
+  window.WebSocket = class extends WebSocket {
+    constructor(/** @type {[string | URL, string[]]} */ ...how) {
+      super(...how);
+      this.addEventListener('message', () => { isWelcome = true; });
+    }
+  };
   window.requestAnimationFrame = (call) => next((time) => {
+    if (isWelcome) times.worldBegun ||= performance.now();
     call(time);
-    const { tickwire } = window;
-    if (!tickwire) return;
     times.frame ||= performance.now();
-    if (tickwire.state === 'live') times.world ||= performance.now();
+    if (isWelcome) times.world ||= performance.now();
+    if (isWelcome && window.tickwire) times.playable ||= performance.now();
   });
 }
 
@@ -65,36 +75,39 @@ async function measure(browser, port, isListed) {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.addInitScript(noteFrames);
-  let requests = 0;
   const from = performance.now();
-  page.on('request', (request) => {
-    requests += 1;
-    if (isListed) console.log(`${Math.round(performance.now() - from)} ms  ${request.url().replace(url, '/')}`);
-  });
-  page.on('websocket', () => { requests += 1; });
+  if (isListed) page.on('request', (request) => console.log(`${Math.round(performance.now() - from)} ms  ${request.url().replace(url, '/')}`));
   await page.goto(url, { waitUntil: 'commit' });
-  await page.waitForFunction(() => window.drawnAt.world > 0, undefined, { timeout: LIMIT_MS, polling: 20 });
-  const { frame, world, html } = await page.evaluate(() => ({
-    ...window.drawnAt, html: performance.getEntriesByType('navigation')[0].responseEnd,
-  }));
-  const counts = { html, frame, world, requests, connections: line.connections };
+  await page.waitForFunction(() => window.drawnAt.playable > 0, undefined, { timeout: LIMIT_MS, polling: 20 });
+  // What was requested before the picture has arrived by then.
+  await page.waitForTimeout(SETTLE_MS);
+  const times = await page.evaluate(() => {
+    const { drawnAt } = window;
+    const before = performance.getEntriesByType('resource').filter(({ startTime }) => startTime < drawnAt.worldBegun);
+    // The document and the WebSocket are no resources.
+    return { ...drawnAt, html: performance.getEntriesByType('navigation')[0].responseEnd, requests: before.length + 2 };
+  });
   await context.close();
   line.server.close();
-  return counts;
+  return { ...times, connections: line.connections };
 }
 
 /** @param {number[]} values */
 const median = (values) => values.sort((one, other) => one - other)[values.length >> 1];
 
-const server = await start(0);
+const programs = process.argv.length > 2 ? process.argv.slice(2) : [binary()];
+const servers = [];
+for (const program of programs) servers.push({ ...await start(0, [], [], program), program, runs: /** @type {Times[]} */ ([]) });
 const browser = await launch(1);
 try {
-  const runs = [];
-  for (let run = 0; run < RUNS; run += 1) runs.push(await measure(browser, server.port, run === 0 && process.env.LIST === '1'));
-  const shown = (/** @type {keyof typeof runs[0]} */ name) => Math.round(median(runs.map((run) => run[name])));
-  console.log(`a round trip of ${TRIP_MS} ms, cold cache, median of ${RUNS}: ${shown('requests')} requests, ${shown('connections')} connections; `
-    + `the document after ${shown('html')} ms, the first frame after ${shown('frame')} ms, the first one with the server's map after ${shown('world')} ms`);
+  for (let run = 0; run < RUNS; run += 1) for (const { port, runs } of servers) runs.push(await measure(browser, port, run === 0 && process.env.LIST === '1'));
+  for (const { program, runs } of servers) {
+    const shown = (/** @type {keyof Times} */ name) => Math.round(median(runs.map((run) => run[name])));
+    console.log(`${program}, a round trip of ${TRIP_MS} ms, cold cache, median of ${RUNS}:\n  ${shown('requests')} requests until the first frame with the server's map, `
+      + `${shown('connections')} connections; the document after ${shown('html')} ms, the first frame after ${shown('frame')} ms, `
+      + `the first one with the server's map after ${shown('world')} ms, playable after ${shown('playable')} ms`);
+  }
 } finally {
   await browser.close();
-  await server.stop();
+  for (const server of servers) await server.stop();
 }

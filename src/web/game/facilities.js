@@ -19,13 +19,3 @@ export function missing() {
   ];
   return rows.filter(([has]) => !has).map(([, text]) => text);
 }
-
-/**
- * Returns why the game cannot run in this browser, as a sentence; '' if it can.
- * @param {unknown} canvas drawing context, or null
- */
-export function preventing(canvas) {
-  if (typeof WebSocket !== 'function') return 'This browser has no WebSocket, by which this page is connected to its server.';
-  if (!canvas) return 'This browser does not let this page draw: it has no canvas, or blocks it.';
-  return '';
-}

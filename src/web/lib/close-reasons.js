@@ -17,6 +17,8 @@ export const TAKEN_OVER = 'taken_over';
 export const TOKEN_MISSING = 'token_missing';
 /** Reason of the server if the token is not valid. */
 export const TOKEN_WRONG = 'token_wrong';
+/** Close reasons after which a page falls back to a stream. */
+export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
 
 /** @type {Record<string, string>} */
 const BY_REASON = {

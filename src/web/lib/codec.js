@@ -119,13 +119,15 @@ export class Dialect {
   /**
    * @param {Codes} codes
    * @param {string} name of the dialect
-   * @param {boolean} [units] whether positions are pixels and angles radians, instead of the sent
-   *   integers
+   * @param {{ units?: boolean, areGroupsFlat?: boolean }} [how] `units`: whether positions are
+   *   pixels and angles radians, instead of the sent integers; `areGroupsFlat`: whether a decoded
+   *   list of groups stays one list of numbers, as it is sent, without an object for each group
    * @throws {Error} if the tables lack the dialect
    */
-  constructor(codes, name, units = false) {
+  constructor(codes, name, { units = false, areGroupsFlat = false } = {}) {
     this.name = name;
     this.units = units;
+    this.areGroupsFlat = areGroupsFlat;
     this.codes = codes;
     /** Packets to the server by name. @type {Map<string, Packet>} */
     this.serverPackets = new Map();
@@ -153,6 +155,15 @@ export class Dialect {
    */
   hasArgument(packet, argument) {
     return this.serverPackets.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
+  }
+
+  /**
+   * Drops the values that a packet to the server has no argument for.
+   * @param {string} packet
+   * @param {Record<string, any>} values
+   */
+  supportedValues(packet, values) {
+    return Object.fromEntries(Object.entries(values).filter(([name]) => this.hasArgument(packet, name)));
   }
 
   /**
@@ -210,7 +221,7 @@ export class Dialect {
     if (one.shape === 'tuple') return this.#named(one.members, value, 0);
     const { each } = one;
     if (each) return value.map((item) => this.#read(each, item));
-    if (one.shape !== 'groups') return value.map(toPlainObject);
+    if (one.shape !== 'groups' || this.areGroupsFlat) return value.map(toPlainObject);
     const groups = [];
     const stride = one.members.length;
     for (let from = 0; from + stride <= value.length; from += stride) groups.push(this.#named(one.members, value, from));

@@ -153,7 +153,7 @@ export class ReconnectingConnection {
     const tables = typeof codes === 'object' ? /** @type {import('./codec.js').Codes} */ (codes) : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
-      return new Dialect(tables, named ?? defaultDialect(tables), units);
+      return new Dialect(tables, named ?? defaultDialect(tables), { units });
     } catch (error) {
       throw new TablesUnavailable(/** @type {Error} */ (error).message);
     }

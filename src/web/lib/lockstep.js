@@ -12,8 +12,6 @@ import { WasmInstance } from '../wasm/instance.js';
 
 /** Bit of the mode in `hello` that requests lockstep. */
 export const LOCKSTEP = 2;
-/** Close reasons after which a page falls back to a stream. */
-export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
 /** Number of ticks over which jitter is measured: at 30 a second, about four seconds. */
 const ARRIVAL_SAMPLES = 128;
 /**

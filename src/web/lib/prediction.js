@@ -6,8 +6,6 @@
  * @module lib/prediction
  */
 
-import { WasmInstance } from '../wasm/instance.js';
-
 /** Maximum number of messages that are buffered until the file is loaded. */
 const MAX_BUFFERED_MESSAGES = 5000;
 /** Offsets of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
@@ -28,9 +26,9 @@ export class Prediction {
   /** @param {() => Promise<WebAssembly.Module>} load loads `prediction.wasm` */
   constructor(load) {
     this.loadModule = load;
-    /** @type {WasmInstance | null} */
+    /** @type {import('../wasm/instance.js').WasmInstance | null} */
     this.wasm = null;
-    /** @type {Promise<WasmInstance> | null} */
+    /** @type {Promise<import('../wasm/instance.js').WasmInstance> | null} */
     this.loading = null;
     /** Whether prediction runs with the rules of this server. */
     this.isActive = false;
@@ -59,9 +57,12 @@ export class Prediction {
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastErrorPx: 0, p99ErrorPx: 0 };
   }
 
-  /** Loads the file. @returns {Promise<WasmInstance>} */
+  /** Loads the file. @returns {Promise<import('../wasm/instance.js').WasmInstance>} */
   async load() {
-    this.loading ??= this.loadModule().then(async (module) => new WasmInstance(await WebAssembly.instantiate(module, {})));
+    this.loading ??= this.loadModule().then(async (module) => {
+      const { WasmInstance } = await import('../wasm/instance.js');
+      return new WasmInstance(await WebAssembly.instantiate(module, {}));
+    });
     try {
       this.wasm = await this.loading;
       return this.wasm;

@@ -6,7 +6,9 @@
  */
 
 import { EDITION } from './edition.js';
-import { WorkerSocket } from './worker-socket.js';
+
+/** Socket into the worker; null outside the browser edition, which alone loads it. */
+const TabSocket = EDITION === 'tab' ? (await import('./worker-socket.js')).WorkerSocket : null;
 
 /**
  * The part of a WebSocket that the pages use.
@@ -55,7 +57,7 @@ export function offers(protocol, key, token) {
  * @returns {Socket}
  */
 export function openSocket(path, protocols, base = location.href, Kind = undefined) {
-  if (EDITION === 'tab' && !Kind) return new WorkerSocket(path, protocols);
+  if (TabSocket && !Kind) return new TabSocket(path, protocols);
   const url = new URL(path, base);
   url.protocol = url.protocol.replace('http', 'ws');
   url.hash = '';

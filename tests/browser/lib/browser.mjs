@@ -116,8 +116,9 @@ export function limit(seconds) {
   }, seconds * 1000).unref();
 }
 
-/** Waits until a function of the hook is true in the page. */
-export function until(page, test, argument, timeout = 30000) {
+/** Waits until a function of the hook is true in the page. The page defines the hook after its first picture. */
+export async function until(page, test, argument, timeout = 30000) {
+  if (/window\.tickwire\./.test(String(test))) await page.waitForFunction(() => window.tickwire !== undefined, undefined, { timeout, polling: 'raf' });
   return page.waitForFunction(test, argument, { timeout, polling: 'raf' });
 }
 

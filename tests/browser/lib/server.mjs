@@ -19,9 +19,10 @@ export function binary() {
 /**
  * Starts the server with default flags but for the address, and with a console for its operator.
  * @param {number} port 0 for any @param {string[]} [flags] more of them @param {string[]} [command] of the program
+ * @param {string} [program] its path
  */
-export async function start(port, flags = [], command = []) {
-  const child = spawn(binary(), [...command, '--bind', `127.0.0.1:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+export async function start(port, flags = [], command = [], program = binary()) {
+  const child = spawn(program, [...command, '--bind', `127.0.0.1:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
   const log = [];
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   child.stderr.on('data', (data) => log.push(String(data)));

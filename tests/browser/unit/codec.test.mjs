@@ -108,7 +108,7 @@ test('what does not fit the table is refused, and the error names packet and arg
 test('with units, places are in pixels and angles in radians, both ways', () => {
   const lines = ['to_server turn 1 way:u16.turn16 to:u16.hpx far:num.px',
     'to_client is 1 way:u8.turn8 at:[id:u8,x:i32.fix16]|nil count:u8 list:[u16.hpx]|nil'];
-  const dialect = new Dialect(table(...lines), 'own', true);
+  const dialect = new Dialect(table(...lines), 'own', { units: true });
   assert.deepEqual(fromMsgpack(dialect.encode('turn', { way: -Math.PI / 2, to: 10.26, far: 0.75 })), [1, [49152, 21, 0.75]]);
   assert.deepEqual(fromMsgpack(dialect.encode('turn', { way: 4 * Math.PI, to: 0, far: 1 })), [1, [0, 0, 1]]);
   const { values } = dialect.decode(toMsgpack([1, [64, [3, 98304], 9, [5]]]));

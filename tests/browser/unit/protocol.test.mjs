@@ -96,7 +96,7 @@ test('a packet of the server comes by names; missing arguments are null, unknown
   assert.deepEqual(packet.values, { tick: 90, own: null, leaves: [4], enters: null, full: null, moved: null, turned: null });
   assert.equal(decode(toMsgpack([99, []])), null);
   assert.throws(() => decode(toMsgpack(5)), RangeError);
-  assert.throws(() => decode(toMsgpack([2])), RangeError);
+  assert.throws(() => decode(toMsgpack([2, 5])), RangeError);
 });
 
 test('groups are walked whole; a torn last one is left out', () => {

@@ -22,7 +22,7 @@ const LEAVES = {
 };
 
 /** @typedef {import('../rules/palette.js').Biome} Biome */
-/** @typedef {import('../rules/random.js').Random} Random */
+/** @typedef {import('../rules/palette.js').Random} Random */
 /** @typedef {'whole' | 'skirt' | 'crown'} Layer */
 /**
  * Traces a path, scaled and moved.

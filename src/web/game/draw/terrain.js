@@ -33,7 +33,7 @@ const MAX_SCALE = 1.5;
 
 /** @typedef {import('../rules/palette.js').Biome} Biome */
 /** @typedef {import('../rules/palette.js').Borders} Borders */
-/** @typedef {import('../rules/random.js').Random} Random */
+/** @typedef {import('../rules/palette.js').Random} Random */
 /** @typedef {{ x: number, y: number, width: number, height: number }} Box in px */
 /**
  * Rows and columns of chunks, all inclusive.

@@ -7,14 +7,13 @@
 
 import { drawIcon } from '../draw/icons.js';
 import { byId, setText } from './dom.js';
+import { CARD_MS } from '../scene.js';
 import { ageMs } from '../../lib/interpolation.js';
 
 /** Time that a kill message stays visible, ms. */
 const KILL_DISPLAY_MS = 7000;
 /** Maximum number of visible kill messages. */
 const MAX_KILLS = 5;
-/** Delay of the death card, ms, so that the death is visible. */
-export const CARD_MS = 900;
 const STATS = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
 const REDRAW_INTERVAL_MS = 80;
 /** Side of an icon, device px. It suffices for the sharpest screen. */

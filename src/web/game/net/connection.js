@@ -8,10 +8,9 @@
 
 import { Attempt, reach, backoffMs } from '../../lib/attempt.js';
 import { EDITION } from '../../wasm/edition.js';
-import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
+import { NO_ANSWER, NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
 import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
 import { NetHistory } from '../../lib/net-history.js';
-import { LOCKSTEP, NO_LOCKSTEP } from '../../lib/lockstep.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadTables, predictionSetup } from './protocol.js';
 import { resumeKey } from '../../lib/resume.js';
 import { forgetToken, playerToken, urlFromRoot } from '../../lib/address.js';
@@ -179,7 +178,7 @@ export class GameConnection {
   /** Sends `hello`, which also resumes the player after an outage. */
   hello() {
     this.isInLockstep = this.lockstep?.isActive ?? false;
-    const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
+    const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? MODE.lockstep : 0);
     this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, resume_tick: this.resumeTick() });
   }
 

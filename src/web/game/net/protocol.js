@@ -5,8 +5,7 @@
  * @module game/net/protocol
  */
 
-import { formatTable } from '../../lib/codec.js';
-import { decode as fromMsgpack, encode as toMsgpack } from '../../lib/msgpack.js';
+import { Dialect, formatTable } from '../../lib/codec.js';
 
 /** Subprotocol that the upgrade request offers. */
 export const SUBPROTOCOL = 'tickwire.v1';
@@ -14,8 +13,8 @@ export const SUBPROTOCOL = 'tickwire.v1';
 export const VERSION = 1;
 /** Path of the endpoint, relative, so that the page works below any path. */
 export const ENDPOINT = 'play';
-/** Modes of `hello`. */
-export const MODE = Object.freeze({ watch: 0, play: 1 });
+/** Modes of `hello`. `lockstep` is an additional bit. */
+export const MODE = Object.freeze({ watch: 0, play: 1, lockstep: 2 });
 /** Maximum characters of a name. The server truncates longer names. */
 export const NAME_CHARS = 15;
 /** Maximum characters of a chat line. The server truncates longer lines. */
@@ -23,13 +22,7 @@ export const CHAT_CHARS = 30;
 /** Maximum characters of a clan name. */
 export const CLAN_CHARS = 7;
 
-/**
- * Packet tables, as in `codes.json` and the output of `tickwire codes --format json`.
- * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments:
- *   Argument[] }} Row
- * @typedef {{ tables: { rows: Row[] }[] }} Codes
- */
+/** @typedef {import('../../lib/codec.js').Argument} Argument */
 
 /** Dialect of the page. */
 const DIALECT = 'native';
@@ -38,38 +31,20 @@ const GAME = 'moo';
 /** File with the packet tables. */
 const TABLES_FILE = '../../codes.json';
 
-/**
- * Packets to the server by name: code and argument names in order.
- * @type {Map<string, { code: number | string, args: string[] }>}
- */
-const toServer = new Map();
-/**
- * Packets to the client by code. A missing trailing argument is nil.
- * @type {Map<number | string, { name: string, args: string[] }>}
- */
-const toClient = new Map();
-/** Text of the packet table, as in `packet_codes/`. */
-let table = '';
+/** Codec of the tables in force; null before they are loaded. @type {Dialect | null} */
+let dialect = null;
 /**
  * Number of members of each group in a flat list, by the name of the list.
  * @type {Map<string, number>}
  */
 const strides = new Map();
 
-/** Sets the packet tables. @param {Codes} codes */
+/** Sets the packet tables. @param {import('../../lib/codec.js').Codes} codes */
 export function setTables(codes) {
-  for (const known of [toServer, toClient, strides]) known.clear();
-  table = formatTable(codes, DIALECT);
-  for (const row of codes.tables.flatMap((table) => table.rows)) {
-    const code = row.codes[DIALECT];
-    if (code === undefined) continue;
-    const args = row.arguments.map(({ name }) => name);
-    if (row.direction === 'to_server') {
-      toServer.set(row.name, { code, args });
-      continue;
-    }
-    toClient.set(code, { name: row.name, args });
-    for (const { name, members } of row.arguments) if (members) strides.set(name, members.length);
+  dialect = new Dialect(codes, DIALECT, { areGroupsFlat: true });
+  strides.clear();
+  for (const { fields } of dialect.clientPackets.values()) {
+    for (const { name, members } of fields) if (members.length > 0) strides.set(name, members.length);
   }
 }
 
@@ -77,7 +52,7 @@ export function setTables(codes) {
  * Returns the setup of `prediction.wasm`: the game, the dialect and its table.
  * @returns {[game: string, dialect: string, table: string]}
  */
-export const predictionSetup = () => [GAME, DIALECT, table];
+export const predictionSetup = () => [GAME, DIALECT, dialect ? formatTable(dialect.codes, DIALECT) : ''];
 
 /**
  * Fetches and sets the packet tables.
@@ -102,31 +77,24 @@ export const UNIT = Object.freeze({
 });
 
 /**
- * Encodes a packet to the server.
+ * Encodes a packet to the server. Values that the tables have no argument for are dropped.
  * @param {string} name
  * @param {Record<string, unknown>} values by argument name; a missing one is nil
  * @returns {Uint8Array<ArrayBuffer> | null} null if the tables lack the packet
+ * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the tables
  */
 export function encode(name, values) {
-  const row = toServer.get(name);
-  return row ? toMsgpack([row.code, row.args.map((arg) => values[arg] ?? null)]) : null;
+  return dialect?.serverPackets.has(name) ? dialect.encode(name, dialect.supportedValues(name, values)) : null;
 }
 
 /**
- * Decodes a packet to the client.
+ * Decodes a packet to the client. Lists of groups stay flat, for `forEachGroup`.
  * @param {Uint8Array} bytes
  * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the code
  * @throws {RangeError} if the bytes are no packet
  */
 export function decode(bytes) {
-  const message = fromMsgpack(bytes);
-  if (!Array.isArray(message) || !Array.isArray(message[1])) throw new RangeError('not [code, [args...]]');
-  const row = toClient.get(message[0]);
-  if (!row) return null;
-  /** @type {Record<string, any>} */
-  const values = {};
-  row.args.forEach((arg, i) => { values[arg] = message[1][i] ?? null; });
-  return { name: row.name, values };
+  return dialect?.decode(bytes) ?? null;
 }
 
 /**

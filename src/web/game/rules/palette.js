@@ -1,11 +1,10 @@
 /**
  * Colours, biome borders, and deterministic noise for decoration that every page draws alike, such
- * as tufts and pebbles. The game does not depend on the noise. In all pictures, light comes from the top left, and an outline is a
- * dark tone of its object, never black.
+ * as tufts and pebbles. The game does not depend on the noise. In all pictures, light comes from
+ * the top left, and an outline is a dark tone of its object, never black.
  *
  * @module game/rules/palette
  */
-
 
 /** Default colour of outlines and text. */
 export const INK = '#38324a';
@@ -114,11 +113,13 @@ export function hash(a, b = 0, c = 0) {
   return ((h ^ (h >>> 15)) >>> 0) / 0x100000000;
 }
 
+/** Generator of numbers, 0 to 1, exclusive. @typedef {() => number} Random */
+
 /**
- * Returns a generator of pseudo-random numbers, 0 to 1, exclusive.
+ * Returns a generator of pseudo-random numbers.
  * @param {number} a
  * @param {number} [b]
- * @returns {() => number}
+ * @returns {Random}
  */
 export function sequence(a, b = 0) {
   let i = 0;

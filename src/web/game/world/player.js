@@ -209,13 +209,13 @@ export function streak(part) {
 /**
  * Returns the start of the drawn swing of the local player, ms. A press starts it at once; the
  * server's report does not restart it.
- * @param {number} saidMs time of the newest swing that the server reported
+ * @param {number} reportedMs time of the newest swing that the server reported
  * @param {number} pressedMs time of the newest press with the arm at rest
  * @param {number} ms duration of a swing
  */
-export function ownSwingStart(saidMs, pressedMs, ms) {
-  const after = saidMs - pressedMs;
-  return after >= 0 && after < ms * MAX_ANSWER_DELAY ? pressedMs : Math.max(saidMs, pressedMs);
+export function ownSwingStart(reportedMs, pressedMs, ms) {
+  const after = reportedMs - pressedMs;
+  return after >= 0 && after < ms * MAX_ANSWER_DELAY ? pressedMs : Math.max(reportedMs, pressedMs);
 }
 
 /**
