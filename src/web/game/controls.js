@@ -1,6 +1,6 @@
 /**
- * What the page needs besides its first picture: input, the overlay and its panels, sounds, effects,
- * the inspector, and the simulated network. `main.js` imports it after the first picture.
+ * What the page needs besides its first picture: input, the overlay and its panels, sounds,
+ * effects, the inspector, and the simulated network. `main.js` imports it after the first picture.
  *
  * ```text
  *  keys, mouse, touch ─► input ─► commands ─► connection
