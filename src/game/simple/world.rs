@@ -131,8 +131,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
                 let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut turns =
-                    TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events };
+                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
                 let acted = game.apply(player, action, &mut turns).map(|()| None);
                 acted.inspect_err(|rule| turns.reject(player, rule))
             }
@@ -145,8 +144,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 }
                 let name: Arc<str> = name.into();
                 let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut turns =
-                    TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events };
+                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
                 game.join(player, &name, &mut turns);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
@@ -226,7 +224,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
             }
         }
         let SimpleWorld { identity, tick, random, game, events, .. } = self;
-        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: events });
+        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events });
         self.tick = self.tick.wrapping_add(1);
     }
 

@@ -57,7 +57,7 @@ impl LockstepFeed {
         let (prefix, connection) = (client.prefix(), client.id);
         let may_sync = |part: &JournalEntry| {
             budgets.try_start_sync(
-                &SyncRequest { prefix: prefix, connection, last_sync: synced, bytes: part.bytes() },
+                &SyncRequest { prefix, connection, last_sync: synced, bytes: part.bytes() },
                 now,
             )
         };

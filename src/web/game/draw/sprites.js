@@ -1,6 +1,6 @@
 /**
- * Font of the drawn world, and a cache of pictures that are drawn once and shown often. A picture has the resolution of the
- * screen, so a change of the scale clears the cache.
+ * Font of the drawn world, and a cache of pictures that are drawn once and shown often. A picture
+ * has the resolution of the screen, so a change of the scale clears the cache.
  *
  * @module game/draw/sprites
  */
