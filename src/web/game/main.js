@@ -47,14 +47,14 @@ const prediction = new Prediction(async () => {
 const world = new World(prediction);
 const title = new TitleCard((player) => {
   session.beginLife(player);
-  loadControls();
+  loadControls().catch(fail);
 });
 const session = new Session(world, prediction, lockstep, capture !== null, {
   toast,
   reject: (why) => title.showRejection(why),
   player: () => title.player,
   onSpawned: () => controls?.commands.spawned(),
-  onState: () => { if (session.connection.state === 'waiting') loadControls(); },
+  onState: () => { if (session.connection.state === 'waiting') loadControls().catch(fail); },
 });
 const { connection } = session;
 const scene = new Scene(/** @type {HTMLCanvasElement} */ (byId('world')), world);
@@ -97,8 +97,13 @@ async function start() {
     if (query.has('netem')) await controls?.startNetem();
     connection.open();
   } catch (error) {
-    title.fail(/** @type {Error} */ (error).message);
+    fail(/** @type {Error} */ (error));
   }
+}
+
+/** @param {Error} error */
+function fail(error) {
+  title.fail(error.message);
 }
 
 /** Loads the controls once. */
@@ -109,7 +114,10 @@ function loadControls() {
 }
 
 async function createControls() {
-  const [{ Controls }] = await Promise.all([import('./controls.js'), ...LATER_STYLES.map(addStyle)]);
+  const modules = import('./controls.js').catch((cause) => {
+    throw new Error('A file of this page could not be loaded. Check the connection, and reload the page.', { cause });
+  });
+  const [{ Controls }] = await Promise.all([modules, ...LATER_STYLES.map(addStyle)]);
   const startPlayback = playbackPage && ((/** @type {import('../playback/page.js').Page} */ page) => playbackPage.startPlaybackPage(capture ?? '', page));
   controls = new Controls({ world, prediction, session, scene, title, startPlayback });
   for (const text of earlyToasts.splice(0)) toast(text);
@@ -149,5 +157,5 @@ function frame(realMs) {
   scene.draw(nowMs);
   title.draw(world, connection.state === 'live', nowMs);
   controls?.endFrame(nowMs, realMs);
-  if (loading === null && connection.state === 'live') loadControls();
+  if (loading === null && connection.state === 'live') loadControls().catch(fail);
 }
