@@ -62,7 +62,8 @@ trap 'exit 130' INT TERM
 chmod 755 "$out"
 (
     cd src/web
-    find . -type f -not -name '*.sources' -not -name 'admin.*' -not -path './admin/*' -not -path ./wasm/edition.js | tar -cf - -T -
+    find . -type f -not -name '*.sources' -not -name 'admin.*' -not -path './admin/*' -not -path ./wasm/edition.js \
+        \( -not -name '*.d.ts' -o -path ./tickwire.d.ts \) | tar -cf - -T -
 ) | tar -xf - -C "$out"
 mv "$out/wasm/edition-browser.js" "$out/wasm/edition.js"
 

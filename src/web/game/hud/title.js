@@ -84,7 +84,10 @@ export class TitleCard {
   /** Shows an error. It replaces the number of players. @param {string} why */
   fail(why) {
     this.failed = why;
-    byId('title-count').classList.add('failed');
+    const count = byId('title-count');
+    count.classList.add('failed');
+    // Without a canvas, no frame is drawn that would update the text.
+    count.textContent = why;
   }
 
   /** Shows a note on the card, for example on a missing browser feature. @param {string} text */
