@@ -33,7 +33,7 @@ fn wait_for_threads(wanted: impl Fn(usize) -> bool) {
     }
 }
 
-/// The ends of hostile clients, each of which connects once.
+/// Disconnect reasons of hostile clients. Each client connects once.
 fn attacked(kind: HostileKind, count: usize, url: &Url, source: &str) -> BTreeMap<String, u64> {
     let (url, source) = (url.clone(), source.parse().unwrap());
     let plan = AttackPlan { kind, url, source, addresses: None, count, time: PATIENCE, reconnects: false };

@@ -89,7 +89,7 @@ fn assert_well(server: ServerHandle) {
     assert_eq!(server.stop(), 0, "a connection was left behind");
 }
 
-/// The ends of hostile clients, each of which connects once.
+/// Disconnect reasons of hostile clients. Each client connects once.
 fn attacked(kind: HostileKind, count: usize, url: &Url) -> BTreeMap<String, u64> {
     let source = "127.0.9.9".parse().unwrap();
     let (url, addresses, time) = (url.clone(), Some(1), PATIENCE);

@@ -1,4 +1,4 @@
-//! What the server's connection does with a client's bytes.
+//! Passes a client's bytes to the server's connection, and returns the reason if it closes.
 
 use std::time::Duration;
 
