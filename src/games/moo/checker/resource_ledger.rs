@@ -314,7 +314,7 @@ mod tests {
         run_checks_every(Duration::ZERO, more)
     }
 
-    /// As `heard`, with `time` before each packet.
+    /// Like `run_checks`, with `time` before each packet.
     fn run_checks_every(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]
