@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             return Err(reason.into());
         }
         if has_died {
-            player.enter(began.elapsed())?;
+            player.join(began.elapsed())?;
         }
         // 3. Where the own player is now, and what it does next.
         let shown = player.advance(began.elapsed());

@@ -57,10 +57,10 @@
 //!
 //! const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning
 //! to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet
-//! to_server\tenter\treliable\t2\tname:str<=15|nil\tjoin the game
+//! to_server\tjoin\treliable\t2\tname:str<=15|nil\tjoin the game
 //! to_server\tping\treliable\t3\tnonce:u32\tanswered immediately
 //! to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button
-//! to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 \
+//! to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str seed:u32 tick_hz:u8 \
 //!     update_hz:u8 epoch:str tick:u32.tick\tresponse to hello
 //! to_client\tspawned\tlatest\t2\tplayer:u16\tthe client has a player
 //! to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tresponse to ping

@@ -89,12 +89,12 @@ to_client	pong	pp	0	0	0	-
 [=[
 native:int
 to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil skin:u8|nil token:str<=256|nil resume_tick:u32.tick|nil
-to_server	enter	2	name:str<=15|nil skin:u8|nil
+to_server	join	2	name:str<=15|nil skin:u8|nil
 to_server	move	3	sequence:u32 tick:u32.tick|nil direction:u16.turn16|nil
 to_server	aim	4	sequence:u32 tick:u32.tick|nil heading:u16.turn16
 to_server	chat	5	sequence:u32 tick:u32.tick|nil text:str<=30
 to_server	ping	6	nonce:u32
-to_server	follow	7	player:u16|nil
+to_server	spectate	7	player:u16|nil
 to_server	attack	8	sequence:u32 tick:u32.tick|nil state:flag
 to_server	select	9	sequence:u32 tick:u32.tick|nil id:u8 is_weapon:flag
 to_server	upgrade	10	sequence:u32 tick:u32.tick|nil choice:u8
@@ -107,68 +107,68 @@ to_server	map_ping	16	sequence:u32 tick:u32.tick|nil
 to_server	state_sync_request	17	-
 to_server	checksum	18	tick:u32.tick checksum:str<=16
 to_server	desync_details	19	tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8
-to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 map_size_px:u32.px tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
+to_client	welcome	1	version:u16 rules_hash:str<=16 seed:u32 map_size_px:u32.px tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
 to_client	update	2	tick:u32.tick own:[sequence:u32,margin:i16.tick,x:i32.fix16,y:i32.fix16,vx:i32.fix16,vy:i32.fix16,heading:u16.turn16,direction:u16.turn16|nil]<=1|nil leaves:[u16]|nil enters:[player:u16,name:str<=15,skin:u8<=9,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil full:[player:u16,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil moved:[player:u16,dx:i32.hpx,dy:i32.hpx]|nil turned:[player:u16,heading:u8.turn8]|nil
 to_client	spawned	3	player:u16
 to_client	objects	4	objects:[id:u32,kind:u8<=3,x:u16.px,y:u16.px,scale:u8.px]|nil
-to_client	leaderboard	5	rows:[player:u16,name:str<=15,score:u32]|nil place:u16|nil players:u16
+to_client	leaderboard	5	rows:[player:u16,name:str<=15,score:u32]|nil rank:u16|nil players:u16
 to_client	chat	6	player:u16 text:str<=30
 to_client	pong	7	nonce:u32 tick:u32.tick
 to_client	error	8	rule:str detail:str
-to_client	watching	9	player:u16|nil
+to_client	spectating	9	player:u16|nil
 to_client	swings	10	swings:[player:u16,weapon:u8,hit:flag]
-to_client	shakes	11	shakes:[object:u32,direction:u8.turn8]
+to_client	object_hits	11	object_hits:[object:u32,direction:u8.turn8]
 to_client	health	12	health:[player:u16,health:u16]
 to_client	stats	13	wood:u32 food:u32 stone:u32 gold:u32 kills:u32 xp:u32 xp_next:u32 age:u8 score:u32
-to_client	died	14	by:u16|nil name:str<=15|nil
+to_client	died	14	killer:u16|nil name:str<=15|nil
 to_client	kill	15	killer:u16|nil killer_name:str<=15|nil victim:u16 victim_name:str<=15
 to_client	structures	16	structures:[id:u32,item:u8,owner:u16,x:u16.px,y:u16.px,heading:u8.turn8]
-to_client	gone	17	objects:[u32]
-to_client	kit	18	weapons:[u8] items:[u8] counts:[group:u8,count:u8]
-to_client	offers	19	points:u8 age:u8 choices:[u8]
-to_client	hands	20	hands:[player:u16,weapon:u8,item:u8|nil]
-to_client	shots	21	shots:[id:u32,kind:u8<=5,by:u32,x:u16.hpx,y:u16.hpx,heading:u16.turn16,range:u16.px]
+to_client	structures_gone	17	objects:[u32]
+to_client	inventory	18	weapons:[u8] items:[u8] counts:[group:u8,count:u8]
+to_client	upgrade_offers	19	points:u8 age:u8 choices:[u8]
+to_client	held_items	20	held_items:[player:u16,weapon:u8,item:u8|nil]
+to_client	shots	21	shots:[id:u32,kind:u8<=5,shooter:u32,x:u16.hpx,y:u16.hpx,heading:u16.turn16,range:u16.px]
 to_client	shot_ends	22	ends:[id:u32,x:u16.hpx,y:u16.hpx]
 to_client	animals	23	animals:[id:u32,kind:u8<=4,x:u16.hpx,y:u16.hpx,heading:u8.turn8,health:u16]
 to_client	animals_gone	24	animals:[u32]
-to_client	strikes	25	animals:[u32]
+to_client	animal_attacks	25	animals:[u32]
 to_client	clans	26	clans:[clan:u32,name:str<=7,owner:u16]
 to_client	clan_changes	32	ended:[u32] founded:[clan:u32,name:str<=7,owner:u16]|nil
-to_client	clan	27	clan:u32|nil owner:flag members:[player:u16,name:str<=15] asks:[player:u16,name:str<=15]
-to_client	mates	28	mates:[player:u16,x:u16.px,y:u16.px]
+to_client	clan	27	clan:u32|nil owner:flag members:[player:u16,name:str<=15] requests:[player:u16,name:str<=15]
+to_client	clan_mates	28	mates:[player:u16,x:u16.px,y:u16.px]
 to_client	map_ping	29	player:u16 x:u16.px y:u16.px
-to_client	say	30	text:str<=60
-to_client	tags	31	tags:[player:u16,clan:u32|nil]
+to_client	notice	30	text:str<=60
+to_client	clan_tags	31	tags:[player:u16,clan:u32|nil]
 to_client	command_accepted	33	commands:[sequence:u32,count:u8,tick:u32.tick]
 to_client	command_rejected	34	commands:[sequence:u32,reason:str]
 to_client	state_sync	35	player:u16|nil tick:u32.tick snapshot_tick:u32.tick checksum_ticks:u16.tick epoch:str<=16
 to_client	snapshot	36	tick:u32.tick state:bin
 to_client	command_frame	37	frame:bin
-to_client	desync_report	38	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
+to_client	desync_report	38	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] omitted:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
 ]=],
 [=[
 tanks:int
 to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil token:str<=256|nil resume_tick:u32.tick|nil
-to_server	enter	2	name:str<=15|nil
+to_server	join	2	name:str<=15|nil
 to_server	ping	3	nonce:u32
-to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 fires:bool kind:u8<=1 seen:u32.tick|nil
+to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 is_firing:bool kind:u8<=1 render_tick:u32.tick|nil
 to_server	state_sync_request	5	-
 to_server	checksum	6	tick:u32.tick checksum:str<=16
 to_server	desync_details	7	tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8
-to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
+to_client	welcome	1	version:u16 rules_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
 to_client	spawned	2	player:u16
 to_client	pong	3	nonce:u32 tick:u32.tick
 to_client	error	4	rule:str detail:str
-to_client	state	5	tick:u32.tick round:u16 over:bool left_s:u16.s winner:u16|nil tanks:[player:u16,x:u16.hpx,y:u16.hpx,hull:u8.turn8,turret:u16.turn16,health:u8,shells:u8,piercing:u8,reload:u8.tick] shells:[id:u16,x:u16.hpx,y:u16.hpx,way:u8.turn8,kind:u8,player:u16]
-to_client	roster	6	players:[player:u16,name:str<=15,score:u16,destroyed:u16,lost:u16]
-to_client	hit	7	player:u16 by:u16 damage:u8 destroyed:bool
+to_client	state	5	tick:u32.tick round:u16 is_over:bool left_s:u16.s winner:u16|nil tanks:[player:u16,x:u16.hpx,y:u16.hpx,hull:u8.turn8,turret:u16.turn16,health:u8,shells:u8,piercing:u8,reload:u8.tick] shells:[id:u16,x:u16.hpx,y:u16.hpx,way:u8.turn8,kind:u8,player:u16]
+to_client	roster	6	players:[player:u16,name:str<=15,score:u16,kills:u16,deaths:u16]
+to_client	hit	7	player:u16 shooter:u16 damage:u8 destroyed:bool
 to_client	command_accepted	8	commands:[sequence:u32,count:u8,tick:u32.tick]
 to_client	command_rejected	9	commands:[sequence:u32,reason:str]
-to_client	own	10	tick:u32.tick sequence:u32 margin:i16.tick x:i32.fix16 y:i32.fix16 hull:u16.turn16 turret:u16.turn16 reload:u8.tick health:u8 shells:u8 piercing:u8
+to_client	own_state	10	tick:u32.tick sequence:u32 margin:i16.tick x:i32.fix16 y:i32.fix16 hull:u16.turn16 turret:u16.turn16 reload:u8.tick health:u8 shells:u8 piercing:u8
 to_client	state_sync	11	player:u16|nil tick:u32.tick snapshot_tick:u32.tick checksum_ticks:u16.tick epoch:str<=16
 to_client	snapshot	12	tick:u32.tick state:bin
 to_client	command_frame	13	frame:bin
-to_client	desync_report	14	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
+to_client	desync_report	14	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] omitted:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
 ]=],
 }
 -- table:end
@@ -3142,7 +3142,7 @@ local W = {
     paths = ProtoField.uint8("tickwire.world.paths", "Paths"),
     path = ProtoField.string("tickwire.world.path", "Path"),
     tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
-    code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
+    rules_hash = ProtoField.uint64("tickwire.world.rules_hash", "Rules hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
     snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
@@ -3318,7 +3318,7 @@ local RECORDS = {
         if view(0, 1):uint() ~= 3 then
             read.pairs(tree, { W.options, W.option }, function() return whole(read, 4) end)
         end
-        read.add(tree, W.code_hash, 8)
+        read.add(tree, W.rules_hash, 8)
         local then_at = read.at()
         read.add(tree, W.tick, 4)
         read.add(tree, W.part, 2)

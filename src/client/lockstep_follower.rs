@@ -73,7 +73,7 @@ impl DesyncReport {
         DesyncReport {
             tick: packet.integer("tick").unwrap_or_default(),
             groups: list("groups").chunks(2).map(group).collect(),
-            omitted: packet.integer("more").unwrap_or_default(),
+            omitted: packet.integer("omitted").unwrap_or_default(),
             fields: list("fields").chunks(5).map(field).collect(),
         }
     }

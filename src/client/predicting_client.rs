@@ -20,7 +20,7 @@ use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 const PING_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The argument of a command with the render tick of remote players, for lag compensation.
-const SEEN_ARGUMENT: &str = "seen";
+const RENDER_TICK_ARGUMENT: &str = "render_tick";
 
 /// A client that plays with prediction.
 pub struct PredictingClient<W: LocalWorld> {
@@ -130,7 +130,7 @@ impl<W: LocalWorld> PredictingClient<W> {
 
     /// Sends a command of the local player, which affects the result of
     /// [`PredictingClient::advance`] at once. `values` follow `sequence` and `tick`. If the next
-    /// argument is `seen`, the render tick of remote players is appended.
+    /// argument is `render_tick`, the render tick of remote players is appended.
     ///
     /// # Errors
     /// The packet does not exist, or the values do not fit its row.
@@ -142,7 +142,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         let mut all = vec![(self.sequence + 1).into(), tick];
         all.extend_from_slice(values);
         let next = self.dialect.row(Direction::ToServer, name).and_then(|row| row.arguments.get(all.len()));
-        if next.is_some_and(|argument| argument.name == SEEN_ARGUMENT) {
+        if next.is_some_and(|argument| argument.name == RENDER_TICK_ARGUMENT) {
             all.push(self.render_tick(now).map_or(Value::Nil, Value::from));
         }
         self.send_packet(name, &all, now)?;
@@ -154,10 +154,10 @@ impl<W: LocalWorld> PredictingClient<W> {
     ///
     /// # Errors
     /// The dialect has no such packet, or the values do not fit it.
-    pub fn enter(&mut self, now: Duration) -> Result<(), PacketError> {
-        // `enter` has a sequence number, because the server counts it as a command.
+    pub fn join(&mut self, now: Duration) -> Result<(), PacketError> {
+        // `join` has a sequence number, because the server counts it as a command.
         self.sequence += 1;
-        self.send_packet("enter", &self.named("enter", &[]), now)
+        self.send_packet("join", &self.named("join", &[]), now)
     }
 
     /// The render tick of remote players at `now`, rounded to a whole tick.

@@ -403,10 +403,10 @@ impl MessageHandler {
 
     fn welcome(&mut self, tick: u32) {
         let RoomInfo { about, epoch, identity, update_hz } = &self.room;
-        let code_hash = format!("{:016x}", (about.code_hash)());
+        let rules_hash = format!("{:016x}", (about.rules_hash)());
         let mut values: Vec<(&str, Value)> = vec![
             ("version", NATIVE_VERSION.into()),
-            ("code_hash", code_hash.into()),
+            ("rules_hash", rules_hash.into()),
             ("seed", identity.seed.into()),
             ("tick_hz", identity.tick_hz.into()),
             ("update_hz", (*update_hz).into()),

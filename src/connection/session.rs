@@ -1,7 +1,7 @@
 //! The session of one client: packets in, commands and replies out.
 //!
 //! ```text
-//!              hello (if the dialect has it)     enter
+//!              hello (if the dialect has it)     join
 //!  Greeting ───────────────────────► Watching ────────► Playing
 //!     other dialects start here ──────────┘
 //! ```
@@ -170,7 +170,7 @@ impl Session {
         match packet.row.name.as_str() {
             "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
-            "follow" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
+            "spectate" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_join_packet(name) => self.handle_join(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
             // From a client without lockstep.

@@ -31,7 +31,7 @@ impl GameInfo {
             checks: CheckHooks::NONE,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
-            code_hash: G::code_hash,
+            rules_hash: G::rules_hash,
             check: G::check,
             verbs: G::packet_handler,
             join: join::<G>,

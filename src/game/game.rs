@@ -62,7 +62,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
 
     /// Returns a hash of everything that determines the behaviour of the world. A replay with other
     /// rules is refused.
-    fn code_hash() -> u64;
+    fn rules_hash() -> u64;
 
     /// Checks further requirements on the tables. Called at the start of a server.
     ///

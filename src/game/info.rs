@@ -45,8 +45,8 @@ pub struct GameInfo {
     pub options: &'static [OptionSpec],
     /// The supported tick rates in Hz. The first is the default.
     pub tick_rates: &'static [u32],
-    /// As [`Game::code_hash`](super::Game::code_hash).
-    pub code_hash: fn() -> u64,
+    /// As [`Game::rules_hash`](super::Game::rules_hash).
+    pub rules_hash: fn() -> u64,
     /// As [`Game::check`](super::Game::check).
     pub check: fn(&PacketTables) -> Result<(), String>,
     /// As [`Game::packet_handler`](super::Game::packet_handler).
@@ -111,7 +111,7 @@ impl GameInfo {
             super::lockstep_packets::check(&dialect)?;
             let common = ["welcome", "spawned"].into_iter().chain(self.required_packets.iter().copied());
             let missing = common.map(|packet| (Direction::ToClient, packet));
-            let mut missing = missing.chain([(Direction::ToServer, "enter")]);
+            let mut missing = missing.chain([(Direction::ToServer, "join")]);
             if let Some((direction, packet)) =
                 missing.find(|(side, packet)| dialect.row(*side, packet).is_none())
             {

@@ -39,7 +39,7 @@ const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
     (
         Direction::ToClient,
         DESYNC_REPORT,
-        "tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 \
+        "tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] omitted:u16 \
          fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]",
     ),
     (Direction::ToServer, STATE_SYNC_REQUEST, "-"),
@@ -170,7 +170,7 @@ mod tests {
             };
             assert!(checked(lacks).is_err_and(|why| why.contains(&format!("lacks {packet}"))), "{packet}");
         }
-        for (from, to) in [("reliable", "latest"), ("frame:bin", "frame:bin<=9"), ("more:u16 ", "")] {
+        for (from, to) in [("reliable", "latest"), ("frame:bin", "frame:bin<=9"), ("omitted:u16 ", "")] {
             assert!(
                 checked(|row| row.replace(from, to)).is_err_and(|why| why.contains("must be reliable")),
                 "{from}"

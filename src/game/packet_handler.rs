@@ -62,7 +62,7 @@ pub trait PacketHandler: Debug + Send {
 
     /// Returns whether a packet of this name requests a player.
     fn is_join_packet(&self, name: &str) -> bool {
-        name == "enter"
+        name == "join"
     }
 
     /// Reads the request for a player from `hello` or from a packet accepted by

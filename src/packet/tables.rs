@@ -97,11 +97,22 @@ impl PacketTables {
         for (file, text) in texts {
             reader.read(file.as_ref(), text.as_ref())?;
         }
-        let tables = reader.tables;
+        Ok(PacketTables::from_tables(reader.tables))
+    }
+
+    fn from_tables(tables: Vec<Table>) -> PacketTables {
         let rows = || tables.iter().flat_map(|table| table.rows.iter().cloned());
         let names = tables.iter().flat_map(|table| &table.dialects);
         let dialects = names.map(|name| Arc::new(Dialect::new(name, rows()))).collect();
-        Ok(PacketTables { tables, dialects, paths: BTreeMap::new() })
+        PacketTables { tables, dialects, paths: BTreeMap::new() }
+    }
+
+    /// Returns the tables with changed rows. Their texts and paths are the same.
+    #[must_use]
+    pub fn with_rows(&self, change: impl Fn(&mut Row)) -> PacketTables {
+        let mut tables = self.tables.clone();
+        tables.iter_mut().flat_map(|table| &mut table.rows).for_each(|row| change(Arc::make_mut(row)));
+        PacketTables { paths: self.paths.clone(), ..PacketTables::from_tables(tables) }
     }
 
     /// Returns the tables with the paths of these rooms. The name of the default room is empty.

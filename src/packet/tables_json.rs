@@ -128,12 +128,12 @@ mod tests {
         let same = changed("walk this way", "go there");
         assert_eq!((same.hash(), same.first_difference(&builtin)), (builtin.hash(), None));
         for (from, to) in
-            [("\tsay\treliable\t30\t", "\tsay\treliable\t90\t"), ("text:str<=60", "text:str<=61")]
+            [("\tnotice\treliable\t30\t", "\tnotice\treliable\t90\t"), ("text:str<=60", "text:str<=61")]
         {
             let other = changed(from, to);
             assert_ne!(other.hash(), builtin.hash(), "{to}");
             let words = other.first_difference(&builtin).expect("they differ");
-            assert!(words.contains("to_client say"), "{words}");
+            assert!(words.contains("to_client notice"), "{words}");
         }
     }
 

@@ -140,7 +140,7 @@ impl Page {
                         "server": field.ours, "own": field.theirs })
             });
             let fields: Vec<Value> = fields.collect();
-            json!({ "tick": report.tick, "groups": report.groups, "more": report.omitted, "fields": fields })
+            json!({ "tick": report.tick, "groups": report.groups, "omitted": report.omitted, "fields": fields })
         });
         json!({
             "tick": follower.world().map(|world| world.tick()),

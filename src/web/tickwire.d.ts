@@ -13,8 +13,8 @@ export type Packets = Record<string, any>;
 /** Values of a packet to the client. All are present; a nil value is null. */
 export type IncomingValues<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
 
-/** Values of a packet to the server. `sequence`, `tick` and `seen` are filled in if omitted. */
-export type OutgoingValues<Values> = Omit<Values, 'sequence' | 'tick' | 'seen'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'seen')>>;
+/** Values of a packet to the server. `sequence`, `tick` and `render_tick` are filled in if omitted. */
+export type OutgoingValues<Values> = Omit<Values, 'sequence' | 'tick' | 'render_tick'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'render_tick')>>;
 
 /** Names of the packets of one direction. */
 export type PacketName<Side> = keyof Side & string;
@@ -62,11 +62,11 @@ export type Handlers<ToClient> = { [Packet in PacketName<ToClient>]?: (values: I
 export interface Options<ToClient> {
   /** Name of the player. */
   name?: string;
-  /** True to spectate until `game.enter()`. */
+  /** True to spectate until `game.join()`. */
   spectate?: boolean;
   /** Player token; default: `#token=…` of the page's link. */
   token?: string;
-  /** Further arguments of `hello` and `enter`, such as a colour. */
+  /** Further arguments of `hello` and `join`, such as a colour. */
   hello?: Packets;
   /**
    * True for positions in pixels and angles in radians, in both directions. Default: the integers
@@ -110,7 +110,7 @@ export interface Options<ToClient> {
 export interface DesyncReport {
   tick: number;
   groups: [checksum: string, participants: string[]][];
-  more: number;
+  omitted: number;
   fields: { participant: string; entity: string; field: string; server: string | null; own: string | null }[];
 }
 
@@ -184,7 +184,7 @@ export interface Game<ToServer, ToClient> {
   /** Sends a packet. Without a connection, drops the packet and returns false. */
   send<Packet extends PacketName<ToServer>>(name: Packet, ...values: SendArguments<ToServer[Packet]>): boolean;
   /** Joins the game. Called while spectating or after death. */
-  enter(values?: Packets): boolean;
+  join(values?: Packets): boolean;
   /** Newest values of a packet. */
   newest<Packet extends PacketName<ToClient>>(name: Packet): IncomingValues<ToClient[Packet]> | null;
   /**

@@ -13,7 +13,7 @@
  * draw();
  * ```
  *
- * Only these packets are built in: `hello`, `enter` and `ping` to the server, and `welcome`,
+ * Only these packets are built in: `hello`, `join` and `ping` to the server, and `welcome`,
  * `spawned`, `pong` and `error` to the client. A dialect may lack most of them.
  *
  * @module tickwire
@@ -75,7 +75,7 @@ export class Game {
   #states = null;
   #connection;
   #options;
-  /** Arguments of `hello` and `enter`. @type {Record<string, any>} */
+  /** Arguments of `hello` and `join`. @type {Record<string, any>} */
   #player;
   #isSpectating;
   #sequence = 0;
@@ -205,8 +205,8 @@ export class Game {
   }
 
   /**
-   * Sends a packet. `sequence`, `tick` and `seen` (the render tick, for lag compensation) are
-   * filled in if the packet has them.
+   * Sends a packet. `sequence`, `tick` and `render_tick` (the render tick, for lag compensation)
+   * are filled in if the packet has them.
    * @param {string} name
    * @param {Record<string, any>} [values] values by argument name; nil arguments are optional
    * @returns {boolean} false if the packet was dropped because there is no connection
@@ -218,7 +218,7 @@ export class Game {
     const all = { ...values };
     if (lacks('sequence')) all.sequence = this.#sequence + 1;
     if (lacks('tick')) all.tick = this.#commandTick(performance.now());
-    if (lacks('seen')) all.seen = this.#states?.renderTick(performance.now()) ?? null;
+    if (lacks('render_tick')) all.render_tick = this.#states?.renderTick(performance.now()) ?? null;
     const bytes = this.#dialect.encode(name, all);
     this.#sequence = all.sequence ?? this.#sequence;
     return this.#write(bytes);
@@ -229,12 +229,12 @@ export class Game {
    * with the same values.
    * @param {Record<string, any>} [values] such as `{ name }`; they replace the values of `connect`
    */
-  enter(values = {}) {
+  join(values = {}) {
     this.#isSpectating = false;
     Object.assign(this.#player, values);
-    // The server counts `enter` as a command.
+    // The server counts `join` as a command.
     this.#sequence += 1;
-    return this.send('enter', this.#dialect?.supportedValues('enter', this.#player));
+    return this.send('join', this.#dialect?.supportedValues('join', this.#player));
   }
 
   /** Newest values of a packet. @param {string} name @returns {Record<string, any> | null} */
@@ -400,7 +400,7 @@ export class Game {
     this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
     for (const name of this.#handlers.keys()) this.#checkHandlerName(name);
-    if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('enter')) this.enter();
+    if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('join')) this.join();
     if (this.#prediction && this.#dialect) this.#startPrediction(this.#prediction, this.#dialect);
     this.#heartbeat.begin(now);
     this.#resolveConnected();

@@ -96,7 +96,7 @@ await game.check('a page that is loaded again comes back to its body, too', asyn
   await bo.reload();
   // Both sides are taken, so that the page does not ask; the player may nevertheless come back.
   await until(bo, () => window.game?.newest('state'));
-  await bo.evaluate(() => window.game.enter({ name: 'Bo' }));
+  await bo.evaluate(() => window.game.join({ name: 'Bo' }));
   await until(bo, () => window.game.player !== null && window.game.newest('state') !== null);
   assert.equal((await match(bo)).player, before.player);
 });

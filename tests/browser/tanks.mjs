@@ -108,7 +108,7 @@ await game.check('nothing covers anything else, in nine sizes', async () => {
 await game.check('the round ends with its winner or without one, and the next one begins without points', async () => {
   await until(bo, () => /(wins?|Nobody wins) the round.* The next one begins in \d+ s\./.test(document.getElementById('say').textContent), undefined, 60_000);
   await until(bo, () => window.game.newest('state').round === 2 && !window.game.newest('state').over, undefined, 30_000);
-  await until(bo, () => window.game.newest('roster').players.every(({ score, lost }) => score === 0 && lost === 0));
+  await until(bo, () => window.game.newest('roster').players.every(({ score, deaths }) => score === 0 && deaths === 0));
   for (const page of [ada, bo, phone]) await until(page, () => window.ownTank()?.shells === 40 && window.ownTank().health === 100);
 });
 

@@ -154,7 +154,7 @@ await check('one follows whom one chooses', async () => {
   // The dead cannot be followed: of those in view.
   for (const id of Object.keys(await state(page, 'players')).slice(0, 3).map(Number)) {
     await page.locator('#watch .follow select').selectOption(String(id));
-    await until(page, (wanted) => window.tickwire.watching === wanted, id);
+    await until(page, (wanted) => window.tickwire.spectated === wanted, id);
   }
   await keep(page, 'watch');
 });

@@ -269,7 +269,7 @@ fn frame(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_longest_frame_of_a_server_at_the_front_is_not_given_up() {
-    // `gone` with a list of numbers of one byte each.
+    // `structures_gone` with a list of numbers of one byte each.
     let mut payload = vec![0x92, 17, 0x91, 0xdd];
     let numbers = limits::SEND_QUEUE_BYTES - payload.len() - size_of::<u32>();
     payload.extend_from_slice(&(numbers as u32).to_be_bytes());
@@ -278,7 +278,7 @@ fn the_longest_frame_of_a_server_at_the_front_is_not_given_up() {
     let segments: Vec<&[u8]> = long.chunks(1448).chain([&pong[..]]).collect();
     let lines = lines(&segments);
     assert_eq!(lines.len(), 3, "{lines:?}");
-    assert!(lines[1].contains(": gone objects=["), "{}", &lines[1][..80]);
+    assert!(lines[1].contains(": structures_gone objects=["), "{}", &lines[1][..80]);
     assert_eq!(lines[2], "1 47: < binary, 5 bytes: pong nonce=4 tick=7");
 }
 

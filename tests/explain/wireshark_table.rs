@@ -49,7 +49,7 @@ fn every_part_is_in_the_dissector_in_the_order_of_the_names() {
 #[test]
 fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_changes() {
     let built_in = games::codes();
-    let changed = |text: &str| text.replace("\tsay\treliable\t30\t", "\tsay\treliable\t90\t");
+    let changed = |text: &str| text.replace("\tnotice\treliable\t30\t", "\tnotice\treliable\t90\t");
     let texts: Vec<_> = built_in.texts().into_iter().map(|(file, text)| (file, changed(text))).collect();
     let codes = PacketTables::from_texts(&texts).expect("good tables");
     let printed = print(&codes, TablesFormat::Wireshark);
@@ -60,7 +60,7 @@ fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_c
         .collect();
     assert_eq!(
         differing,
-        [("to_client\tsay\t90\ttext:str<=60", "to_client\tsay\t30\ttext:str<=60".to_owned())]
+        [("to_client\tnotice\t90\ttext:str<=60", "to_client\tnotice\t30\ttext:str<=60".to_owned())]
     );
     assert_eq!(printed.lines().count(), dissector().lines().count());
 }

@@ -23,8 +23,8 @@ const OF_CLANS: [&str; 12] = [
     "clans",
     "clan_changes",
     "clan",
-    "tags",
-    "mates",
+    "clan_tags",
+    "clan_mates",
     "add_clan",
     "remove_clan",
     "own_clan",
@@ -173,7 +173,7 @@ impl Native {
                         native.tags.remove(&(number(gone) as u16));
                     }
                 }
-                "tags" => list(values.first()).chunks(2).for_each(|pair| native.tag(pair)),
+                "clan_tags" => list(values.first()).chunks(2).for_each(|pair| native.tag(pair)),
                 _ => {}
             }
         }

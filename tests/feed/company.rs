@@ -137,7 +137,7 @@ fn animals_are_sent_when_they_appear_change_or_disappear() {
     assert_eq!(of_wolf.first().map(|record| (record[1], record[5])), Some((4, 300)), "a wolf, unhurt");
     assert!(of_wolf.windows(2).all(|pair| pair[0] != pair[1]), "nothing is said twice");
     assert!(of_wolf.len() > 20, "it hunts");
-    assert!(native.numbers("strikes").contains(&number), "and strikes");
+    assert!(native.numbers("animal_attacks").contains(&number), "and strikes");
     assert!(
         [native, bob].iter().any(|client| !client.all("died").is_empty()),
         "whoever it hunts does not flee here"
@@ -216,7 +216,7 @@ fn clans_are_sent_to_all_clients_and_members_only_to_the_clan() {
     assert_eq!(legacy_ann.all("join_request"), [&vec![BOB.into(), "bob".into()]]);
     assert_eq!(legacy_ann.all("own_clan"), [&vec!["wolves".into(), 1.into()]]);
     assert_eq!(letters_bob.all("add_clan").len(), 1);
-    assert_eq!(bob.numbers("tags"), [1, 1], "the tag of ann, whom bob sees");
+    assert_eq!(bob.numbers("clan_tags"), [1, 1], "the tag of ann, whom bob sees");
 
     company.forget();
     company.do_it(ANN, Action::ClanAnswer { player: PlayerId(BOB), accept: true });
@@ -227,7 +227,7 @@ fn clans_are_sent_to_all_clients_and_members_only_to_the_clan() {
     assert_eq!(last.as_deref(), Some("ann bob"));
     assert_eq!(people(&legacy_ann.all("clan_members").last().expect("told")[0]), ["ann", "bob"]);
     assert_eq!(letters_bob.all("own_clan"), [&vec!["wolves".into(), 0.into()]]);
-    assert_eq!(bob.numbers("mates")[0], i64::from(ANN), "one's mates, not oneself");
+    assert_eq!(bob.numbers("clan_mates")[0], i64::from(ANN), "one's mates, not oneself");
     assert_eq!(letters_bob.all("minimap").last().map(|map| map[0].as_array().map(Vec::len)), Some(Some(2)));
     for (client, values) in [(ann, 3), (legacy_ann, 2)] {
         assert_eq!(client.all("map_ping").len(), 1);
@@ -285,7 +285,7 @@ fn operator_chat_reaches_all_clients() {
     company.do_it(0, Action::Announce { text: "restart in 5 minutes".to_owned() });
     let [ann, bob, legacy_ann, letters_bob] = company.clients();
     for client in [ann, bob] {
-        assert_eq!(client.all("say"), [&vec!["restart in 5 minutes".into()]]);
+        assert_eq!(client.all("notice"), [&vec!["restart in 5 minutes".into()]]);
     }
     assert_eq!(legacy_ann.all("chat"), [&vec![ANN.into(), "restart in 5 minutes".into()]]);
     assert_eq!(letters_bob.all("chat"), [&vec![BOB.into(), "restart in 5 minutes".into()]]);

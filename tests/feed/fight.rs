@@ -111,7 +111,7 @@ fn a_fight_is_sent_to_both_players_in_both_layouts() {
     assert_eq!(native_victim.all("died"), [&vec![1.into(), "ann".into()]]);
     assert!(native_attacker.all("died").is_empty());
     assert_eq!(
-        native_victim.all("watching").last(),
+        native_victim.all("spectating").last(),
         Some(&&vec![Value::from(1)]),
         "the dead watch who did it"
     );
@@ -247,7 +247,7 @@ fn gathering_shakes_the_tree_and_fills_the_store() {
         ]);
     }
     let (native, legacy) = (&fight.clients[0], &fight.clients[2]);
-    let shaken = native.numbers("shakes");
+    let shaken = native.numbers("object_hits");
     assert!(shaken.chunks(2).any(|shake| shake[0] == i64::from(thing.id.0)), "{shaken:?}");
     let last = native.all("stats").last().expect("one's own")[thing.kind as usize].as_u64();
     let in_world =
@@ -289,10 +289,10 @@ fn a_new_structure_is_sent_once_with_its_owner() {
         let told = native.numbers("structures");
         assert_eq!(told[..5], [wall.id.0.into(), WALL.into(), ATTACKER.into(), place[0], place[1]]);
         assert_eq!(told.len(), 6, "told once");
-        assert!(native.numbers_with_nil("hands").chunks(3).any(|hand| hand == [1, 0, i64::from(WALL)]));
+        assert!(native.numbers_with_nil("held_items").chunks(3).any(|hand| hand == [1, 0, i64::from(WALL)]));
     }
-    let kit = fight.clients[0].all("kit").last().expect("one's own")[2].clone();
-    assert_eq!(kit.as_array().expect("a list")[..], [Value::from(WALLS), Value::from(1)]);
+    let inventory = fight.clients[0].all("inventory").last().expect("one's own")[2].clone();
+    assert_eq!(inventory.as_array().expect("a list")[..], [Value::from(WALLS), Value::from(1)]);
     for legacy in &fight.clients[2..] {
         let lists = legacy.all("load_objects").into_iter().flat_map(|values| values[0].as_array().cloned());
         let built: Vec<Vec<Value>> = lists
@@ -318,7 +318,7 @@ fn a_destroyed_structure_is_removed_for_every_client_that_knew_it() {
     fight.step(vec![(0, Action::Leave { player: PlayerId(ATTACKER) })]);
     (0..4).for_each(|_| fight.step(Vec::new()));
     assert_eq!(fight.world.structures().count(), 0);
-    assert_eq!(fight.clients[1].numbers("gone"), [i64::from(wall.id.0)]);
+    assert_eq!(fight.clients[1].numbers("structures_gone"), [i64::from(wall.id.0)]);
     let sid = Value::from(wall.id.0 - 65_536);
     assert_eq!(fight.clients[3].all("remove_object"), [&vec![sid]]);
 }

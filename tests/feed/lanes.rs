@@ -197,7 +197,7 @@ fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
 fn a_worker_that_missed_ticks_sends_all_their_events_and_the_newest_state() {
     let ticks = ticks(2, 1_500);
     for (dialect, names, state) in
-        [("native", &["say", "kill", "died"][..], "leaderboard"), ("legacy", &["died"], "update_players")]
+        [("native", &["notice", "kill", "died"][..], "leaderboard"), ("legacy", &["died"], "update_players")]
     {
         let (mut prompt, mut late) = (Client::new(1, dialect), Client::new(1, dialect));
         ticks.iter().for_each(|published| prompt.hear(published));

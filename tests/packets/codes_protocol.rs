@@ -143,7 +143,7 @@ fn the_bounds_of_the_tables_are_the_limits_of_the_code() {
     for row in codes.rows().filter(|row| row.direction == Direction::ToServer) {
         let arguments = format_arguments(&row.arguments);
         match row.name.as_str() {
-            "hello" | "enter" | "enter_game" => {
+            "hello" | "join" | "enter_game" => {
                 assert!(arguments.contains(&format!("name:str<={NAME_CHARS}|nil")))
             }
             "chat" => assert!(arguments.contains(&format!("text:str<={CHAT_CHARS}"))),

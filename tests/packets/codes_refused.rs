@@ -251,11 +251,11 @@ fn tables_that_a_server_cannot_serve_are_refused_by_file_and_packet() {
         let found = native.lines().find(|line| line.starts_with(name));
         format!("{}\n", found.expect("a row"))
     };
-    let say = row("to_client\tsay");
+    let say = row("to_client\tnotice");
     for (from, to, reason) in [
         (row("to_server\thello"), String::new(), Some("native lacks the packet hello to_server")),
         (row("to_client\tupdate"), String::new(), Some("native lacks the packet update to_client")),
-        (say.clone(), say.replace("reliable", "latest"), Some("lane of say: must be reliable")),
+        (say.clone(), say.replace("reliable", "latest"), Some("lane of notice: must be reliable")),
         (
             "player:u16 x:u16.px y:u16.px".to_owned(),
             "player:u16 y:u16.px x:u16.px".to_owned(),

@@ -94,7 +94,7 @@ fn meaning(fixture: &Fixture) -> Option<ClientPacket<'static>> {
     let only_native = |number: u32| native.then_some(number);
     let name = Some("ann".to_owned());
     Some(match fixture.what {
-        "enter" => ClientPacket::EnterGame { name, skin: Some(3), moofoll: !native },
+        "enter" | "join" => ClientPacket::EnterGame { name, skin: Some(3), moofoll: !native },
         "enter without a name" => {
             ClientPacket::EnterGame { name: Some(String::new()), skin: Some(0), moofoll: false }
         }
@@ -116,8 +116,8 @@ fn meaning(fixture: &Fixture) -> Option<ClientPacket<'static>> {
         "select a weapon" => ClientPacket::Select { sequence: None, tick: None, id: 0, is_weapon: true },
         "chat" => ClientPacket::Chat { sequence: only_native(4), tick: None, text: "h\u{e9}llo".to_owned() },
         "ping" => ClientPacket::Ping { nonce: only_native(u32::MAX) },
-        "follow" => ClientPacket::Follow { player: Some(300) },
-        "follow the leader" => ClientPacket::Follow { player: None },
+        "spectate" => ClientPacket::Spectate { player: Some(300) },
+        "spectate the leader" => ClientPacket::Spectate { player: None },
         _ => return deed(fixture, native),
     })
 }
@@ -182,5 +182,5 @@ fn client_fixtures_mean_the_same_in_every_dialect() {
 #[test]
 fn a_packet_that_a_dialect_lacks_is_not_encoded() {
     let legacy = dialect("legacy");
-    assert!(ClientPacket::Follow { player: None }.encode(&legacy).is_empty());
+    assert!(ClientPacket::Spectate { player: None }.encode(&legacy).is_empty());
 }

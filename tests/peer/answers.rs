@@ -321,7 +321,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
     let newest = all.client(3, "native", players[0]);
     all.audience.update_all(backlog.as_ref(), &mut all.desk, &mut All);
     let said =
-        |client: &Client<Kept>| packets(client).iter().filter(|packet| packet.starts_with("say")).count();
+        |client: &Client<Kept>| packets(client).iter().filter(|packet| packet.starts_with("notice")).count();
     assert_eq!([&older, &newer, &newest].map(|client| said(client)), [4, 2, 0]);
     all.ticks(1);
     assert!(packets(&newest).iter().any(|said| said.starts_with("update")));
@@ -380,7 +380,7 @@ fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
     let said = |client: &Client<Kept>| -> Vec<String> {
         packets(client)
             .into_iter()
-            .filter_map(|one| Some(one.strip_prefix("say text=")?.to_owned()))
+            .filter_map(|one| Some(one.strip_prefix("notice text=")?.to_owned()))
             .collect()
     };
     assert_eq!(said(&before).first().map(String::as_str), Some(r#""heard""#));

@@ -33,7 +33,7 @@ fields!(Nothing: unused: u8);
 
 const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
     to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
-    to_server\tenter\treliable\t2\tname:str<=15|nil\tenter\n\
+    to_server\tjoin\treliable\t2\tname:str<=15|nil\tjoin\n\
     to_client\twelcome\treliable\t1\tversion:u16\twelcome\n\
     to_client\tspawned\tlatest\t2\tplayer:u16\tplays\n\
     to_client\tview\treliable\t3\tcells:[u16]\ta list\n\

@@ -86,7 +86,7 @@ impl Script {
             8 => ClientPacket::MapPing { sequence, tick },
             9 => ClientPacket::ToggleAttack,
             10 | 11 => ClientPacket::Ping { nonce: Some(number.into()) },
-            12 => ClientPacket::Follow { player: Some(number) },
+            12 => ClientPacket::Spectate { player: Some(number) },
             _ => self.enter(),
         }
     }

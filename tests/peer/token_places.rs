@@ -60,21 +60,21 @@ fn wrong_places() -> Vec<(&'static str, bool, Vec<u8>)> {
         ("native", false, packed(&[b"\x93\x06\x91\x05\xb5", token])),
         ("native", false, packed(&[b"\x92\x01\x96\x01\x01\xa3Ada\x00\xa1x\xc4", length, token])),
         ("native", false, packed(&[b"\x92\x01\x95\x01\x01\xb5", token, b"\x00\xc0"])),
-        ("native", true, text(&format!(r#"["enter",["Ann",0,"{ANN}"]]"#))),
-        ("native", true, text(&format!(r#"["enter",["{ANN}",0]]"#))),
-        ("native", true, text(&format!(r#"["enter",["Ann",0,{{"token":"{escaped}"}}]]"#))),
-        ("native", true, text(&format!(r#"["follow",["{ANN}",1.0000000000000001]]"#))),
+        ("native", true, text(&format!(r#"["join",["Ann",0,"{ANN}"]]"#))),
+        ("native", true, text(&format!(r#"["join",["{ANN}",0]]"#))),
+        ("native", true, text(&format!(r#"["join",["Ann",0,{{"token":"{escaped}"}}]]"#))),
+        ("native", true, text(&format!(r#"["spectate",["{ANN}",1.0000000000000001]]"#))),
         ("letters", false, framed(Opcode::Binary, &hello_with(ANN))),
         ("letters", true, entering(&format!(r#""name":"Ann","token":"{ANN}""#))),
         ("letters", true, entering(&format!(r#""name":"{ANN}","{ANN}":1"#))),
-        ("native", true, text(&format!(r#"["enter",["{}",0]]"#, ANN.replace('-', "%2D")))),
+        ("native", true, text(&format!(r#"["join",["{}",0]]"#, ANN.replace('-', "%2D")))),
         ("native", false, packed(&[b"\x92\x02\x92\xb9", ANN.replace('-', "%2D").as_bytes(), b"\x00"])),
         ("native", false, packed(&[b"\x92\x02\x92\xd9\x7e", all_escaped(ANN).as_bytes(), b"\x00"])),
         // A token of digits, as a number.
-        ("native", true, text(&format!(r#"["enter",["Ann",0,{DIGITS}]]"#))),
-        ("native", true, text(&format!(r#"["enter",["Ann",0],{DIGITS}.0]"#))),
-        ("native", true, text(&format!(r#"["enter",[{DIGITS},0]]"#))),
-        ("native", true, text(&format!(r#"["enter",["Ann",0,{{"token":-{DIGITS}e1}}]]"#))),
+        ("native", true, text(&format!(r#"["join",["Ann",0,{DIGITS}]]"#))),
+        ("native", true, text(&format!(r#"["join",["Ann",0],{DIGITS}.0]"#))),
+        ("native", true, text(&format!(r#"["join",[{DIGITS},0]]"#))),
+        ("native", true, text(&format!(r#"["join",["Ann",0,{{"token":-{DIGITS}e1}}]]"#))),
         ("letters", true, entering(&format!(r#""name":"Ann","token":{DIGITS}"#))),
         ("native", false, packed(&[b"\x92\x02\x93\xa3Ann\x00\xcf", &NUMBER.to_be_bytes()])),
         ("native", false, packed(&[b"\x92\x02\x93\xa3Ann\x00\xcb", &(NUMBER as f64).to_be_bytes()])),
@@ -187,8 +187,8 @@ fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
         ("native", true, text(r#"["chat",[1,null,"0123456789abcdefghijklmnopqrst"]]"#)),
         ("native", true, text(r#"["checksum",[7,"0123456789abcdef"]]"#)),
         ("native", true, text(r#"["state_sync_request",[]]"#)),
-        ("native", true, text(r#"["enter",["Sir Ada of the long name",0]]"#)),
-        ("native", true, text(r#"["follow",[0.12345678901234567]]"#)),
+        ("native", true, text(r#"["join",["Sir Ada of the long name",0]]"#)),
+        ("native", true, text(r#"["spectate",[0.12345678901234567]]"#)),
         ("letters", true, text(r#"["aim",[0.12345678901234567]]"#)),
         ("native", false, framed(Opcode::Ping, ANN.as_bytes())),
     ] {
@@ -202,7 +202,7 @@ fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
 fn an_escape_of_json_that_is_broken_stays_broken() {
     for broken in [r"\é", r"\q", r"\u00é1", r"\u000é", r"\", "\n"] {
         let (mut connection, mut doors) = greeted("native", true, true);
-        let json = format!(r#"["enter",["{ANN}{broken}"]]"#);
+        let json = format!(r#"["join",["{ANN}{broken}"]]"#);
         let ending = doors.receive(&mut connection, &text(&json)).expect_err("broken");
         assert_eq!(ending.name(), "packet_bad_json", "{json}");
         let seen = unmasked(&doors.observed.borrow());

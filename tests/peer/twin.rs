@@ -165,7 +165,7 @@ impl Client {
         while let Some(message) = reader.next_message().expect("the server's frames") {
             let Message::Binary(message) = message else { panic!("{message:?}") };
             let decoded = self.endpoint.dialect.decode(Direction::ToClient, message).expect("a packet");
-            if ["say", "kill", "died", "chat"].contains(&decoded.row.name.as_str()) {
+            if ["notice", "kill", "died", "chat"].contains(&decoded.row.name.as_str()) {
                 lines.push(decoded.to_string());
             }
             picture.apply(&ServerPacket::from_decoded(&decoded));

@@ -77,7 +77,7 @@ impl Around {
             "animals_gone" => {
                 numbers(packet, "animals").iter().for_each(|id| _ = self.animals.remove(id));
             }
-            "strikes" => {
+            "animal_attacks" => {
                 let strikers = numbers(packet, "animals");
                 let reach = f64::from(rules::STRIKE_PX) + ROUNDING_PX;
                 let hits = |id| self.animals.get(id).is_some_and(|one| self.touches(one, reach));
@@ -123,7 +123,7 @@ fn walk(net: Conditions, seed: u32, seconds: u64) -> Walked {
             leads.push(player.prediction().clock().lead());
         }
         if std::mem::take(&mut around.borrow_mut().has_died) {
-            player.player.enter(now).expect("the row has it");
+            player.player.join(now).expect("the row has it");
         }
         if frame.is_multiple_of(12) && player.shown.is_some() {
             let way = around.borrow().way(frame as u32 / 12, seed);

@@ -17,7 +17,7 @@ fn welcome(dialect: &Dialect, game_name: &str) -> Vec<Value> {
     let row = dialect.row(Direction::ToClient, "welcome").expect("its row");
     let value = |name: &str| match name {
         "version" => 1.into(),
-        "code_hash" => format!("{:016x}", (about.code_hash)()).into(),
+        "rules_hash" => format!("{:016x}", (about.rules_hash)()).into(),
         "seed" => 3.into(),
         "map_size_px" => 14_400.into(),
         "tick_hz" | "update_hz" => (about.identity)(3).tick_hz.into(),
@@ -35,7 +35,17 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
     let rows: Vec<_> = dialect.rows(Direction::ToClient).map(|row| row.name.clone()).collect();
     let commands: Vec<_> = dialect.rows(Direction::ToServer).map(|row| row.name.clone()).collect();
     // What prediction listens to comes often.
-    let often = ["spawned", "update", "own", "state", "structures", "command_accepted", "pong", "kit"];
+    let often = [
+        "spawned",
+        "update",
+        "own",
+        "own_state",
+        "state",
+        "structures",
+        "command_accepted",
+        "pong",
+        "inventory",
+    ];
     let one = |direction: Direction, name: &String| {
         let row = dialect.row(direction, name).expect("its row");
         let weight = if often.contains(&name.as_str()) || direction == Direction::ToServer { 6 } else { 1 };
@@ -99,5 +109,5 @@ fn tanks_survive_every_server() {
     let at = Value::from(1_500 << 16);
     let values = [100, 0, 0].map(Value::from).into_iter().chain([at.clone(), at]);
     let values = values.chain([0, 0, 0, 100, 5, 5].map(Value::from)).collect();
-    survives::<TanksLocalWorld>("tanks", "tanks", ("own", values));
+    survives::<TanksLocalWorld>("tanks", "tanks", ("own_state", values));
 }

@@ -103,7 +103,7 @@ fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
             }
         };
     let exact = |packet: &DecodedPacket<'_>| {
-        let is_own = packet.row.name == "own";
+        let is_own = packet.row.name == "own_state";
         packet.integer("x").zip(packet.integer("y")).filter(|_| is_own)
     };
     let runs =

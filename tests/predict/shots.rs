@@ -77,7 +77,7 @@ impl Shooter {
     /// What the server says of hits.
     fn hear(&mut self, packet: &DecodedPacket<'_>, own: u32, now: Duration) {
         let number = |name| packet.integer::<u32>(name);
-        if packet.row.name != "hit" || number("by") != Some(own) {
+        if packet.row.name != "hit" || number("shooter") != Some(own) {
             return;
         }
         let player = number("player").expect("the row has it");
@@ -138,7 +138,7 @@ impl Shooter {
     }
 }
 
-/// What a tank asks for, in the order of the packet: drive, turn, aim, fires, kind.
+/// What a tank asks for, in the order of the packet: drive, turn, aim, is_firing, kind.
 pub fn asks(drive: i8, turn: i8, aim: u16, fires: bool) -> Vec<Value> {
     vec![drive.into(), turn.into(), aim.into(), fires.into(), 0.into()]
 }
@@ -206,7 +206,7 @@ pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
         ann.frame(&mut server, now, |packet, _| shooter.hear(packet, own, now));
         let seen = &mut shooter.seen;
         bo.frame(&mut server, now, |packet, _| {
-            let x = packet.integer("x").filter(|_| packet.row.name == "own").map(px);
+            let x = packet.integer("x").filter(|_| packet.row.name == "own_state").map(px);
             seen.on_server.extend(packet.integer::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
         });
         let others: BTreeMap<u32, Position> = ann.player.remote_players(now).into_iter().collect();

@@ -52,7 +52,7 @@ fn a_tank_that_is_predicted_is_where_the_server_has_it() {
             let mut before = ann.prediction().state().map(ways);
             ann.frame(&mut server, now, |packet, prediction| {
                 let after = prediction.state().map(ways);
-                if let (Some(before), Some(after), "own") = (before, after, packet.row.name.as_str()) {
+                if let (Some(before), Some(after), "own_state") = (before, after, packet.row.name.as_str()) {
                     turned.push(off(before[0], after[0]).max(off(before[1], after[1])));
                 }
                 before = after;
@@ -120,7 +120,7 @@ fn two_tanks_that_push_each_other_agree_with_the_server_when_they_rest() {
     }
     let mut exact = [None; 2];
     let see = |at: usize, _: &Player, packet: &tickwire::packet::DecodedPacket<'_>, _| {
-        let place = packet.integer("x").zip(packet.integer("y")).filter(|_| packet.row.name == "own");
+        let place = packet.integer("x").zip(packet.integer("y")).filter(|_| packet.row.name == "own_state");
         exact[at] = place.or(exact[at]);
     };
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, see);

@@ -200,8 +200,8 @@ fn a_watcher_follows_the_leader_and_then_plays() {
     let (_ada, ada_id) = Native::play(server.address(), "Ada");
     let mut watcher = Native::connect(server.address());
     watcher.say("hello", &[1.into(), 0.into()]);
-    assert_eq!(watcher.hear("watching"), [Value::from(ada_id)]);
-    watcher.say("enter", &["Bob".into(), 1.into()]);
+    assert_eq!(watcher.hear("spectating"), [Value::from(ada_id)]);
+    watcher.say("join", &["Bob".into(), 1.into()]);
     assert_ne!(watcher.hear("spawned")[0], Value::from(ada_id));
     server.stop();
 }

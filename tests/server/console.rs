@@ -206,7 +206,7 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
         info: games::INFO[0],
         tick: 7,
         identity: identity.clone(),
-        code_hash: 1,
+        rules_hash: 1,
         names: Vec::new(),
         bytes: [byte].into(),
     };

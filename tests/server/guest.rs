@@ -63,7 +63,7 @@ impl Guest {
 
     /// Begins to play; gives the number of the player.
     pub fn enter(&mut self, name: &str) -> u16 {
-        self.say("enter", &[name.into()]);
+        self.say("join", &[name.into()]);
         self.hear("spawned", |_| true).integer("player").expect("a number")
     }
 

@@ -168,7 +168,7 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
         ),
         ("to_client\tspawned", "to_client\tborn", "lacks the packet spawned to_client"),
         ("to_client\tstate", "to_client\tstates", "lacks the packet state to_client"),
-        ("to_server\tenter", "to_server\tcome", "lacks the packet enter to_server"),
+        ("to_server\tjoin", "to_server\tcome", "lacks the packet join to_server"),
         ("pong:int", "other:int", "lack the dialect pong"),
     ] {
         let changed = text.replacen(from, to, 1);

@@ -353,7 +353,7 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
     let bytes = one_step();
     let (begin, _) = world_record(&bytes);
     // Version, kind and room, then the fields as PROTOCOL.md has them; the option is behind its name.
-    for (at, field) in [(3, "seed"), (7, "tick_hz"), (24, "map_size_px"), (28, "code_hash"), (36, "tick")] {
+    for (at, field) in [(3, "seed"), (7, "tick_hz"), (24, "map_size_px"), (28, "rules_hash"), (36, "tick")] {
         let mut changed = bytes.clone();
         changed[begin + at] ^= 1;
         let (text, status) = replay(&changed, "header", &[]);

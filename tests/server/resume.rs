@@ -43,7 +43,7 @@ fn a_capture_of_a_reload_and_of_a_take_over_by_an_older_connection_comes_out_the
     let later = welcome[7].as_u64().expect("a tick") + 25;
     walk(&mut newer, 100, later.into());
     // At once, before the tick that ends what the other one does.
-    older.say("enter", &["Ann".into(), 2.into()]);
+    older.say("join", &["Ann".into(), 2.into()]);
     walk(&mut older, 200, Value::Nil);
     assert!(newer.peer.receive_close().contains("taken_over"));
     let last_of = |values: &[Value]| values[1].as_array().and_then(|own| own.first()?.as_u64());
@@ -100,7 +100,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
         native
     };
     let mut two = come_back();
-    assert_eq!(two.hear("say"), ["the server restarts at noon".into()]);
+    assert_eq!(two.hear("notice"), ["the server restarts at noon".into()]);
     run(&format!("kick {player}"));
     assert!(two.peer.receive_close().contains("kicked"));
     drop(two);

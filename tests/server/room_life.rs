@@ -190,8 +190,8 @@ fn a_command_acts_on_the_room_that_it_names() {
     assert!(players.contains("\"Bob\"") && !players.contains("\"Ada\""), "{players}");
     assert_eq!(run(&server, "room two announce hello"), "announced\n");
     assert_eq!(run(&server, "announce good day"), "announced\n");
-    assert_eq!(bob.hear("say"), ["hello".into()]);
-    assert_eq!(ada.hear("say"), ["good day".into()]);
+    assert_eq!(bob.hear("notice"), ["hello".into()]);
+    assert_eq!(ada.hear("notice"), ["good day".into()]);
     for (line, expected) in [
         ("room", "error: usage: room NAME COMMAND"),
         ("room two", "error: usage: room NAME COMMAND"),

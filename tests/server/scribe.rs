@@ -45,7 +45,7 @@ impl Stage {
             info: games::INFO[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
-            code_hash: rules_hash(),
+            rules_hash: rules_hash(),
             names: Vec::new(),
             bytes: self.world.snapshot().into(),
         };

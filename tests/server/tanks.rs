@@ -81,7 +81,7 @@ impl Guest {
     }
 
     pub fn enter(&mut self, name: &str) -> u16 {
-        self.say("enter", &[name.into()]);
+        self.say("join", &[name.into()]);
         self.hear("spawned", |_| true).integer("player").expect("a number")
     }
 

@@ -73,7 +73,7 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
         info: games::INFO[0],
         tick,
         identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
-        code_hash: 7,
+        rules_hash: 7,
         names: Vec::new(),
         bytes: format!("at {tick}").into_bytes().into(),
     };

@@ -104,7 +104,7 @@ impl House {
             info: games::INFO[0],
             tick: *tick,
             identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
-            code_hash: 7,
+            rules_hash: 7,
             names: Vec::new(),
             bytes: text.to_vec().into(),
         };

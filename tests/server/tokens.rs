@@ -170,7 +170,7 @@ fn a_key_of_a_page_is_no_way_to_the_seat_of_a_token() {
     ann.hear("spawned");
     let mut thief = greet(server.address(), path, 1, None);
     assert_eq!(thief.hear("error")[0], Value::from("token_missing"));
-    thief.say("enter", &["Ann".into(), 1.into()]);
+    thief.say("join", &["Ann".into(), 1.into()]);
     assert_eq!(thief.hear("error")[0], Value::from("token_missing"));
     server.stop();
 }
@@ -191,7 +191,7 @@ fn without_a_token_one_is_closed_or_watches_and_with_an_empty_file_everyone_watc
         let mut native = watch(server.address(), "/play", token);
         native.hear("welcome");
         native.hear("leaderboard");
-        native.say("enter", &["Ann".into(), 1.into()]);
+        native.say("join", &["Ann".into(), 1.into()]);
         assert_eq!(native.hear("error")[0], Value::from("token_missing"));
         assert!(
             server.metrics_text().contains("tickwire_commands_rejected_total{reason=\"token_missing\"} 1")

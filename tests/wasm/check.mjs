@@ -61,7 +61,7 @@ let ticks = 0;
 for (const line of readFileSync(at('tests/fixtures/world.txt'), 'utf8').split('\n')) {
   const [word, ...rest] = line.split(' ');
   if (word === 'code') {
-    same(hex16(wasm.moo_world_rules_hash()), rest[0], 'the code hash');
+    same(hex16(wasm.moo_world_rules_hash()), rest[0], 'the rules hash');
   } else if (word === 'case') {
     worlds.forEach(wasm.world_drop);
     same(wasm.world_step(worlds[0] ?? 1), NO_WORLD, 'a step without a world');

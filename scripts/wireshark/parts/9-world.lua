@@ -17,7 +17,7 @@ local W = {
     paths = ProtoField.uint8("tickwire.world.paths", "Paths"),
     path = ProtoField.string("tickwire.world.path", "Path"),
     tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
-    code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
+    rules_hash = ProtoField.uint64("tickwire.world.rules_hash", "Rules hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
     snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
@@ -193,7 +193,7 @@ local RECORDS = {
         if view(0, 1):uint() ~= 3 then
             read.pairs(tree, { W.options, W.option }, function() return whole(read, 4) end)
         end
-        read.add(tree, W.code_hash, 8)
+        read.add(tree, W.rules_hash, 8)
         local then_at = read.at()
         read.add(tree, W.tick, 4)
         read.add(tree, W.part, 2)

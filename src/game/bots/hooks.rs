@@ -28,16 +28,16 @@ pub type ClientVariant = (&'static str, &'static str, bool);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StressPacket {
     /// Joins as a player, with the name of another player.
-    Enter,
+    Join,
     /// Joins as a spectator.
-    Spectate,
+    Watch,
     /// Sends a harmless command. The values are its sequence number and random bits.
     Act(u32, u64),
     /// Sends a command that is visible to other clients, and therefore limited per address. The
     /// values are its sequence number, and whether it starts or ends something.
     Share(u32, bool),
     /// Spectates a player; `None` for the leader.
-    Follow(Option<u16>),
+    Spectate(Option<u16>),
 }
 
 /// An action of the operator in a simulation.

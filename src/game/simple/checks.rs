@@ -18,11 +18,11 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
         let acts = || dialect.rows(Direction::ToServer).find(|row| !COMMON.contains(&&*row.name));
         let hellos = || dialect.row(Direction::ToServer, "hello");
         let (row, values, seed) = match packet {
-            StressPacket::Enter => (hellos(), hello(1), 0),
-            StressPacket::Spectate => (hellos(), hello(0), 0),
+            StressPacket::Join => (hellos(), hello(1), 0),
+            StressPacket::Watch => (hellos(), hello(0), 0),
             StressPacket::Act(sequence, bits) => (acts(), act(sequence), bits),
             StressPacket::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
-            StressPacket::Follow(_) => return Vec::new(),
+            StressPacket::Spectate(_) => return Vec::new(),
         };
         let packet =
             row.and_then(|row| random_packet::packet(dialect, row, &values, &mut BotRng::new(seed), false));

@@ -38,7 +38,7 @@ pub use rewind::RewindBuffer;
 use simple_game::OutgoingEvent;
 pub use simple_game::{SimpleGame, TickContext};
 use tickwire_sim::{Action as _, EncodedAction, PlayerId, WorldParams};
-use world::code_hash;
+use world::rules_hash;
 pub use world::{SimpleAction, SimpleWorld};
 
 use super::command_acks::has_command_acks;
@@ -52,7 +52,7 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
-const OWN_STATE_PACKET: &str = "own";
+const OWN_STATE_PACKET: &str = "own_state";
 
 /// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
 /// clients are events.
@@ -85,8 +85,8 @@ impl<S: SimpleGame> Game for Simple<S> {
     type View = SimpleView;
     type Scratch = ();
 
-    fn code_hash() -> u64 {
-        code_hash::<S>()
+    fn rules_hash() -> u64 {
+        rules_hash::<S>()
     }
 
     /// Checks that every packet of a player has a sequence number, that every packet to clients is
@@ -230,7 +230,7 @@ pub struct SimpleView {
     spawned: Option<PlayerId>,
     /// The version of the state that the client has. 0 for none.
     version: u64,
-    /// The values of the last `own` packet.
+    /// The values of the last `own_state` packet.
     own: NamedValues,
     /// Whether the dialect has acks, so that rejected commands need no `error` packet.
     is_answered: bool,
@@ -359,7 +359,7 @@ fn check_lanes(dialect: &Dialect) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the values of `own` for each player. Empty for a game without prediction.
+/// Returns the values of `own_state` for each player. Empty for a game without prediction.
 fn own_rows<S: SimpleGame>(
     world: &SimpleWorld<S>,
     margin: &dyn Fn(PlayerId) -> i16,
@@ -391,12 +391,12 @@ mod tests {
         for (name, value) in [("tick", tick), ("round", 1), ("left_s", 9)] {
             row.set(name, value);
         }
-        row.set("over", false);
+        row.set("is_over", false);
         row.set_or_nil("winner", None::<u16>);
         row.list::<1>("tanks", []);
         row.list::<1>("shells", []);
         let mut hit = NamedValues::default();
-        for (name, value) in [("player", 2), ("by", 2), ("damage", 1)] {
+        for (name, value) in [("player", 2), ("shooter", 2), ("damage", 1)] {
             hit.set(name, value);
         }
         hit.set("destroyed", false);

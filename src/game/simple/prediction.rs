@@ -5,20 +5,20 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::simple_game::SimpleGame;
-use super::world::{PlayerEntry, SimpleAction, SimpleWorld, code_hash};
+use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
-/// A simple game with prediction of the local player. Its table must have the packet `own`, and
-/// [`SimpleGame::own`] sets its values.
+/// A simple game with prediction of the local player. Its table must have the packet `own_state`,
+/// and [`SimpleGame::own`] sets its values.
 ///
 /// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::start::<SimpleLocalWorld<Self>>)` for pages,
 /// and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
 pub trait PredictedGame: SimpleGame {
-    /// Applies a received packet to the state of this player's client. For the packet `own`, the
-    /// state has been simulated up to the tick that it names. Returns whether anything changed.
+    /// Applies a received packet to the state of this player's client. For the packet `own_state`,
+    /// the state has been simulated up to the tick that it names. Returns whether anything changed.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
     /// Returns the position of a player in 1/65,536 px.
@@ -65,7 +65,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
     const UPDATE: &'static str = OWN_STATE_PACKET;
 
     fn new(welcome: &DecodedPacket<'_>) -> Option<SimpleLocalWorld<S>> {
-        let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash::<S>());
+        let is_same = welcome.text("rules_hash")? == format!("{:016x}", rules_hash::<S>());
         let mut identity = WorldParams::default_for::<SimpleWorld<S>>(welcome.integer("seed")?);
         identity.tick_hz = welcome.integer("tick_hz")?;
         for option in S::OPTIONS {

@@ -26,7 +26,7 @@ pub struct SimpleEvents {
 pub struct SimpleState {
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
-    /// The values of `own` for each player. Empty without prediction.
+    /// The values of `own_state` for each player. Empty without prediction.
     pub(super) own: Vec<(PlayerId, NamedValues)>,
     pub(super) row: NamedValues,
     /// Number of changes of `row`. Its argument `tick` is not compared.

@@ -9,7 +9,7 @@ use crate::packet::{Dialect, Direction, Row, Value};
 /// Packets of every game that are not actions of a player.
 pub const COMMON: [&str; 6] = [
     "hello",
-    "enter",
+    "join",
     "ping",
     lockstep_packets::STATE_SYNC_REQUEST,
     lockstep_packets::CHECKSUM,

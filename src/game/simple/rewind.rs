@@ -9,7 +9,7 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 ///
 /// A client shows remote players as they were some ticks before the tick that executes its
 /// commands. To judge a command by the state that its player saw, a game adds the argument
-/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`]
+/// `render_tick:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`]
 /// converts it to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the
 /// target's value at that time. The buffer is part of the state and so of snapshots and checksums.
 /// A replay therefore judges every command in the same way.
@@ -34,10 +34,10 @@ impl<P, const MAX: u32> Default for RewindBuffer<P, MAX> {
 
 impl<P: Copy, const MAX: u32> RewindBuffer<P, MAX> {
     /// Returns the age in ticks of the state that the client showed, relative to the executing tick
-    /// `tick`. `seen` is the number of completed ticks in that state. The result is limited to
-    /// `MOST`; it is 0 without `seen`.
-    pub fn rewind_ticks(tick: u32, seen_tick: Option<u32>) -> u32 {
-        seen_tick.map_or(0, |seen| tick.saturating_sub(seen).min(MAX))
+    /// `tick`. `render_tick` is the number of completed ticks in that state. The result is limited
+    /// to `MAX`; it is 0 without `render_tick`.
+    pub fn rewind_ticks(tick: u32, render_tick: Option<u32>) -> u32 {
+        render_tick.map_or(0, |rendered| tick.saturating_sub(rendered).min(MAX))
     }
 
     /// Adds the value after a tick. Drops the one of `MOST + 1` ticks ago.

@@ -42,8 +42,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
     /// Creates the predictor of the local player for the page; see
-    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own`, with the
-    /// arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
+    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
+    /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
     /// [`SimpleGame::own`] sets.
     const PREDICTOR: Option<NewPredictor> = None;
 
@@ -82,7 +82,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Sets the values of the packet `state`, by the names of its arguments.
     fn write_state(&self, row: &mut NamedValues);
 
-    /// Sets the values of the packet `own`: the exact state of a player, for its own client.
+    /// Sets the values of the packet `own_state`: the exact state of a player, for its own client.
     fn own(&self, player: PlayerId, row: &mut NamedValues) {
         let _ = (player, row);
     }

@@ -245,7 +245,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
     fn snapshot(&self) -> Vec<u8> {
         let mut out = ByteSink(MAGIC.to_vec());
         S::NAME.bytes().chain([0]).for_each(|byte| out.0.push(byte));
-        out.0.extend(code_hash::<S>().to_le_bytes());
+        out.0.extend(rules_hash::<S>().to_le_bytes());
         self.write(&mut out);
         out.0.extend(self.checksum().to_le_bytes());
         out.0
@@ -263,8 +263,8 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         let rest = &bytes[MAGIC.len() + S::NAME.len() + 1..];
         let mut reader = Reader::new(rest);
         let found = reader.scalar(8).map_err(|error| error.to_string())?;
-        if found != code_hash::<S>() {
-            let own = code_hash::<S>();
+        if found != rules_hash::<S>() {
+            let own = rules_hash::<S>();
             return Err(format!(
                 "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
             ));
@@ -332,7 +332,7 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
 
 /// FNV-1a over everything that identifies the rules. A game must change its name, table or version
 /// together with its rules.
-pub fn code_hash<S: SimpleGame>() -> u64 {
+pub fn rules_hash<S: SimpleGame>() -> u64 {
     let bytes = S::NAME.bytes().chain(S::TABLE.1.bytes()).chain(S::VERSION.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -89,11 +89,11 @@ impl GameChecks for Moo {
         let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };
         let own = |sequence| is_native.then_some(sequence);
         let stress = match packet {
-            StressPacket::Enter if is_native => hello(Mode::Play),
-            StressPacket::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
-            StressPacket::Spectate if is_native => hello(Mode::Spectate),
-            StressPacket::Follow(player) if is_native => ClientPacket::Follow { player },
-            StressPacket::Spectate | StressPacket::Follow(_) => return Vec::new(),
+            StressPacket::Join if is_native => hello(Mode::Play),
+            StressPacket::Join => ClientPacket::EnterGame { name, skin, moofoll: true },
+            StressPacket::Watch if is_native => hello(Mode::Spectate),
+            StressPacket::Spectate(player) if is_native => ClientPacket::Spectate { player },
+            StressPacket::Watch | StressPacket::Spectate(_) => return Vec::new(),
             StressPacket::Act(sequence, bits) => {
                 ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
             }

@@ -65,7 +65,7 @@ pub enum ClientPacket<'a> {
     /// Measures the round-trip time. The pong repeats the nonce.
     Ping { nonce: Option<u32> },
     /// Chooses the player to spectate; `None` is the leader.
-    Follow { player: Option<u16> },
+    Spectate { player: Option<u16> },
     /// A known packet that has no effect in this game.
     Unused(&'a Row),
 }
@@ -85,7 +85,7 @@ impl<'a> ClientPacket<'a> {
                 let (name, skin) = (from.text("name"), from.integer("skin"));
                 Self::Hello { version: from.integer("version")?, mode, name, skin }
             }
-            "enter" | "enter_game" => {
+            "join" | "enter_game" => {
                 let moofoll = from.bool_value("moofoll").unwrap_or(false);
                 Self::EnterGame { name: from.text("name"), skin: from.integer("skin"), moofoll }
             }
@@ -108,7 +108,7 @@ impl<'a> ClientPacket<'a> {
             // itself.
             "toggle" if from.bool_value("what") == Some(true) => Self::ToggleAttack,
             "ping" => Self::Ping { nonce: from.integer("nonce") },
-            "follow" => Self::Follow { player: from.integer("player") },
+            "spectate" => Self::Spectate { player: from.integer("player") },
             _ => Self::Clan { sequence, tick, action: ClanAction::typed(from)? },
         })
     }

@@ -54,7 +54,7 @@ impl Game for Moo {
     type View = MooView;
     type Scratch = MooScratch;
 
-    fn code_hash() -> u64 {
+    fn rules_hash() -> u64 {
         rules_hash()
     }
 
@@ -170,7 +170,7 @@ impl game::View<Moo> for MooView {
         // MooMoo dialects have no resume.
         if matches!(self, MooView::Native(_)) {
             let out = &mut messages.writer(dialect, Lane::Reliable);
-            events.notices().for_each(|text| out.send("say", text));
+            events.notices().for_each(|text| out.send("notice", text));
         }
     }
 

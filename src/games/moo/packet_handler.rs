@@ -129,7 +129,7 @@ impl GameVerbs for MooPacketHandler {
     }
 
     fn is_join_packet(&self, name: &str) -> bool {
-        matches!(name, "enter" | "enter_game")
+        matches!(name, "join" | "enter_game")
     }
 
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {

@@ -54,8 +54,8 @@ impl OwnPlayerState {
         let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
         let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
         match packet.row.name.as_str() {
-            "hands" => {
-                let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
+            "held_items" => {
+                let hand = groups::<3>(packet, "held_items").find(|[id, ..]| is_own(*id));
                 let Some([_, weapon, item]) = hand else { return false };
                 let id = |value: Option<i64>| value.and_then(|id| u8::try_from(id).ok());
                 self.hand = Some((id(weapon).unwrap_or_default(), id(item)));
@@ -64,7 +64,7 @@ impl OwnPlayerState {
                 let stock = |name: &str| packet.integer(name).unwrap_or(0);
                 self.resources = Some(["wood", "food", "stone", "gold"].map(stock));
             }
-            "kit" => {
+            "inventory" => {
                 (self.weapons, self.items) = (ids("weapons"), ids("items"));
                 let counts = groups(packet, "counts").filter_map(|[group, count]| {
                     Some((usize::try_from(group?).ok()?, u8::try_from(count?).ok()?))
@@ -126,7 +126,7 @@ impl LocalWorld for MooLocalWorld {
     const UPDATE: &'static str = "update";
 
     fn new(welcome: &DecodedPacket<'_>) -> Option<MooLocalWorld> {
-        let is_same = welcome.text("code_hash")? == format!("{:016x}", rules_hash());
+        let is_same = welcome.text("rules_hash")? == format!("{:016x}", rules_hash());
         let tick_hz: u32 = welcome.integer("tick_hz")?;
         let identity = Identity {
             seed: welcome.integer("seed")?,
@@ -175,7 +175,7 @@ impl LocalWorld for MooLocalWorld {
                     self.structure((id, item, owner), (x, y), heading);
                 }
             }
-            "gone" => {
+            "structures_gone" => {
                 let gone = groups(packet, "objects").filter_map(|[id]| u32::try_from(id?).ok());
                 gone.for_each(|id| self.local.remove_structure(id));
             }

@@ -18,10 +18,10 @@ pub fn json() -> String {
     ];
     let tables = tables.map(|(name, lines)| format!("\"{name}\":[\n{lines}\n]")).join(",\n");
     let figures = [
-        ("choice_items", i64::from(CHOICE_ITEMS)),
-        ("player_radius", i64::from(rules::PLAYER_RADIUS_PX)),
+        ("first_item_choice", i64::from(CHOICE_ITEMS)),
+        ("player_radius_px", i64::from(rules::PLAYER_RADIUS_PX)),
         ("player_health", i64::from(rules::PLAYER_HEALTH)),
-        ("leaf_percent", i64::from(rules::LEAF_RADIUS_PERCENT)),
+        ("leaf_radius_percent", i64::from(rules::LEAF_RADIUS_PERCENT)),
     ];
     let figures = figures.map(|(name, value)| format!("\"{name}\":{value}")).join(",");
     format!("{{{figures},\n{tables}}}\n")
@@ -32,7 +32,7 @@ fn lines<T>(rows: &[T], row: fn(&T) -> Json) -> String {
 }
 
 fn group(group: &Group) -> Json {
-    json!({ "id": *group as u8, "name": name(*group), "limit": group.limit(), "solid": group.is_solid() })
+    json!({ "id": *group as u8, "name": name(*group), "limit": group.limit(), "is_solid": group.is_solid() })
 }
 
 /// The name of a group, in lower case.
@@ -42,9 +42,10 @@ fn name(group: Group) -> String {
 
 fn weapon(weapon: &Weapon) -> Json {
     let Weapon { id, name, does, period_ms, shoots, shot_cost, .. } = weapon;
-    let strikes = shoots.is_none() && weapon.shield_percent == 100;
+    let is_melee = shoots.is_none() && weapon.shield_percent == 100;
     json!({
-        "id": id, "name": name, "does": does, "ms": period_ms, "strikes": strikes, "shoots": shoots, "cost": shot_cost,
+        "id": id, "name": name, "description": does, "interval_ms": period_ms, "is_melee": is_melee, "projectile": shoots,
+        "cost": shot_cost,
     })
 }
 
@@ -53,18 +54,18 @@ fn item(item: &Item) -> Json {
     let figures = [("{health}", health.to_string()), ("{damage}", damage.to_string())];
     let does = figures.iter().fold((*does).to_owned(), |text, (word, figure)| text.replace(word, figure));
     // Converts thirds of a millisecond to milliseconds.
-    let lasts = Controller::built(item).ends_in().map(|time| time / 3);
+    let duration_ms = Controller::built(item).ends_in().map(|time| time / 3);
     json!({
-        "id": id, "name": called, "does": does, "group": name(*group), "cost": cost, "scale": scale_px,
-        "lasts": lasts,
+        "id": id, "name": called, "description": does, "group": name(*group), "cost": cost, "radius_px": scale_px,
+        "duration_ms": duration_ms,
     })
 }
 
 fn projectile(projectile: &Projectile) -> Json {
-    json!({ "kind": projectile.kind, "name": projectile.name, "speed": projectile.speed_px_per_s })
+    json!({ "kind": projectile.kind, "name": projectile.name, "speed_px_per_s": projectile.speed_px_per_s })
 }
 
 fn animal(animal: &AnimalSpecies) -> Json {
     let AnimalSpecies { kind, name, health, radius_px, speed_px_per_s, .. } = animal;
-    json!({ "kind": *kind as u8, "name": name, "health": health, "radius": radius_px, "speed": speed_px_per_s })
+    json!({ "kind": *kind as u8, "name": name, "health": health, "radius_px": radius_px, "speed_px_per_s": speed_px_per_s })
 }

@@ -11,7 +11,7 @@ use crate::packet::tables::Table;
 /// The packets that the native dialect requires.
 const NATIVE_REQUIRED: [(Direction, &str); 5] = [
     (ToServer, "hello"),
-    (ToServer, "enter"),
+    (ToServer, "join"),
     (ToClient, "welcome"),
     (ToClient, "update"),
     (ToClient, "spawned"),

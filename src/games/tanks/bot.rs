@@ -88,9 +88,9 @@ impl BotPolicy for TanksBotPolicy {
         row.set("drive", dice.below(3).min(1));
         row.set("turn", i64::from(dice.below(3)) - 1);
         row.set("aim", self.aim(own));
-        row.set("fires", true);
+        row.set("is_firing", true);
         row.set("kind", u8::from(dice.below(4) == 0));
-        row.set("seen", self.tick.max(0));
+        row.set("render_tick", self.tick.max(0));
         Some(("control", row))
     }
 
@@ -110,7 +110,9 @@ impl TanksBotPolicy {
         let get = |name| packet.integer::<i64>(name).unwrap_or_default();
         let damages =
             [super::ShellKind::Regular, super::ShellKind::Piercing].map(|kind| kind.shells().damage);
-        if get("player") == get("by") || !(1..=damages[0].max(damages[1]).into()).contains(&get("damage")) {
+        if get("player") == get("shooter")
+            || !(1..=damages[0].max(damages[1]).into()).contains(&get("damage"))
+        {
             out.add_fault("hit", packet.to_string());
         }
         *self.damage.entry(get("player")).or_default() += get("damage");

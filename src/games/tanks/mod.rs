@@ -59,7 +59,7 @@ impl SimpleGame for Tanks {
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
     const KILL_PACKET: Option<KillPacket> =
-        Some(KillPacket { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
+        Some(KillPacket { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "shooter" });
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: "round_s",
@@ -93,9 +93,9 @@ impl SimpleGame for Tanks {
             drive: way("drive")?,
             turn: way("turn")?,
             aim: packet.angle("aim")?,
-            fires: packet.bool_value("fires")?,
+            fires: packet.bool_value("is_firing")?,
             kind: ShellKind::from_number(packet.integer("kind")?)?,
-            seen: packet.integer("seen"),
+            seen: packet.integer("render_tick"),
         };
         Some(control).filter(|_| packet.row.name == "control")
     }
@@ -130,7 +130,7 @@ impl SimpleGame for Tanks {
         for hit in self.step(turns.tick, turns.random) {
             turns.broadcast("hit", |row| {
                 row.set("player", hit.player.0);
-                row.set("by", hit.by.0);
+                row.set("shooter", hit.by.0);
                 row.set("damage", hit.damage);
                 row.set("destroyed", hit.is_destroyed);
             });
@@ -335,8 +335,8 @@ impl Tanks {
         row.list(
             "players",
             self.tanks.iter().map(|tank| {
-                let [score, destroyed, lost] = [tank.score, tank.kills, tank.deaths].map(Value::from);
-                [tank.player.0.into(), tank.name.to_string().into(), score, destroyed, lost]
+                let [score, kills, deaths] = [tank.score, tank.kills, tank.deaths].map(Value::from);
+                [tank.player.0.into(), tank.name.to_string().into(), score, kills, deaths]
             }),
         );
     }

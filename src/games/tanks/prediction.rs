@@ -20,9 +20,9 @@ const NEVER: u16 = u16::MAX;
 impl PredictedGame for Tanks {
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
         match packet.row.name.as_str() {
-            "own" => self.apply_own(packet, own).is_some(),
+            "own_state" => self.apply_own(packet, own).is_some(),
             "state" => {
-                self.round.apply_update(packet.bool_value("over").unwrap_or(false));
+                self.round.apply_update(packet.bool_value("is_over").unwrap_or(false));
                 if self.round.is_over() {
                     self.shells.clear();
                 }

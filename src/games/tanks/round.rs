@@ -67,7 +67,7 @@ impl Round {
     pub fn show(&self, row: &mut NamedValues) {
         let (number, is_over, left_s, winner) = self.clock();
         row.set("round", number);
-        row.set("over", is_over);
+        row.set("is_over", is_over);
         row.set("left_s", left_s);
         row.set_or_nil("winner", winner.map(|player| player.0));
     }

@@ -116,7 +116,7 @@ impl Tank {
         self.health > 0
     }
 
-    /// Writes the values of the packet `own`.
+    /// Writes the values of the packet `own_state`.
     pub fn show(&self, row: &mut NamedValues) {
         row.set("x", self.x.0);
         row.set("y", self.y.0);

@@ -180,7 +180,7 @@ fn values(report: &DesyncReport) -> [(&'static str, Value); 4] {
     [
         ("tick", report.tick.into()),
         ("groups", groups.collect()),
-        ("more", u16::try_from(report.omitted).unwrap_or(u16::MAX).into()),
+        ("omitted", u16::try_from(report.omitted).unwrap_or(u16::MAX).into()),
         ("fields", fields.collect()),
     ]
 }

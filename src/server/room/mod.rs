@@ -173,7 +173,7 @@ impl<G: Game> Room<G> {
             info: self.handle.about,
             tick: self.world.tick(),
             identity: self.world.identity(),
-            code_hash: G::code_hash(),
+            rules_hash: G::rules_hash(),
             names: G::names(&self.world),
             bytes: self.world.snapshot().into(),
         })

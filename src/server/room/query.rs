@@ -33,7 +33,7 @@ pub struct WorldSnapshot {
     /// The parameters of the world.
     pub identity: WorldParams,
     /// The hash of the game's rules.
-    pub code_hash: u64,
+    pub rules_hash: u64,
     /// The names of the players.
     pub names: Vec<(PlayerId, String)>,
     /// The bytes for [`Sim::restore`].

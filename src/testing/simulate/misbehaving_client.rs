@@ -79,7 +79,7 @@ impl MisbehavingClient {
             HostileKind::MessageFlood => (0..40).for_each(|_| self.step(out)),
             HostileKind::AtBudget => (0..11).for_each(|_| self.step(out)),
             HostileKind::HalfFrame => {
-                self.hello(StressPacket::Enter, out);
+                self.hello(StressPacket::Join, out);
                 if !self.has_begun {
                     self.has_begun = true;
                     out.extend_from_slice(&[0x82, 0xfe, 0x01]);
@@ -90,15 +90,15 @@ impl MisbehavingClient {
             HostileKind::Churn => return true,
             HostileKind::SeatHolders if self.has_sent_hello => return true,
             HostileKind::SeatHolders => {
-                self.hello(StressPacket::Enter, out);
+                self.hello(StressPacket::Join, out);
                 self.next = now + Duration::from_millis(200);
             }
             HostileKind::Spam => self.share(out),
             HostileKind::Spectator => {
-                self.hello(StressPacket::Spectate, out);
+                self.hello(StressPacket::Watch, out);
                 let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
                 if self.dice.below(10) == 0 {
-                    self.send(StressPacket::Follow(player), out);
+                    self.send(StressPacket::Spectate(player), out);
                 }
             }
             // The other kinds send nothing after the upgrade.
@@ -128,20 +128,20 @@ impl MisbehavingClient {
 
     /// Sends one harmless command.
     fn step(&mut self, out: &mut Vec<u8>) {
-        self.hello(StressPacket::Enter, out);
+        self.hello(StressPacket::Join, out);
         let nuisance = StressPacket::Act(self.next_sequence(), self.dice.bits());
         self.send(nuisance, out);
     }
 
     fn share(&mut self, out: &mut Vec<u8>) {
-        self.hello(StressPacket::Enter, out);
+        self.hello(StressPacket::Join, out);
         self.has_begun = !self.has_begun;
         let nuisance = StressPacket::Share(self.next_sequence(), self.has_begun);
         self.send(nuisance, out);
     }
 
     fn broken(&mut self, out: &mut Vec<u8>) {
-        self.hello(StressPacket::Enter, out);
+        self.hello(StressPacket::Join, out);
         match self.dice.below(40) {
             0 => write_frame(out, Opcode::Binary, b"\xc1"),
             1 => write_frame(out, Opcode::Text, b"text"),

@@ -120,10 +120,10 @@ fields!(Step: by: u8);
 
 const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
     to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
-    to_server\tenter\treliable\t2\tname:str<=15|nil\tenter\n\
+    to_server\tjoin\treliable\t2\tname:str<=15|nil\tjoin\n\
     to_server\tping\treliable\t3\tnonce:u32\tping\n\
     to_server\tstep\treliable\t4\tsequence:u32 tick:u32.tick|nil by:u8\ta step\n\
-    to_client\twelcome\treliable\t1\tversion:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick\twelcome\n\
+    to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick\twelcome\n\
     to_client\tspawned\tlatest\t2\tplayer:u16\tplays\n\
     to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tpong\n\
     to_client\terror\treliable\t4\trule:str detail:str\terror\n\

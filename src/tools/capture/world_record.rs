@@ -10,7 +10,7 @@
 //!    | u8 = 4  | u8   | text |                          text: length u8, UTF-8
 //!    +---------+------+------+---------------
 //!
-//!    kind 1 world   seed u32, tick_hz u32, options, code_hash u64, tick u32, part u16, parts u16,
+//!    kind 1 world   seed u32, tick_hz u32, options, rules_hash u64, tick u32, part u16, parts u16,
 //!                   bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
 //!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8,
@@ -63,7 +63,7 @@ pub enum WorldRecord<'a> {
         /// The options of the game, by name.
         options: Vec<(Text<'a>, u32)>,
         /// The hash of the rules of the world.
-        code_hash: u64,
+        rules_hash: u64,
         /// The number of completed ticks.
         tick: u32,
         /// The number of this part, from 0.
@@ -194,10 +194,10 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &WorldRecord<'_>) {
     out.extend([VERSION, kind]);
     write_text(out, Untrusted::new(room));
     match *record {
-        WorldRecord::World { seed, tick_hz, ref options, code_hash, tick, part, parts, bytes } => {
+        WorldRecord::World { seed, tick_hz, ref options, rules_hash, tick, part, parts, bytes } => {
             out.extend([seed, tick_hz].map(u32::to_le_bytes).as_flattened());
             write_pairs(out, options, |out, value| out.extend(value.to_le_bytes()));
-            out.extend(code_hash.to_le_bytes());
+            out.extend(rules_hash.to_le_bytes());
             out.extend(tick.to_le_bytes());
             out.extend([part, parts].map(u16::to_le_bytes).as_flattened());
             out.extend(bytes);
@@ -360,13 +360,13 @@ impl<'a> RecordReader<'a> {
         };
         let tick_hz = self.u32()?;
         let options = map_size.map_or_else(|| self.pairs(RecordReader::u32), |option| Ok(vec![option]))?;
-        let (code_hash, tick) = (self.u64()?, self.u32()?);
+        let (rules_hash, tick) = (self.u64()?, self.u32()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if part >= parts {
             return Err(WorldRecordError::Chunk(part));
         }
         let bytes = self.rest();
-        Ok(WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes })
+        Ok(WorldRecord::World { seed, tick_hz, options, rules_hash, tick, part, parts, bytes })
     }
 
     fn table(&mut self) -> Result<WorldRecord<'a>, WorldRecordError> {

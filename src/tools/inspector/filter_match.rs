@@ -299,14 +299,14 @@ mod tests {
     fn frames() -> Vec<Vec<u8>> {
         let moves =
             |direction: u16| packet(Direction::ToServer, "move", &[1.into(), Value::Nil, direction.into()]);
-        let enter = packet(Direction::ToServer, "enter", &["Ann".into(), Value::Nil]);
+        let join = packet(Direction::ToServer, "join", &["Ann".into(), Value::Nil]);
         let trees: Value = vec![7.into(), 0.into(), 7100.into(), 50.into(), 30.into()]
             .into_iter()
             .collect::<Vec<Value>>()
             .into();
         let objects = packet(Direction::ToClient, "objects", &[trees]);
         let broken = hex::parse("8a80").expect("hex");
-        vec![moves(5000), moves(16384), enter, objects, broken, hex::parse("8902abcd").expect("hex")]
+        vec![moves(5000), moves(16384), join, objects, broken, hex::parse("8902abcd").expect("hex")]
     }
 
     #[test]
@@ -314,12 +314,12 @@ mod tests {
         for (filter, passed) in [
             ("", &[0, 1, 2, 3, 4, 5][..]),
             ("move", &[0, 1]),
-            ("MOVE enter", &[0, 1, 2]),
+            ("MOVE join", &[0, 1, 2]),
             ("-move -objects", &[2, 4, 5]),
             ("from server", &[3, 5]),
             ("move.direction > 7000", &[1]),
             ("direction = 90°", &[1]),
-            ("enter.direction > 7000", &[]),
+            ("join.direction > 7000", &[]),
             ("move direction < 7000 or name = Ann", &[0, 2]),
             ("name ~ an", &[2]),
             ("not name ~ an from client", &[0, 1, 4]),
@@ -349,7 +349,7 @@ mod tests {
                 "direction > 20000",
                 "No frame matches `direction > 20000`; 4 frames have no field direction; in the others, the field is 5000 to 16384",
             ),
-            ("mvoe", "No frame matches `mvoe`; the names here are enter, incomplete, move, objects"),
+            ("mvoe", "No frame matches `mvoe`; the names here are incomplete, join, move, objects"),
             ("hex ff ff ff", "No frame matches `hex ff ff ff`"),
         ] {
             assert_eq!(judge(filter, &frames()), (vec![], why.to_owned()), "{filter}");

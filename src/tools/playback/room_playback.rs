@@ -312,7 +312,7 @@ fn welcome(dialect: &Dialect, info: &GameInfo, identity: &WorldParams, tick: u32
     let row = dialect.row(Direction::ToClient, "welcome")?;
     let value = |name: &str| match name {
         "version" => NATIVE_VERSION.into(),
-        "code_hash" => format!("{:016x}", (info.code_hash)()).into(),
+        "rules_hash" => format!("{:016x}", (info.rules_hash)()).into(),
         "seed" => identity.seed.into(),
         "tick_hz" | "update_hz" => identity.tick_hz.into(),
         "epoch" => PLAYBACK_EPOCH.into(),

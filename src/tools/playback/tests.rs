@@ -62,13 +62,13 @@ mod cases {
                 for (part, bytes) in snapshot.chunks(snapshot.len().div_ceil(3)).enumerate() {
                     let options =
                         identity.options.iter().map(|(name, value)| ((*name).into(), *value)).collect();
-                    let code_hash = Moo::code_hash();
+                    let rules_hash = Moo::rules_hash();
                     let (tick_hz, part) = (identity.tick_hz, part as u16);
                     add(&WorldRecord::World {
                         seed,
                         tick_hz,
                         options,
-                        code_hash,
+                        rules_hash,
                         tick,
                         part,
                         parts: 3,
@@ -301,7 +301,7 @@ mod cases {
                 .iter()
                 .map(|message| dialect.decode(Direction::ToClient, message).expect("a packet"));
             packets
-                .filter(|packet| packet.row.name == "watching")
+                .filter(|packet| packet.row.name == "spectating")
                 .find_map(|packet| packet.integer::<u16>("player"))
         };
         for player in [BO, ANN] {
@@ -403,12 +403,12 @@ mod cases {
             else {
                 continue;
             };
-            let (code_hash, mut again) = (1, Vec::new());
-            let world = WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes };
+            let (rules_hash, mut again) = (1, Vec::new());
+            let world = WorldRecord::World { seed, tick_hz, options, rules_hash, tick, part, parts, bytes };
             world_record::encode(&mut again, "", &world);
             *record = again;
         }
-        assert!(why(&file(&[other])).contains("has code_hash 0000000000000001"));
+        assert!(why(&file(&[other])).contains("has rules_hash 0000000000000001"));
     }
 
     #[test]

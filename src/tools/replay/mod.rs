@@ -20,6 +20,7 @@ mod bisect;
 mod decoded_commands;
 mod error;
 mod field_diff;
+mod former_names;
 pub mod json;
 pub mod recording;
 mod replay_client;

@@ -121,13 +121,13 @@ fn fields<'a>(
     seed: u32,
     tick_hz: u32,
     options: &[(Untrusted<&'a str>, u32)],
-    code_hash: u64,
+    rules_hash: u64,
     tick: u32,
 ) -> WorldFields<'a> {
     let own = |name, number| (Untrusted::new(name), number);
     let numbers = [own("seed", seed), own("tick_hz", tick_hz), own("tick", tick)];
     let numbers = options.iter().chain(&numbers).map(|(name, number)| (*name, u64::from(*number)));
-    numbers.chain([(Untrusted::new("code_hash"), code_hash)]).collect()
+    numbers.chain([(Untrusted::new("rules_hash"), rules_hash)]).collect()
 }
 
 /// Reads the records of all rooms. Client records are assigned to the connections of their address.
@@ -219,11 +219,11 @@ impl<'a> RoomRecords<'a> {
     ) -> Result<Option<(Untrusted<&'a str>, ClientRecord<'a>)>, String> {
         let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
         match record {
-            WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
+            WorldRecord::World { seed, tick_hz, options, rules_hash, tick, part, parts, bytes } => {
                 if part != self.next_part || part > 0 && parts != self.parts {
                     return Err("a second world begins, or part of the first one is missing".to_owned());
                 }
-                let fields_of_record = fields(seed, tick_hz, &options, code_hash, tick);
+                let fields_of_record = fields(seed, tick_hz, &options, rules_hash, tick);
                 if part > 0 {
                     check_equal("the previous record", &self.world_fields, "this one", &fields_of_record)?;
                 }
@@ -295,7 +295,7 @@ impl<'a> RoomRecords<'a> {
         let (identity, tick) = (world.identity(), world.tick());
         let options: Vec<_> =
             identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();
-        let own = fields(identity.seed, identity.tick_hz, &options, (info.code_hash)(), tick);
+        let own = fields(identity.seed, identity.tick_hz, &options, (info.rules_hash)(), tick);
         check_equal("the record of the world", &self.world_fields, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
@@ -320,7 +320,7 @@ fn check_equal(
     let differing = fields.iter().zip(also).find(|(ours, expected)| ours != expected);
     differing.map_or(Ok(()), |((field, our_value), (_, their_value))| {
         let quote =
-            |value: u64| if *field == *"code_hash" { format!("{value:016x}") } else { value.to_string() };
+            |value: u64| if *field == *"rules_hash" { format!("{value:016x}") } else { value.to_string() };
         Err(format!("{one} has {field} {}, but {other} has {}", quote(*our_value), quote(*their_value)))
     })
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::ReplayError;
+use super::former_names;
 use super::server_replies::{FilterProgress, ReplyFilter};
 use crate::packet::PacketTables;
 use crate::tools::capture::packet::{self, LINK_WORLD};
@@ -206,13 +207,13 @@ impl ReplayInput {
     }
 
     /// The packet tables: [its own](PacketTables::for_capture) if the file has any, otherwise the
-    /// given or the built-in ones.
+    /// given or the built-in ones. With the current names of packets.
     fn tables(&self) -> Result<Arc<PacketTables>, ReplayError> {
         let packets = self.records.iter().map(|record| record.packet()).collect();
         let capture = Capture { packets, ..Capture::default() };
         let tables =
             capture.tables().and_then(|carried| PacketTables::for_capture(carried, self.given.clone()));
-        tables.map_err(ReplayError::of_file)
+        tables.map(former_names::with_current_names).map_err(ReplayError::of_file)
     }
 
     /// The packet tables of the complete file.

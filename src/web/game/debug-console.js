@@ -26,7 +26,7 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get seed() { return world.seed; },
     get state() { return connection.state; },
     get lives() { return connection.lives; },
-    get watching() { return world.spectated; },
+    get spectated() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },
     /** Predicted state of the local player; null without prediction. */
     get predicted() { return world.predicted && structuredClone(world.predicted); },
@@ -43,7 +43,7 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     /** Weapon of the local player, and the item in its hand. */
     get hand() { const player = own(); return player ? { weapon: player.weapon, item: player.item } : null; },
     /** Weapons and items of the local player, and the number of its structures in each group. */
-    get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
+    get inventory() { return { ...structuredClone(world.built.inventory), counts: Object.fromEntries(world.built.inventory.counts) }; },
     get offers() { return structuredClone(world.built.offers); },
     /** Structure that a press would place, its position and validity; null without one. */
     get ghost() { return ghost(); },

@@ -81,7 +81,7 @@ export class EffectPlayer {
   /** Starts a swing of the local player, if its arm is at rest. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
-    if (!own || !weaponOf(own.weapon).strikes || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
+    if (!own || !weaponOf(own.weapon).is_melee || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
     this.pressedMs = nowMs;
     this.playAt('swing', own.shown.x, own.shown.y);
   }
@@ -189,7 +189,7 @@ export class EffectPlayer {
     const wooden = WOODEN.includes(item);
     this.playAt(wooden ? 'wood' : 'stone', x, y);
     if (this.calm) return;
-    const rim = (itemOf(item)?.scale ?? 40) * 0.9;
+    const rim = (itemOf(item)?.radius_px ?? 40) * 0.9;
     const atX = x - rim * Math.cos(direction);
     const atY = y - rim * Math.sin(direction);
     this.effects.shake(id, direction, nowMs);
@@ -208,7 +208,7 @@ export class EffectPlayer {
     if (!own || structure?.owner !== this.world.ownId || Math.hypot(own.x - x, own.y - y) > 160) return;
     this.playAt('place', x, y);
     if (this.calm) return;
-    const scale = itemOf(item)?.scale ?? 40;
+    const scale = itemOf(item)?.radius_px ?? 40;
     this.effects.burst('dust', ['#ffffff', '#efe3c6'], 10, x, y, 0, Math.PI, scale / 260, 17, 520, nowMs);
   }
 
@@ -220,7 +220,7 @@ export class EffectPlayer {
   crumble({ x, y, resource: item }, nowMs) {
     this.playAt('crumble', x, y);
     if (this.calm || !this.camera.sees(x, y, 100)) return;
-    const scale = itemOf(item)?.scale ?? 40;
+    const scale = itemOf(item)?.radius_px ?? 40;
     const colours = WOODEN.includes(item) ? SPLINTERS : DEBRIS_COLORS.stone.grass;
     this.effects.burst('dust', ['#efe3c6', '#d9cba6', '#ffffff'], 16, x, y, 0, Math.PI, scale / 190, 26, 950, nowMs);
     this.effects.burst('chip', colours, 14, x, y, 0, Math.PI, 0.5, 13, 820, nowMs);
@@ -315,7 +315,7 @@ export class EffectPlayer {
     if (health > 0) this.effects.number(x, y - 60, `−${health}`, 'damage', nowMs);
     if (this.calm) return;
     const kind = this.world.animalTracker.fading.find((animal) => animal.id === id)?.kind ?? 0;
-    const { radius } = speciesOf(kind);
+    const { radius_px: radius } = speciesOf(kind);
     this.effects.burst('dust', ['#ffffff', '#efe3c6', '#f6ead2'], 20, x, y, 0, Math.PI, radius / 170, 30, 950, nowMs);
     this.effects.ring(x, y, radius * 1.6, '#ffffff', nowMs);
   }

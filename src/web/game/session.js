@@ -100,7 +100,7 @@ export class Session {
   /** Starts a life from the title card or the death card. @param {Player} player */
   beginLife(player) {
     this.isBeginning = true;
-    this.connection.enter(player);
+    this.connection.join(player);
   }
 
   /** Continues the life of a reloaded page. Its player may have died meanwhile. */
@@ -108,10 +108,10 @@ export class Session {
     this.isBeginning = false;
   }
 
-  /** Requests a respawn: the second `enter` of a connection. */
+  /** Requests a respawn: the second `join` of a connection. */
   playAgain() {
     this.isBeginning = false;
-    this.connection.enter(this.connection.player ?? this.page.player());
+    this.connection.join(this.connection.player ?? this.page.player());
   }
 
   /** Explains why the page gets a new player instead of its earlier one. */
@@ -121,13 +121,13 @@ export class Session {
   }
 
   /**
-   * Returns the tick of an `update` or `say` packet; 0 for other packets, which a resume ignores.
+   * Returns the tick of an `update` or `notice` packet; 0 for other packets, which a resume ignores.
    * @param {{ name: string, values: Record<string, any> }} packet
    * @param {number} nowMs
    */
   packetTick({ name, values }, nowMs) {
     if (name === 'update') return values.tick;
-    return name === 'say' ? this.world.clock.tickReceivedAt(nowMs) : 0;
+    return name === 'notice' ? this.world.clock.tickReceivedAt(nowMs) : 0;
   }
 
   /** Shows the rejection. Without a valid token the page can only spectate. @param {string} rule */

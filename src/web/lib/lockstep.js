@@ -47,7 +47,7 @@ const HEAD_BYTES = 5;
  * @typedef {object} Report
  * @property {number} tick
  * @property {[checksum: string, participants: string[]][]} groups
- * @property {number} more number of participants that are not listed
+ * @property {number} omitted number of participants that are not listed
  * @property {(Field & { participant: string, server: string | null, own: string | null })[]} fields
  */
 

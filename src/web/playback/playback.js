@@ -204,7 +204,7 @@ export class Playback {
       wasm.setInputText(`${one.name}\n${dialect}\n${table}`);
       wasm.json(wasm.wasm.watch_open());
       this.room = one.name;
-      this.canFollow = table.includes('\twatching\t');
+      this.canFollow = table.includes('\tspectating\t');
       // A link to a tick opens paused.
       this.playing = tick === null;
       this.refreshStatus(true);

@@ -16,7 +16,7 @@ export function packet(name, values, dialect = 'native', codes = CODES) {
   return toMsgpack([row.codes[dialect], row.arguments.map((argument) => values[argument.name] ?? null)]);
 }
 
-export const WELCOME = { version: 1, code_hash: '00', seed: 7, map_size_px: 3600, tick_hz: 30, update_hz: 30, epoch: 'a', tick: 100 };
+export const WELCOME = { version: 1, rules_hash: '00', seed: 7, map_size_px: 3600, tick_hz: 30, update_hz: 30, epoch: 'a', tick: 100 };
 
 /** All that were made, oldest first. @type {FakeSocket[]} */
 export const sockets = [];

@@ -32,7 +32,7 @@ export async function turnToRoom(page) {
 export async function building(game) {
   const { ada, bo, ids } = game;
   await game.check('the hotbar shows what one begins with, and greys what cannot be paid', async () => {
-    const { weapons, items } = await state(ada, 'kit');
+    const { weapons, items } = await state(ada, 'inventory');
     assert.deepEqual([weapons, items], [[0], [0, 3, 6, 10]]);
     assert.deepEqual(await ada.locator('#hotbar button').evaluateAll((all) => all.map((one) => one.dataset.slot)),
       ['weapon-0', 'item-0', 'item-3', 'item-6', 'item-10']);
@@ -83,7 +83,7 @@ async function place(game) {
     assert.deepEqual([built.item, built.owner], [WALL, ids.ada]);
     assert.ok(Math.hypot(built.x - ghost.x, built.y - ghost.y) <= 3, `at ${built.x}, ${built.y}, not ${ghost.x}, ${ghost.y}`);
     await until(ada, (left) => window.tickwire.resources.wood === left && window.tickwire.hand.item === null, wood - COST);
-    assert.equal((await state(ada, 'kit')).counts[WALLS], 1);
+    assert.equal((await state(ada, 'inventory')).counts[WALLS], 1);
     await until(bo, (id) => window.tickwire.structures.some((one) => one.id === id), built.id);
     await sleep(100);
     const [seen] = await state(bo, 'structures');
@@ -112,6 +112,6 @@ async function strikeDown(game, wall) {
     await until(bo, () => window.tickwire.structures.length === 0);
     await sleep(150);
     assert.equal(wire.structures.has(wall.id), false);
-    assert.equal((await state(ada, 'kit')).counts[WALLS] ?? 0, 0);
+    assert.equal((await state(ada, 'inventory')).counts[WALLS] ?? 0, 0);
   });
 }

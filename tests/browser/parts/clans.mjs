@@ -102,7 +102,7 @@ const noteArrows = (page, shooter) => page.evaluate(([by, damage, bite]) => {
   const note = () => {
     const { own, health, shots, animals } = window.tickwire;
     const away = (thing) => Math.hypot(thing.x - own.x, thing.y - own.y);
-    for (const shot of own ? shots.filter((one) => one.by === by) : []) {
+    for (const shot of own ? shots.filter((one) => one.shooter === by) : []) {
       // The nearest point of its way so far: between two pictures it flies farther than a body is wide.
       const [toX, toY] = [Math.cos(shot.heading), Math.sin(shot.heading)];
       const flown = shot.ended ? shot.reach : Math.max(0, Math.min(shot.way, shot.reach));

@@ -49,7 +49,7 @@ export async function fighting(game) {
     await until(bo, (id) => window.tickwire.players[id]?.weapon === 9, ids.ada);
     const { wood } = await state(ada, 'resources');
     await noteHealths(bo);
-    const flew = [ada, bo].map((page) => watchFor(page, (id) => window.tickwire.shots.some((shot) => shot.by === id && shot.kind === 0), ids.ada, SEEN_MS));
+    const flew = [ada, bo].map((page) => watchFor(page, (id) => window.tickwire.shots.some((shot) => shot.shooter === id && shot.kind === 0), ids.ada, SEEN_MS));
     await shootAt(ada, walker, prey, () => until(bo, (damage) => window.healths.some((health, i) => i > 0 && window.healths[i - 1] - health === damage),
       ARROW_DAMAGE, 1500));
     await Promise.all(flew);
@@ -97,7 +97,7 @@ async function shootDown(game, walker, prey) {
     await walker.steer(0, 0);
     const dead = await state(bo, 'dead');
     assert.ok(dead, 'alive after all that');
-    assert.deepEqual([dead.by, dead.name, dead.age, dead.kills], [ids.ada, 'Ada', 1, 0]);
+    assert.deepEqual([dead.killer, dead.name, dead.age, dead.kills], [ids.ada, 'Ada', 1, 0]);
     assert.deepEqual([await state(bo, 'id'), await state(bo, 'own'), await state(bo, 'health')], [null, null, null]);
   });
 }
@@ -123,7 +123,7 @@ async function afterwards(game, figures, told) {
     await bo.locator('#death').waitFor({ state: 'visible' });
     assert.match(await bo.locator('#death-by').innerText(), /^Ada /);
     assert.equal(await bo.locator('#d-age').innerText(), '1');
-    await until(bo, (id) => window.tickwire.watching === id && id in window.tickwire.players, ids.ada);
+    await until(bo, (id) => window.tickwire.spectated === id && id in window.tickwire.players, ids.ada);
     const before = (await state(bo, 'players'))[ids.ada];
     await walk(ada, ['d', 'a', 's', 'w'], 60);
     await until(bo, ([id, x, y]) => Math.hypot(window.tickwire.players[id]?.x - x, window.tickwire.players[id]?.y - y) > 40,

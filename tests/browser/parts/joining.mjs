@@ -25,8 +25,8 @@ export async function joining(game) {
   });
   await game.check('the other watches the first before it joins with the keyboard', async () => {
     await bo.goto(game.server.url);
-    await until(bo, () => window.tickwire.watching !== null);
-    assert.equal(await state(bo, 'watching'), await state(ada, 'id'));
+    await until(bo, () => window.tickwire.spectated !== null);
+    assert.equal(await state(bo, 'spectated'), await state(ada, 'id'));
     await keep(bo, 'title-watching');
     await bo.keyboard.type('Bo');
     await bo.keyboard.press('Enter');

@@ -78,7 +78,7 @@ test('what it loses is told once, with its own number', () => {
 test('a strike is noted; of what is not known it is passed over', () => {
   const { take, wolf, kinds } = meadow();
   take(1001, 'animals', [0, WOLF, at(1200), at(900), 0, 300]);
-  take(1034, 'strikes', [0, 8]);
+  take(1034, 'animal_attacks', [0, 8]);
   assert.deepEqual(wolf().strike, { atMs: 1034, count: 1 });
   assert.deepEqual(kinds(), ['lunged']);
 });
@@ -86,7 +86,7 @@ test('a strike is noted; of what is not known it is passed over', () => {
 test('whoever dies of nobody right after a strike died of that animal', () => {
   const { world, take } = meadow();
   take(1001, 'animals', [0, WOLF, at(1100), at(1000), 0, 300, 1, 2, at(1050), at(1000), 0, 1800]);
-  take(1034, 'strikes', [0]);
+  take(1034, 'animal_attacks', [0]);
   take(1100, 'died', null, null);
   assert.equal(world.death.beast, 'wolf');
   take(1200, 'spawned', 9);

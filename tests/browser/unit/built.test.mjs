@@ -22,7 +22,7 @@ function player() {
   const take = (name, ...args) => world.apply(decode(toMsgpack([TO_CLIENT[name].code, args])), (now += 33));
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e1', 100);
   take('spawned', ME);
-  take('kit', [0], [0, 3, 6, 10], []);
+  take('inventory', [0], [0, 3, 6, 10], []);
   take('update', 101, [1, 0, 1000 * 65536, 4000 * 65536, 0, 0, 0, null], null, [ME, 'Me', 0, 2000, 8000, 0]);
   const happened = (kind) => world.events.filter((event) => event.kind === kind);
   return { world, take, happened, me: world.players.get(ME), pass: (ms) => { now += ms; } };
@@ -36,7 +36,7 @@ test('what is built is known until it is gone, and told of once each', () => {
   const { x, y, item, owner, heading } = world.built.structures.get(70001);
   assert.deepEqual([x, y, item, owner, heading], [1085, 4000, 3, ME, Math.PI / 2]);
   assert.deepEqual(happened('placed').map((event) => [event.id, event.resource]), [[70001, 3], [70002, 15]]);
-  take('gone', [70002, 79999]);
+  take('structures_gone', [70002, 79999]);
   assert.deepEqual([...world.built.structures.keys()], [70001]);
   assert.deepEqual(happened('gone').map((event) => [event.id, event.x, event.resource]), [[70002, 900, 15]]);
 });
@@ -44,14 +44,14 @@ test('what is built is known until it is gone, and told of once each', () => {
 test('a structure that is struck shakes; one that is unknown does not', () => {
   const { take, happened } = player();
   take('structures', [70001, 3, ME, 1085, 4000, 64]);
-  take('shakes', [70001, 128, 70005, 0]);
+  take('object_hits', [70001, 128, 70005, 0]);
   assert.deepEqual(happened('struck').map((event) => [event.id, event.x, event.direction]), [[70001, 1085, Math.PI]]);
 });
 
 test('a new connection begins with nothing', () => {
   const { world, take } = player();
   take('structures', [70001, 3, ME, 1085, 4000, 64]);
-  take('offers', 1, 2, [1, 3]);
+  take('upgrade_offers', 1, 2, [1, 3]);
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e2', 200);
   assert.equal(world.built.structures.size, 0);
   assert.deepEqual([world.built.slots, world.built.offers.choices], [[], []]);
@@ -60,19 +60,19 @@ test('a new connection begins with nothing', () => {
 test('slots are weapons, then items; counts come by group; offers come and go', () => {
   const { world, take } = player();
   const version = world.built.kitVersion;
-  take('kit', [5, 10], [1, 3], [1, 4, 2, 15]);
+  take('inventory', [5, 10], [1, 3], [1, 4, 2, 15]);
   assert.deepEqual(world.built.slots, [{ id: 5, isWeapon: true }, { id: 10, isWeapon: true }, { id: 1, isWeapon: false }, { id: 3, isWeapon: false }]);
-  assert.deepEqual([...world.built.kit.counts], [[1, 4], [2, 15]]);
+  assert.deepEqual([...world.built.inventory.counts], [[1, 4], [2, 15]]);
   assert.notEqual(world.built.kitVersion, version);
-  take('offers', 2, 3, [17, 20]);
+  take('upgrade_offers', 2, 3, [17, 20]);
   assert.deepEqual(world.built.offers, { points: 2, age: 3, choices: [17, 20] });
-  take('offers', 0, 4, []);
+  take('upgrade_offers', 0, 4, []);
   assert.deepEqual(world.built.offers.choices, []);
 });
 
 test('hands are those of players in view; those of others are forgotten with their turn', () => {
   const { world, take, me } = player();
-  take('hands', [ME, 0, 3, 5, 7, null]);
+  take('held_items', [ME, 0, 3, 5, 7, null]);
   assert.deepEqual([me.weapon, me.item], [0, 3]);
   take('update', 102, null);
   take('update', 103, null, null, [5, 'Ada', 3, 2100, 8000, 0]);
@@ -83,18 +83,18 @@ test('hands are those of players in view; those of others are forgotten with the
 test('hands told in the same turn before the update belong to who enters', () => {
   const { world, take } = player();
   take('update', 102, null);
-  take('hands', [5, 7, 6]);
+  take('held_items', [5, 7, 6]);
   take('update', 103, null, null, [5, 'Ada', 3, 2100, 8000, 0]);
   const { weapon, item } = world.players.get(5);
   assert.deepEqual([weapon, item], [7, 6]);
 });
 
 test('health that rises with food in the hand was eaten, whichever packet comes first', () => {
-  for (const order of [['hands', 'health'], ['health', 'hands']]) {
+  for (const order of [['held_items', 'health'], ['health', 'held_items']]) {
     const { take, happened } = player();
     take('health', [ME, 60]);
-    take('hands', [ME, 0, 0]);
-    for (const name of order) take(name, name === 'hands' ? [ME, 0, null] : [ME, 80]);
+    take('held_items', [ME, 0, 0]);
+    for (const name of order) take(name, name === 'held_items' ? [ME, 0, null] : [ME, 80]);
     assert.equal(happened('eaten').length, 1, order.join());
     assert.deepEqual(happened('healed').map((event) => event.amount), [20]);
   }
@@ -104,8 +104,8 @@ test('health that comes back by itself was not eaten', () => {
   const { take, happened, pass } = player();
   take('health', [ME, 60]);
   take('health', [ME, 63]);
-  take('hands', [ME, 0, 0]);
-  take('hands', [ME, 0, null]);
+  take('held_items', [ME, 0, 0]);
+  take('held_items', [ME, 0, null]);
   pass(100);
   take('health', [ME, 66]);
   assert.deepEqual([happened('healed').length, happened('eaten').length], [2, 0]);
@@ -114,31 +114,31 @@ test('health that comes back by itself was not eaten', () => {
 test('the ghost is before one, and tells whether it can be built', () => {
   const { world, take } = player();
   assert.equal(ghostOf(world, 0), null, 'nothing in the hand');
-  take('hands', [ME, 0, 0]);
+  take('held_items', [ME, 0, 0]);
   assert.equal(ghostOf(world, 0), null, 'food is not built');
-  take('hands', [ME, 0, 3]);
+  take('held_items', [ME, 0, 3]);
   assert.deepEqual(ghostOf(world, 0), { id: 3, x: 1085, y: 4000, heading: 0, possible: false }, 'no wood');
   take('stats', ...wood(10));
   assert.equal(ghostOf(world, 0).possible, true);
   take('structures', [70001, 6, 5, 1150, 4000, 0]);
   assert.equal(ghostOf(world, 0).possible, false, 'no room');
   assert.equal(ghostOf(world, Math.PI).possible, true);
-  take('kit', [0], [0, 3, 6, 10], [1, 30]);
+  take('inventory', [0], [0, 3, 6, 10], [1, 30]);
   assert.equal(ghostOf(world, Math.PI).possible, false, 'as many as there may be');
 });
 
 test('what cannot be used has a reason', () => {
   const { take, world } = player();
   assert.equal(unusableReason(world, 0), '', 'a weapon can always be swung');
-  take('hands', [ME, 0, 6]);
+  take('held_items', [ME, 0, 6]);
   assert.equal(unusableReason(world, 0), 'Not enough wood and stone');
   take('stats', 20, 10, 5, 0, 0, 0, 300, 1, 0);
   assert.equal(unusableReason(world, 0), '');
   take('structures', [70001, 6, 5, 1150, 4000, 0]);
   assert.equal(unusableReason(world, 0), 'There is no space for it here');
-  take('kit', [0], [0, 3, 6, 10], [2, 15]);
+  take('inventory', [0], [0, 3, 6, 10], [2, 15]);
   assert.equal(unusableReason(world, Math.PI), 'You have the maximum number of these');
-  take('hands', [ME, 0, 0]);
+  take('held_items', [ME, 0, 0]);
   assert.equal(unusableReason(world, 0), 'You are at full health');
   take('health', [ME, 90]);
   assert.equal(unusableReason(world, 0), '');
@@ -147,7 +147,7 @@ test('what cannot be used has a reason', () => {
 test('Q takes the food, and from an item the weapon again', () => {
   const { world, take } = player();
   assert.deepEqual(swapTarget(world), { id: 0, isWeapon: false });
-  take('hands', [ME, 7, 3]);
+  take('held_items', [ME, 7, 3]);
   assert.deepEqual(swapTarget(world), { id: 7, isWeapon: true });
   assert.equal(swapTarget(new World()), null);
 });
@@ -195,10 +195,10 @@ test('what oneself builds, what is struck and what breaks is heard and throws up
   take('structures', [70001, 3, ME, 1085, 4000, 0, 70002, 4, 5, 1300, 4000, 0]);
   assert.ok(show() > 0);
   assert.deepEqual(heard, ['place'], 'others build without a sound');
-  take('shakes', [70001, 0, 70002, 0]);
+  take('object_hits', [70001, 0, 70002, 0]);
   show();
   assert.deepEqual(heard, ['place', 'wood', 'stone']);
-  take('gone', [70001]);
+  take('structures_gone', [70001]);
   assert.ok(show() > 20);
   assert.deepEqual(heard.at(-1), 'crumble');
 });
@@ -210,7 +210,7 @@ test('a structure that ends by itself has a ring, which is half closed when half
   });
   const heading = 'direction\tname\tlane\tnative:int\targuments\tmeaning';
   setTables({ tables: [{ rows: [...rows, ...parse(`${heading}\nto_client\tstructure_ends\tlatest\t99\tuntil:[id:u32,tick:u32.tick]\t-`)] }] });
-  setRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, lasts: 20000 }] });
+  setRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, duration_ms: 20000 }] });
   const { world, take } = player();
   take('structures', [70001, 99, ME, 1080, 4000, 0, 70002, 3, ME, 1200, 4000, 0]);
   world.apply(decode(toMsgpack([99, [[70001, 701, 70009, 800]]])), 2000);

@@ -22,7 +22,7 @@ function village() {
   take('spawned', ME);
   take('update', 101, null, null, [ME, 'Me', 2, 1800, 2000, 0, ADA, 'Ada', 3, 2000, 2000, 0, BO, 'Bo', 3, 2000, 2000, 0]);
   take('clans', [1, 'OAK', ADA, 2, 'ASH', 77]);
-  take('tags', [ADA, 1]);
+  take('clan_tags', [ADA, 1]);
   world.events.length = 0;
   return { world, clans: world.clans, take, now: () => now };
 }
@@ -71,9 +71,9 @@ test('names have their clan before them, one\'s own too; who leaves view is told
   assert.deepEqual([ADA, BO, ME].map((id) => clans.tagOf(id, ME)), ['OAK', '', '']);
   take('clan', 1, 0, [ADA, 'Ada', ME, 'Me'], []);
   assert.equal(clans.tagOf(ME, ME), 'OAK');
-  take('tags', [ADA, null]);
+  take('clan_tags', [ADA, null]);
   assert.equal(clans.tagOf(ADA, ME), '');
-  take('tags', [ADA, 1]);
+  take('clan_tags', [ADA, 1]);
   take('update', 102, null, [ADA]);
   take('update', 103, null, null, [ADA, 'Ada', 3, 2000, 2000, 0]);
   assert.equal(clans.tagOf(ADA, ME), '');
@@ -85,7 +85,7 @@ test('mates are those of one\'s own clan, by tag or by roll, and never oneself',
   assert.equal(clans.isMate(ADA, ME), false);
   take('clan', 1, 0, [ADA, 'Ada', ME, 'Me'], []);
   assert.deepEqual([ADA, BO, ME].map((id) => clans.isMate(id, ME)), [true, false, false]);
-  take('tags', [BO, 1]);
+  take('clan_tags', [BO, 1]);
   assert.equal(clans.isMate(BO, ME), true);
   take('clan', null, 0, [], []);
   assert.equal(clans.isMate(ADA, ME), false);
@@ -94,8 +94,8 @@ test('mates are those of one\'s own clan, by tag or by roll, and never oneself',
 test('places of mates come anew each time and grow old', () => {
   const { clans, take, now } = village();
   take('clan', 1, 0, [ADA, 'Ada', ME, 'Me', BO, 'Bo'], []);
-  take('mates', [ADA, 4000, 5000, BO, 100, 200]);
-  take('mates', [ADA, 4010, 5000]);
+  take('clan_mates', [ADA, 4000, 5000, BO, 100, 200]);
+  take('clan_mates', [ADA, 4010, 5000]);
   assert.deepEqual(clans.matesAt(now()), [{ player: ADA, x: 4010, y: 5000 }]);
   assert.deepEqual(clans.matesAt(now() + 3100), []);
   take('clan', null, 0, [], []);
@@ -135,7 +135,7 @@ test('an ended clan is asked no more; a new connection knows none', () => {
 
 test('what the operator says is shown and stays in the chat', () => {
   const { world, take, now } = village();
-  take('say', 'The river rises.');
+  take('notice', 'The river rises.');
   assert.deepEqual(world.notice, { text: 'The river rises.', atMs: now() });
   assert.deepEqual(world.chat.at(-1), { player: null, name: 'Operator', text: 'The river rises.', atMs: now() });
 });

@@ -57,7 +57,7 @@ test('what one gathers is told by its difference, beside what was struck', () =>
   take('stats', 2, 0, 0, 0, 0, 8, 300, 1, 0);
   const first = world.events.at(-1);
   assert.deepEqual([first.kind, first.resource, first.amount, first.x], ['gained', 0, 2, 900]);
-  take('shakes', [70000, 0]);
+  take('object_hits', [70000, 0]);
   take('stats', 3, 0, 0, 5, 0, 12, 300, 1, 5);
   const gains = world.events.filter((event) => event.kind === 'gained').slice(1);
   assert.deepEqual(gains.map(({ resource, amount, x }) => [resource, amount, Math.round(x)]), [[0, 1, 960], [3, 5, 960]]);
@@ -78,7 +78,7 @@ test('dying keeps the figures of the life that ended, though they are reset befo
   take('stats', 10, 0, 0, 0, 2, 50, 432, 3, 300);
   take('stats', 10, 0, 0, 0, 2, 0, 300, 1, 300);
   take('died', 5, 'Ada');
-  assert.deepEqual(world.death, { by: 5, name: 'Ada', beast: '', age: 3, kills: 2, score: 300, x: 900, y: 1000, atMs: now() });
+  assert.deepEqual(world.death, { killer: 5, name: 'Ada', beast: '', age: 3, kills: 2, score: 300, x: 900, y: 1000, atMs: now() });
   assert.deepEqual([world.ownId, world.own, world.players.has(9), world.spectated], [null, null, false, 5]);
   assert.equal(world.cameraTarget.name, 'Ada', 'the dead look at who did it');
   take('spawned', 9);
@@ -99,9 +99,9 @@ test('a kill is told once, and the victim falls where it stood', () => {
 });
 
 test('one\'s own death falls once and where one stood, whichever of its packets comes first', () => {
-  const packets = { died: [5, 'Ada'], kill: [5, 'Ada', 9, 'Me'], update: [102, null, [9]], watching: [5] };
-  const orders = [['died', 'kill', 'update', 'watching'], ['kill', 'died', 'watching', 'update'], ['watching', 'update', 'died', 'kill'],
-    ['update', 'kill', 'died', 'watching']];
+  const packets = { died: [5, 'Ada'], kill: [5, 'Ada', 9, 'Me'], update: [102, null, [9]], spectating: [5] };
+  const orders = [['died', 'kill', 'update', 'spectating'], ['kill', 'died', 'spectating', 'update'], ['spectating', 'update', 'died', 'kill'],
+    ['update', 'kill', 'died', 'spectating']];
   for (const order of orders) {
     const { world, take, kinds } = fight();
     for (const name of order) take(name, ...packets[name]);
@@ -138,7 +138,7 @@ test('a struck tree shakes when the drawn hammer has come round to it', () => {
   const { take, stage, effects, heard, now } = staged();
   const out = { x: 0, y: 0 };
   take('swings', [9, 0, 1]);
-  take('shakes', [70000, 0]);
+  take('object_hits', [70000, 0]);
   stage.draw(now() + 5);
   assert.deepEqual(heard, ['swing']);
   assert.equal(effects.shaking.size, 0);
@@ -151,7 +151,7 @@ test('a struck tree shakes when the drawn hammer has come round to it', () => {
 test('less motion: numbers and sounds, but nothing flies and nothing shakes', () => {
   const { take, stage, effects, heard, now } = staged();
   stage.calm = true;
-  take('shakes', [70000, 0]);
+  take('object_hits', [70000, 0]);
   take('health', [5, 75]);
   take('kill', 9, 'Me', 5, 'Ada');
   stage.draw(now() + 10);
@@ -163,7 +163,7 @@ test('less motion: numbers and sounds, but nothing flies and nothing shakes', ()
 
 test('what happened while the page was hidden is not caught up with', () => {
   const { take, stage, heard, now } = staged();
-  take('shakes', [70000, 0]);
+  take('object_hits', [70000, 0]);
   stage.draw(now() + 60000);
   stage.draw(now() + 60200);
   assert.deepEqual(heard, []);

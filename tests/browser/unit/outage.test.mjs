@@ -46,7 +46,7 @@ class SlowSocket extends FakeSocket {
     super.send(bytes);
     const [code, [nonce]] = this.heard.at(-1);
     if (server.isSilent) return;
-    if (code === rowOf('to_server', 'hello').codes.native) this.say('welcome', { version: 1, code_hash: '00', seed: 7, map_size_px: 3600, tick_hz: 30, update_hz: 30, epoch: 'a', tick: 1 });
+    if (code === rowOf('to_server', 'hello').codes.native) this.say('welcome', { version: 1, rules_hash: '00', seed: 7, map_size_px: 3600, tick_hz: 30, update_hz: 30, epoch: 'a', tick: 1 });
     if (code === rowOf('to_server', 'ping').codes.native) this.say('pong', { nonce, tick: 1 });
   }
 

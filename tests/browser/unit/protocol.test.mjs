@@ -27,10 +27,10 @@ test('codes, the order of arguments and the stride of lists are those of the tab
 });
 
 test('a packet that the tables in force do not have is not sent, and its code is nothing', () => {
-  use('to_client\tsay\treliable\t30\ttext:str\t');
+  use('to_client\tnotice\treliable\t30\ttext:str\t');
   assert.equal(encode('map_ping', { sequence: 1 }), null);
   assert.equal(decode(toMsgpack([29, [1, 2, 3]])), null);
-  assert.equal(decode(toMsgpack([30, ['hello']])).name, 'say');
+  assert.equal(decode(toMsgpack([30, ['hello']])).name, 'notice');
 });
 
 test('a dialect with text for its codes is read as well', () => {

@@ -9,26 +9,26 @@ import { rules } from '../lib/rules.mjs';
 
 test('the rules of the world name everything, and say what it does with its own figures', () => {
   assert.deepEqual(itemOf(6), {
-    id: 6, name: 'spikes', does: 'Hurt others who touch them: 20.', group: 'spikes', cost: [20, 0, 5, 0], scale: 49, lasts: null,
+    id: 6, name: 'spikes', description: 'Hurt others who touch them: 20.', group: 'spikes', cost: [20, 0, 5, 0], radius_px: 49, duration_ms: null,
   });
-  assert.equal(itemOf(2).does, 'Heals 60.');
-  assert.deepEqual(groupOf(itemOf(6)), { id: 2, name: 'spikes', limit: 15, solid: true });
-  assert.deepEqual([weaponOf(9).ms, weaponOf(9).strikes, weaponOf(9).shoots, weaponOf(9).cost], [600, false, 0, [4, 0, 0, 0]]);
-  assert.deepEqual([weaponOf(11).strikes, weaponOf(11).shoots], [false, null], 'a shield');
-  assert.ok([...rules.weapons, ...rules.items].every(({ name, does }) => name && does.endsWith('.') && !does.includes('{')));
+  assert.equal(itemOf(2).description, 'Heals 60.');
+  assert.deepEqual(groupOf(itemOf(6)), { id: 2, name: 'spikes', limit: 15, is_solid: true });
+  assert.deepEqual([weaponOf(9).interval_ms, weaponOf(9).is_melee, weaponOf(9).projectile, weaponOf(9).cost], [600, false, 0, [4, 0, 0, 0]]);
+  assert.deepEqual([weaponOf(11).is_melee, weaponOf(11).projectile], [false, null], 'a shield');
+  assert.ok([...rules.weapons, ...rules.items].every(({ name, description }) => name && description.endsWith('.') && !description.includes('{')));
 });
 
 test('what is unknown flies as an arrow, and is drawn as a cow', () => {
-  assert.deepEqual(projectileOf(5), { kind: 5, name: 'bullet', speed: 3600 });
+  assert.deepEqual(projectileOf(5), { kind: 5, name: 'bullet', speed_px_per_s: 3600 });
   assert.equal(projectileOf(4).kind, 0);
-  assert.deepEqual(speciesOf(4), { kind: 4, name: 'wolf', health: 300, radius: 84, speed: 205 });
+  assert.deepEqual(speciesOf(4), { kind: 4, name: 'wolf', health: 300, radius_px: 84, speed_px_per_s: 205 });
   assert.equal(speciesOf(3).name, 'cow');
 });
 
 test('a choice is a weapon below 16 and an item from there; what is unknown is nothing', () => {
   assert.equal(choiceOf(7).weapon.name, 'daggers');
-  assert.equal(choiceOf(rules.choice_items + 15).item.name, 'pit trap');
-  for (const choice of [rules.choice_items + 13, rules.choice_items + 99, 255]) assert.equal(choiceOf(choice), null, `choice ${choice}`);
+  assert.equal(choiceOf(rules.first_item_choice + 15).item.name, 'pit trap');
+  for (const choice of [rules.first_item_choice + 13, rules.first_item_choice + 99, 255]) assert.equal(choiceOf(choice), null, `choice ${choice}`);
   assert.equal(choiceOf(9).weapon.name, 'bow');
   assert.equal(weaponOf(99).id, 0, 'an unknown weapon is drawn as a hammer');
   assert.equal(itemOf(13), undefined);
@@ -74,7 +74,7 @@ function drawn(id) {
 }
 
 test('every item has a picture that stays within its reach', () => {
-  for (const { id, name, scale } of rules.items) {
+  for (const { id, name, radius_px: scale } of rules.items) {
     const { reach, draw } = pictureOf(id);
     assert.equal(typeof draw, 'function', name);
     assert.ok(reach >= scale, `${name} reaches ${reach}`);
@@ -88,7 +88,7 @@ test('an item without a picture of its own is drawn with its name; one that the 
   setRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, name: 'magic pad' }] });
   const texts = drawn(99).filter(([call]) => call === 'fillText').map(([, [text]]) => text);
   assert.deepEqual(texts, ['magic', 'pad']);
-  assert.ok(pictureOf(99).reach >= itemOf(99).scale);
+  assert.ok(pictureOf(99).reach >= itemOf(99).radius_px);
   setRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
   assert.deepEqual(drawn(98).filter(([call]) => ['fill', 'stroke', 'fillText'].includes(call)), []);
 });

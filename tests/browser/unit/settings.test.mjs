@@ -55,7 +55,7 @@ test('a press while one strikes already uses the item that was taken into the ha
 });
 
 test('whatever does not strike is held with both hands, and all that flies has a picture', () => {
-  assert.deepEqual(Object.keys(ARMS).map(Number), rules.weapons.filter((weapon) => !weapon.strikes).map((weapon) => weapon.id));
+  assert.deepEqual(Object.keys(ARMS).map(Number), rules.weapons.filter((weapon) => !weapon.is_melee).map((weapon) => weapon.id));
   for (const { kind, name } of rules.projectiles) {
     let calls = 0;
     const count = () => { calls += 1; };

@@ -21,10 +21,10 @@ function arrow(more = {}) {
 }
 
 for (const kind of [0, 1, 2, 3, 5]) {
-  test(`a ${projectileOf(kind).name} flies straight at ${projectileOf(kind).speed} px a second`, () => {
+  test(`a ${projectileOf(kind).name} flies straight at ${projectileOf(kind).speed_px_per_s} px a second`, () => {
     const { shots, added: [shot] } = arrow({ kind });
     shots.advance(1100);
-    assert.ok(Math.abs(shot.x - (1000 + projectileOf(kind).speed / 10)) < 1e-6, `${shot.x}`);
+    assert.ok(Math.abs(shot.x - (1000 + projectileOf(kind).speed_px_per_s / 10)) < 1e-6, `${shot.x}`);
     assert.equal(shot.y, 2000);
   });
 }

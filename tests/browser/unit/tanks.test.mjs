@@ -39,8 +39,8 @@ test('the page reads what the table has', () => {
 test('what the page sends is in the table, and no client can name a tank, a place or a speed', () => {
   assert.deepEqual([...page.matchAll(/game\.send\('(\w+)'/g)].map(([, packet]) => packet), ['control']);
   const sent = /const control = \{ (.*) \};/.exec(page)[1].matchAll(/(?:^|, )(\w+)(?=:|,|$)/g);
-  assert.deepEqual([...sent].map(([, name]) => name), ['drive', 'turn', 'aim', 'fires', 'kind']);
-  const control = { sequence: 1, tick: null, drive: -1, turn: 1, aim: 16384, fires: true, kind: 1, seen: null };
+  assert.deepEqual([...sent].map(([, name]) => name), ['drive', 'turn', 'aim', 'is_firing', 'kind']);
+  const control = { sequence: 1, tick: null, drive: -1, turn: 1, aim: 16384, is_firing: true, kind: 1, render_tick: null };
   assert.equal(Buffer.from(tanks.encode('control', control)).toString('hex'), '92049801c0ff01cd4000c301c0');
   for (const wrong of ['player', 'x', 'speed', 'reload']) assert.throws(() => tanks.encode('control', { ...control, [wrong]: 1 }), new RegExp(wrong));
 });

@@ -215,7 +215,7 @@ test('the story of a broken rule: what was sent, the rule, the close frame, the 
   assert.equal(linkOf('RFC 6455 section 5.1'), 'https://www.rfc-editor.org/rfc/rfc6455#section-5.1');
   assert.equal(linkOf('PROTOCOL.md'), null);
   const next = (packet, client = 8) => story.observed({ ...entries[0], packet, client }, explain);
-  assert.deepEqual(['enter', 'ping', 'aim'].map((packet) => next(packet)), [false, false, false]);
+  assert.deepEqual(['join', 'ping', 'aim'].map((packet) => next(packet)), [false, false, false]);
   assert.equal(next('move', 3), false, 'another client');
   assert.equal(next('move'), true, 'the next key press ends it');
   assert.deepEqual([story.isActive, story.lines], [false, []]);

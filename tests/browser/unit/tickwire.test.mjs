@@ -63,8 +63,8 @@ test('a watcher looks on until it enters, also after an outage', async () => {
   const { game, socket } = await begin({ spectate: true });
   assert.equal(socket.last('hello').mode, 0);
   assert.equal(game.player, null);
-  assert.equal(game.enter({ name: 'Bo' }), true);
-  assert.deepEqual(socket.last('enter'), { name: 'Bo', skin: null });
+  assert.equal(game.join({ name: 'Bo' }), true);
+  assert.deepEqual(socket.last('join'), { name: 'Bo', skin: null });
   socket.say('spawned', { player: 9 });
   assert.equal(game.player, 9);
   game.send('move', { direction: 1 });
@@ -80,7 +80,7 @@ test('a watcher looks on until it enters, also after an outage', async () => {
 
 test('a dialect whose hello has no mode enters with a packet of its own', async () => {
   const row = (direction, name, code, args) => ({ direction, name, codes: { own: code }, arguments: args.map((one) => ({ name: one, type: 'u32|nil' })) });
-  const codes = { tables: [{ rows: [row('to_server', 'hello', 1, ['version']), row('to_server', 'enter', 2, []), row('to_client', 'welcome', 1, [])] }] };
+  const codes = { tables: [{ rows: [row('to_server', 'hello', 1, ['version']), row('to_server', 'join', 2, []), row('to_client', 'welcome', 1, [])] }] };
   const pending = connect({ ...OPTIONS, codes });
   await settle();
   sockets[0].onopen();
@@ -121,9 +121,9 @@ test('a handler that fails is reported, and the others still hear', async () => 
   const reported = [];
   mock.method(globalThis, 'queueMicrotask', (report) => reported.push(report));
   let heard = 0;
-  game.on('say', () => { throw new Error('mine'); });
-  game.on('say', () => { heard += 1; });
-  socket.say('say', { text: 'a' });
+  game.on('notice', () => { throw new Error('mine'); });
+  game.on('notice', () => { heard += 1; });
+  socket.say('notice', { text: 'a' });
   assert.equal(heard, 1);
   assert.throws(() => reported[0](), /mine/);
   game.close();
@@ -149,9 +149,9 @@ test('sequence and tick are filled in, in order, and an error names what is wron
   assert.deepEqual(socket.last('move'), { sequence: 1, tick: 104, direction: 0 });
   game.send('move');
   assert.deepEqual(socket.last('move'), { sequence: 2, tick: 104, direction: null });
-  game.enter();
+  game.join();
   game.send('chat', { text: 'a', tick: null });
-  assert.deepEqual(socket.last('chat'), { sequence: 4, tick: null, text: 'a' }, 'enter is a command as well');
+  assert.deepEqual(socket.last('chat'), { sequence: 4, tick: null, text: 'a' }, 'join is a command as well');
   const errors = [];
   const off = game.on('error', (error) => errors.push(error));
   socket.say('command_rejected', { commands: [4, 'repeated'] });
@@ -308,7 +308,7 @@ test('packets without pongs keep a connection', async () => {
   const { game, socket } = await begin();
   for (let beat = 0; beat < 8; beat += 1) {
     await pass(2000);
-    socket.say('say', { text: 'a' });
+    socket.say('notice', { text: 'a' });
   }
   assert.equal(game.state, 'open');
   game.close();
@@ -402,8 +402,8 @@ test('after a rest a movement begins where it began, and not at the last packet 
 
 test('a welcome without rates and ticks will do', async () => {
   const { game, socket } = await begin({}, { tick_hz: null, update_hz: null, tick: null });
-  socket.give(packet('say', { text: 'a' }));
-  assert.equal(game.interpolated('say').text, 'a');
+  socket.give(packet('notice', { text: 'a' }));
+  assert.equal(game.interpolated('notice').text, 'a');
   assert.equal(WELCOME.tick_hz, 30);
   game.close();
 });

@@ -86,11 +86,11 @@ test('a restarted server may begin at tick 0 again', () => {
 test('whom a watcher follows is in focus; the leaderboard comes by rows', () => {
   const { world, take } = player();
   welcome(take);
-  take('watching', 5);
+  take('spectating', 5);
   take('update', 101, null, null, [5, 'Ada', 3, 2000, 4000, 0]);
   assert.equal(world.cameraTarget.name, 'Ada');
   take('leaderboard', [5, 'Ada', 120, 6, 'Bo', 80], null, 2);
-  assert.deepEqual(world.leaderboard, { rows: [{ player: 5, name: 'Ada', score: 120 }, { player: 6, name: 'Bo', score: 80 }], place: null, players: 2 });
+  assert.deepEqual(world.leaderboard, { rows: [{ player: 5, name: 'Ada', score: 120 }, { player: 6, name: 'Bo', score: 80 }], rank: null, players: 2 });
 });
 
 test('a walk is drawn without a jump at sixty frames a second', () => {

@@ -39,8 +39,8 @@ impl ClientPacket<'_> {
             Self::EnterGame { name, skin, moofoll } => {
                 let (name, skin) = (or_nil(name.as_deref()), or_nil(*skin));
                 let is_native = dialect.row(Direction::ToServer, "enter_game").is_none();
-                let enter = draft(if is_native { "enter" } else { "enter_game" });
-                enter.set("name", name).set("skin", skin).set("moofoll", *moofoll)
+                let join = draft(if is_native { "join" } else { "enter_game" });
+                join.set("name", name).set("skin", skin).set("moofoll", *moofoll)
             }
             Self::Move { sequence, tick, direction } => {
                 command("move", sequence, tick).set_angle("direction", *direction)
@@ -63,7 +63,7 @@ impl ClientPacket<'_> {
             Self::MapPing { sequence, tick } => command("map_ping", sequence, tick).set("kind", 1),
             Self::ToggleAttack => draft("toggle").set("what", 1),
             Self::Ping { nonce } => draft("ping").set("nonce", or_nil(*nonce)),
-            Self::Follow { player } => draft("follow").set("player", or_nil(*player)),
+            Self::Spectate { player } => draft("spectate").set("player", or_nil(*player)),
             Self::Unused(_) => return None,
         })
     }

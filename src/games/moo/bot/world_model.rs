@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::received::{
-    AddedPlayer, Animal, Clan, EnteredPlayer, Kit, MoomooPlayer, MoomooValue, Object, Offers, OwnClan, Pose,
-    ServerPacket, Update,
+    AddedPlayer, Animal, Clan, EnteredPlayer, Inventory, MoomooPlayer, MoomooValue, Object, OwnClan, Pose,
+    ServerPacket, Update, UpgradeOffers,
 };
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
@@ -80,9 +80,9 @@ pub struct WorldModel {
     /// Resources: wood, food, stone, gold.
     pub stock: [u32; 4],
     /// The client's weapons, items and structure counts.
-    pub kit: Kit,
+    pub inventory: Inventory,
     /// The upgrades that the client may choose.
-    pub offers: Offers,
+    pub offers: UpgradeOffers,
     /// Age in the current life; 0 if unknown.
     pub age: u32,
     /// The animals in view.
@@ -115,8 +115,8 @@ impl WorldModel {
             players: BTreeMap::new(),
             objects: BTreeMap::new(),
             stock: [0; 4],
-            kit: initial_kit(),
-            offers: Offers::default(),
+            inventory: initial_inventory(),
+            offers: UpgradeOffers::default(),
             age: 0,
             animals: BTreeMap::new(),
             clan_state: ClanState::default(),
@@ -170,17 +170,18 @@ impl WorldModel {
             ServerPacket::Stats { resources, age, .. } => (self.stock, self.age) = (*resources, *age),
             ServerPacket::Value { what: MoomooValue::Resource(kind), amount } => self.stock[*kind] = *amount,
             ServerPacket::Age { age } => self.age = *age,
-            ServerPacket::Setup { .. } => self.kit.counts.clear(),
-            ServerPacket::Kit(kit) => {
+            ServerPacket::Setup { .. } => self.inventory.counts.clear(),
+            ServerPacket::Inventory(inventory) => {
                 let count =
-                    |group: Group| (group as u8, kit.counts.get(&(group as u8)).copied().unwrap_or(0));
-                self.kit = Kit { counts: Group::ALL.map(count).into(), ..kit.clone() };
+                    |group: Group| (group as u8, inventory.counts.get(&(group as u8)).copied().unwrap_or(0));
+                self.inventory = Inventory { counts: Group::ALL.map(count).into(), ..inventory.clone() };
             }
-            ServerPacket::Bar { ids, weapons: true } => self.kit.weapons.clone_from(ids),
-            ServerPacket::Bar { ids, weapons: false } => self.kit.items.clone_from(ids),
-            ServerPacket::Count { group, count } => drop(self.kit.counts.insert(*group, *count)),
-            ServerPacket::Offers(offers) => {
-                self.offers = Offers { choices: Some(choices(&self.kit, offers)), ..offers.clone() };
+            ServerPacket::Bar { ids, weapons: true } => self.inventory.weapons.clone_from(ids),
+            ServerPacket::Bar { ids, weapons: false } => self.inventory.items.clone_from(ids),
+            ServerPacket::Count { group, count } => drop(self.inventory.counts.insert(*group, *count)),
+            ServerPacket::UpgradeOffers(offers) => {
+                self.offers =
+                    UpgradeOffers { choices: Some(choices(&self.inventory, offers)), ..offers.clone() };
             }
             ServerPacket::Animals(animals) => {
                 if !self.is_native {
@@ -223,7 +224,7 @@ impl WorldModel {
             ServerPacket::OwnName { name, is_owner } => society.set_own_clan(name.clone(), *is_owner),
             ServerPacket::Members(members) => society.members.clone_from(members),
             ServerPacket::JoinRequest { player } => society.join_requests.push(*player),
-            ServerPacket::Tags(tags) => {
+            ServerPacket::ClanTags(tags) => {
                 for (player, clan) in tags {
                     match clan.map(|clan| self.clan_names.get(&clan)) {
                         None => drop(society.tags.remove(player)),
@@ -346,23 +347,23 @@ impl WorldModel {
     }
 }
 
-/// The upgrades that an offer allows with this kit: weapon IDs, then item IDs plus
+/// The upgrades that an offer allows with this inventory: weapon IDs, then item IDs plus
 /// [`CHOICE_ITEMS`].
-pub(crate) fn choices(kit: &Kit, offers: &Offers) -> Vec<u8> {
+pub(crate) fn choices(inventory: &Inventory, offers: &UpgradeOffers) -> Vec<u8> {
     if offers.points == 0 {
         return Vec::new();
     }
     let has = |needs: Option<u8>, list: &[u8]| needs.is_none_or(|needed| list.contains(&needed));
     let of_age = |one: Option<u8>| one.map(u32::from) == Some(offers.age);
-    let weapons = rules::WEAPONS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.weapons));
-    let items = rules::ITEMS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.items));
+    let weapons = rules::WEAPONS.iter().filter(|one| of_age(one.age) && has(one.needs, &inventory.weapons));
+    let items = rules::ITEMS.iter().filter(|one| of_age(one.age) && has(one.needs, &inventory.items));
     weapons.map(|weapon| weapon.id).chain(items.map(|item| item.id + CHOICE_ITEMS)).collect()
 }
 
 /// The initial weapons and items.
-fn initial_kit() -> Kit {
+fn initial_inventory() -> Inventory {
     let (weapons, items) = (vec![rules::FIRST_WEAPON], rules::FIRST_ITEMS.to_vec());
-    Kit { weapons, items, counts: BTreeMap::new() }
+    Inventory { weapons, items, counts: BTreeMap::new() }
 }
 
 impl Default for WorldModel {

@@ -68,7 +68,7 @@ impl AnimalAndShotChecks {
                 }
             }
             ServerPacket::AnimalsRemoved(gone) => return self.remove_animals(gone, common),
-            ServerPacket::Strikes(animals) => {
+            ServerPacket::AnimalAttacks(animals) => {
                 for id in animals.iter().filter(|id| !self.last_updates.contains_key(id)) {
                     common.fault(CheckRule::AnimalUnknown, format!("animal {id} strikes"));
                 }
@@ -84,8 +84,8 @@ impl AnimalAndShotChecks {
         if self.flying.insert(id, *shot).is_some() || rules::projectile(kind).is_none() {
             common.fault(CheckRule::ShotTwice, format!("{shot:?}"));
         }
-        let is_own_swing = match shot.by {
-            Some(by) => common.picture.own_player_id == Some(by),
+        let is_own_swing = match shot.shooter {
+            Some(shooter) => common.picture.own_player_id == Some(shooter),
             None => !is_turrets && self.may_be_own_shot(shot, common),
         };
         self.shots += u64::from(is_own_swing);
@@ -160,7 +160,7 @@ mod tests {
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 
     fn shot(id: u32) -> Shot {
-        Shot { id, kind: 0, by: None, x_px: 600.0, y_px: 500.0, heading: 100, range_px: 900.0 }
+        Shot { id, kind: 0, shooter: None, x_px: 600.0, y_px: 500.0, heading: 100, range_px: 900.0 }
     }
 
     fn begins(shot: Shot) -> ServerPacket {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(shots(&[begins(Shot { x_px: 900.0, ..shot(0) })]), 0);
         assert_eq!(shots(&[begins(Shot { heading: 400, ..shot(0) })]), 0);
         assert_eq!(shots(&[begins(Shot { kind: 2, ..shot(0) })]), 0);
-        let by = |by| shots(&[begins(Shot { by: Some(by), heading: 400, ..shot(0) })]);
+        let by = |shooter| shots(&[begins(Shot { shooter: Some(shooter), heading: 400, ..shot(0) })]);
         assert_eq!((by(1), by(2)), (1, 0));
     }
 
@@ -244,7 +244,7 @@ mod tests {
             let mut check = PacketChecker::new(true);
             let welcome = Welcome {
                 version: 1,
-                code_hash: String::new(),
+                rules_hash: String::new(),
                 seed: 1,
                 map_size_px: 14_400,
                 tick_hz: 30,
@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn only_animals_in_view_strike_and_are_gone() {
-        assert_eq!(run_checks(&[cows(&[cow(3, 600.0)]), ServerPacket::Strikes(vec![3])]).0, []);
+        assert_eq!(run_checks(&[cows(&[cow(3, 600.0)]), ServerPacket::AnimalAttacks(vec![3])]).0, []);
         assert_eq!(
-            run_checks(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::Strikes(vec![3])]).0,
+            run_checks(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::AnimalAttacks(vec![3])]).0,
             [CheckRule::AnimalUnknown]
         );
         assert_eq!(run_checks(&[ServerPacket::AnimalsRemoved(vec![3])]).0, [CheckRule::AnimalUnknown]);

@@ -65,10 +65,12 @@ impl ClanChecks {
             }
             ServerPacket::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
             ServerPacket::Members(members) => own_members(members, common),
-            ServerPacket::Tags(tags) => tags.iter().for_each(|(player, clan)| tag(*player, *clan, common)),
+            ServerPacket::ClanTags(tags) => {
+                tags.iter().for_each(|(player, clan)| tag(*player, *clan, common))
+            }
             ServerPacket::Update(_) => self.settle_pending(now, common),
             ServerPacket::Players(players) => self.check_visible(players, now, common),
-            ServerPacket::Mates(Some(mates)) => check_mates(mates, common),
+            ServerPacket::ClanMates(Some(mates)) => check_mates(mates, common),
             ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
                 self.pending_faults.push((now, PendingFault::Ping(*player)));
             }
@@ -216,10 +218,10 @@ mod tests {
     /// Native: player 1 with players 2 and 3 in view. Checks `more` packets.
     fn native(more: &[ServerPacket]) -> (Vec<CheckRule>, PacketChecker) {
         let mut check = PacketChecker::new(true);
-        let (code_hash, epoch) = (String::new(), String::new());
+        let (rules_hash, epoch) = (String::new(), String::new());
         let welcome = Welcome {
             version: 1,
-            code_hash,
+            rules_hash,
             seed: 1,
             map_size_px: 14_400,
             tick_hz: 30,
@@ -315,7 +317,7 @@ mod tests {
     fn native_tags_are_of_known_players_and_listed_clans() {
         let [clans, _] = founded();
         let tags =
-            |more: &[(u32, Option<u32>)]| native(&[clans.clone(), ServerPacket::Tags(more.to_vec())]).0;
+            |more: &[(u32, Option<u32>)]| native(&[clans.clone(), ServerPacket::ClanTags(more.to_vec())]).0;
         assert_eq!(tags(&[(2, Some(7)), (3, None)]), []);
         assert_eq!(tags(&[(2, Some(9))]), [CheckRule::ClanUnlisted]);
         assert_eq!(tags(&[(9, Some(7))]), [CheckRule::UpdateUnknown]);
@@ -329,7 +331,7 @@ mod tests {
             native(&[clans, own, more, turn(3), turn(4)]).0
         };
         let mate =
-            |player| ServerPacket::Mates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
+            |player| ServerPacket::ClanMates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
         let kill = |killer, victim| ServerPacket::Kill { killer: Some(killer), victim };
         for fair in [mate(2), ServerPacket::MapPing { player: Some(2) }, kill(2, 2), kill(3, 2), kill(2, 3)] {
             assert_eq!(with_clan(fair.clone()), [], "{fair:?}");
@@ -372,7 +374,7 @@ mod tests {
         let not_its_own = [&[owls()][..], &thrice(in_owls(3, true))].concat();
         assert_eq!(moomoo(&not_its_own).0, [CheckRule::ClanUnlisted]);
         assert_eq!(moomoo(&[owls(), own(), ServerPacket::Members(vec![2])]).0, [CheckRule::ClanMates]);
-        let mates = ServerPacket::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
+        let mates = ServerPacket::ClanMates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
         assert_eq!(moomoo(&[mates]).0, [CheckRule::ClanMates]);
     }
 

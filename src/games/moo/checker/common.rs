@@ -92,7 +92,7 @@ impl CheckState {
     }
 
     pub(super) fn leaderboard(&mut self, board: &Leaderboard) {
-        let Leaderboard { rows, place, players } = board;
+        let Leaderboard { rows, rank, players } = board;
         if !rows.is_sorted_by(|(.., higher), (.., lower)| higher >= lower) {
             self.fault(CheckRule::LeaderboardOrder, format!("not sorted: {rows:?}"));
         }
@@ -107,12 +107,11 @@ impl CheckState {
             let own_row =
                 self.picture.own_player_id.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
             let of_row = own_row.map(|row| row as u32 + 1);
-            let is_place =
-                |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
-            if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
+            let is_rank = |rank: u32| (1..=players).contains(&rank) && of_row.is_none_or(|row| row == rank);
+            if rows.len() > players as usize || rank.is_some_and(|rank| !is_rank(rank)) {
                 self.fault(
                     CheckRule::LeaderboardOrder,
-                    format!("place {place:?} of {players}, in row {of_row:?}"),
+                    format!("rank {rank:?} of {players}, in row {of_row:?}"),
                 );
             }
         }

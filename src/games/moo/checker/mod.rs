@@ -159,9 +159,9 @@ mod tests {
     use super::*;
     use crate::games::moo::bot::received::Leaderboard;
 
-    fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> ServerPacket {
+    fn board(rows: &[(u32, f64)], rank: Option<u32>, players: u32) -> ServerPacket {
         let rows = rows.iter().map(|(player, score)| (*player, String::new(), *score)).collect();
-        ServerPacket::Leaderboard(Leaderboard { rows, place, players: Some(players) })
+        ServerPacket::Leaderboard(Leaderboard { rows, rank, players: Some(players) })
     }
 
     fn rules(faults: &[Fault]) -> Vec<CheckRule> {

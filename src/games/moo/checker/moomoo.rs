@@ -49,7 +49,7 @@ impl MoomooChecks {
             ServerPacket::Welcome(_)
             | ServerPacket::Update(_)
             | ServerPacket::Spawned { .. }
-            | ServerPacket::Watching { .. } => {
+            | ServerPacket::Spectating { .. } => {
                 common.fault(CheckRule::WelcomeOrder, format!("of another layout: {packet:?}"));
             }
             _ => {}

@@ -188,7 +188,7 @@ mod tests {
     fn welcome() -> ServerPacket {
         ServerPacket::Welcome(Welcome {
             version: 1,
-            code_hash: String::new(),
+            rules_hash: String::new(),
             seed: 1,
             map_size_px: 14_400,
             tick_hz: 30,

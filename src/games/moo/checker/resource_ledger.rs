@@ -2,8 +2,8 @@
 //!
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
 //! before the swings of the same tick. The player's swings must therefore earn a rise between the
-//! update before it and the update after it. In the native dialect a `shakes` packet does not name
-//! the attacker, so each object that shakes together with a hit of the player may be its target.
+//! update before it and the update after it. In the native dialect an `object_hits` packet does not
+//! name the attacker, so each object that shakes together with a hit of the player may be its target.
 //! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
 //! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the
 //! player's spikes and turrets kill outside its view. While the player is dead, and in the first
@@ -75,13 +75,13 @@ impl ResourceLedger {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Processes a packet's kit and upgrades before the packet is applied to the world model.
+    /// Processes a packet's inventory and upgrades before the packet is applied to the world model.
     pub(super) fn record_income(&mut self, packet: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
+        let mills = common.picture.inventory.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
         if GUARDS
             .iter()
-            .any(|group| common.picture.kit.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
+            .any(|group| common.picture.inventory.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
         {
             self.guard_kill_turns = GUARD_GRACE_UPDATES;
         }
@@ -97,7 +97,7 @@ impl ResourceLedger {
         common: &mut CheckState,
     ) {
         self.carcasses[1].extend_from_slice(killed);
-        if let ServerPacket::Shakes(objects) = server_packet {
+        if let ServerPacket::ObjectHits(objects) = server_packet {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
         self.is_own_swing = false;
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_rise_is_earned_before_its_turn_or_right_after_it() {
-        let shake = |object| ServerPacket::Shakes(vec![object]);
+        let shake = |object| ServerPacket::ObjectHits(vec![object]);
         let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
         assert_eq!(
             run_checks(&before),
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn resources_without_a_cause_are_a_fault() {
-        let shake = |object| ServerPacket::Shakes(vec![object]);
+        let shake = |object| ServerPacket::ObjectHits(vec![object]);
         let unearned = [CheckRule::GainUnearned];
         assert_eq!(run_checks(&[has(0, 1), turn(), turn()]).0, unearned);
         assert_eq!(run_checks(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
@@ -434,7 +434,7 @@ mod tests {
             Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, structure: None };
         let mut course = vec![ServerPacket::Objects(vec![object])];
         for _ in 0..cow.food {
-            course.extend([swing(1), ServerPacket::Shakes(vec![BUSH])]);
+            course.extend([swing(1), ServerPacket::ObjectHits(vec![BUSH])]);
         }
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
         let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn only_the_known_swing_and_shake() {
         assert_eq!(run_checks(&[swing(9)]).0, [CheckRule::SwingUnknown]);
-        assert_eq!(run_checks(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::HitUnknown]);
+        assert_eq!(run_checks(&[ServerPacket::ObjectHits(vec![9])]).0, [CheckRule::HitUnknown]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ tickwire_sim::named_enum! {
         Limit => "limit",
         /// A player receives only upgrades that were offered.
         UpgradeNotOffered => "upgrade_not_offered",
-        /// The offered upgrades match the rules for this age and kit.
+        /// The offered upgrades match the rules for this age and inventory.
         UpgradeOffers => "upgrade_offers",
         /// The age of a living player never decreases.
         AgeDecreased => "age_decreased",

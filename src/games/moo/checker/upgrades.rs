@@ -1,13 +1,13 @@
 //! Checks kits, upgrades and age, and counts built structures and chosen upgrades.
 //!
 //! A structure was built if the count of its group rises. An upgrade was chosen if a new weapon or
-//! item appears that is not in the initial kit. In the first update of a life, MooMoo servers
+//! item appears that is not in the initial inventory. In the first update of a life, MooMoo servers
 //! report the structures of the previous life, which do not count as built.
 
 use super::common::CheckState;
 use super::rule::CheckRule;
 use super::stats::MooBotStats;
-use crate::games::moo::bot::received::{Kit, Offers, ServerPacket};
+use crate::games::moo::bot::received::{Inventory, ServerPacket, UpgradeOffers};
 use crate::games::moo::bot::world_model::choices;
 use crate::games::moo::world::rules::{self, Group};
 
@@ -21,16 +21,16 @@ pub(super) fn check_packet(
 ) {
     let is_first = is_first || returns;
     match packet {
-        ServerPacket::Kit(kit) => {
-            check_hotbar(&kit.weapons, (true, returns), common, deeds);
-            check_hotbar(&kit.items, (false, returns), common, deeds);
+        ServerPacket::Inventory(inventory) => {
+            check_hotbar(&inventory.weapons, (true, returns), common, deeds);
+            check_hotbar(&inventory.items, (false, returns), common, deeds);
             for group in Group::ALL.map(|group| group as u8) {
-                count(group, kit.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
+                count(group, inventory.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
             }
         }
         ServerPacket::Bar { ids, weapons } => check_hotbar(ids, (*weapons, returns), common, deeds),
         ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
-        ServerPacket::Offers(received) => check_offers(received, common),
+        ServerPacket::UpgradeOffers(received) => check_offers(received, common),
         ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
             let before = common.picture.age;
             // In the native dialect, the age after a death may be reported directly before the
@@ -63,7 +63,7 @@ fn check_hotbar(
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
         common.fault(CheckRule::Inventory, format!("{ids:?}, weapons {is_weapons}"));
     }
-    let Kit { weapons, items, .. } = &common.picture.kit;
+    let Inventory { weapons, items, .. } = &common.picture.inventory;
     let (before, from_birth) =
         if is_weapons { (weapons, &[rules::FIRST_WEAPON][..]) } else { (items, &rules::FIRST_ITEMS[..]) };
     let is_new = |id: &&u8| !before.contains(id) && !from_birth.contains(id);
@@ -76,7 +76,7 @@ fn check_hotbar(
 }
 
 fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &mut MooBotStats) {
-    let before = common.picture.kit.counts.get(&group).copied().unwrap_or(0);
+    let before = common.picture.inventory.counts.get(&group).copied().unwrap_or(0);
     let limit = Group::ALL.into_iter().find(|one| *one as u8 == group).map(Group::limit);
     if limit.is_none_or(|limit| now > limit.into()) {
         common.fault(CheckRule::Limit, format!("{now} of group {group}, limit {limit:?}"));
@@ -86,8 +86,8 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &m
     }
 }
 
-fn check_offers(offers: &Offers, common: &mut CheckState) {
-    let expected = choices(&common.picture.kit, offers);
+fn check_offers(offers: &UpgradeOffers, common: &mut CheckState) {
+    let expected = choices(&common.picture.inventory, offers);
     if offers.choices.as_ref().is_some_and(|choices| *choices != expected) {
         common.fault(CheckRule::UpgradeOffers, format!("received {offers:?}, expected {expected:?}"));
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn offers(points: u32, age: u32, choices: Option<Vec<u8>>) -> ServerPacket {
-        ServerPacket::Offers(Offers { points, age, choices })
+        ServerPacket::UpgradeOffers(UpgradeOffers { points, age, choices })
     }
 
     fn walls(count: u32) -> ServerPacket {

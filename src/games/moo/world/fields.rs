@@ -16,7 +16,7 @@ pub enum SnapshotError {
     },
     /// The snapshot was made by a program with other rules.
     Code {
-        /// The code hash in the snapshot; see [`rules_hash`](crate::rules_hash()).
+        /// The rules hash in the snapshot; see [`rules_hash`](crate::rules_hash()).
         found: u64,
     },
     /// The bytes end before the end of the state.

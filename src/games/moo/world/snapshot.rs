@@ -7,7 +7,7 @@
 //! ```text
 //!    0        4         6                14                        n-8        n
 //!    +--------+---------+----------------+-------------------------+----------+
-//!    | "TWSN" | version | code_hash      | identity, then the rest | checksum |
+//!    | "TWSN" | version | rules_hash      | identity, then the rest | checksum |
 //!    |        | u16     | u64            | of the state            | u64      |
 //!    +--------+---------+----------------+-------------------------+----------+
 //! ```
@@ -60,7 +60,7 @@ impl fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl World {
-    /// Encodes the state, after a header with the layout version and the code hash.
+    /// Encodes the state, after a header with the layout version and the rules hash.
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = ByteSink(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);

@@ -277,9 +277,9 @@ fn rule_15_a_client_can_only_control_its_own_tank() {
     let all: Vec<(String, Vec<String>)> = names(Direction::ToServer).collect();
     let expected = [
         ("hello", vec!["version", "mode", "name", "token", "resume_tick"]),
-        ("enter", vec!["name"]),
+        ("join", vec!["name"]),
         ("ping", vec!["nonce"]),
-        ("control", vec!["sequence", "tick", "drive", "turn", "aim", "fires", "kind", "seen"]),
+        ("control", vec!["sequence", "tick", "drive", "turn", "aim", "is_firing", "kind", "render_tick"]),
     ];
     let expected =
         expected.map(|(name, own)| (name.to_owned(), own.into_iter().map(str::to_owned).collect()));

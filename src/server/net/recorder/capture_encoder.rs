@@ -244,7 +244,7 @@ impl CaptureEncoder {
     /// data.
     fn world(&mut self, event: &TapEvent, snapshot: &WorldSnapshot) {
         self.room(&event.room, snapshot.info, event.at);
-        let WorldSnapshot { identity, code_hash, names, bytes, .. } = snapshot;
+        let WorldSnapshot { identity, rules_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);
         // The limits on a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
@@ -257,7 +257,7 @@ impl CaptureEncoder {
                     .iter()
                     .map(|(name, value)| (Untrusted::new(*name), *value))
                     .collect(),
-                code_hash: *code_hash,
+                rules_hash: *rules_hash,
                 tick: event.tick,
                 part,
                 parts: count,

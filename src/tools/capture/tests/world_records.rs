@@ -10,7 +10,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
             seed: 1,
             tick_hz: 30,
             options: vec![("map_size_px".into(), 2), ("round_s".into(), u32::MAX)],
-            code_hash: u64::MAX,
+            rules_hash: u64::MAX,
             tick: 4,
             part: 1,
             parts: 2,
@@ -63,7 +63,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     assert_eq!(world_record::decode(&[4, 8, 0]), Err(world_record::WorldRecordError::Kind(8)));
     let (seed, tick_hz, options, bytes) = (1, 30, Vec::new(), b"");
     let no_part =
-        WorldRecord::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
+        WorldRecord::World { seed, tick_hz, options, rules_hash: 0, tick: 4, part: 2, parts: 2, bytes };
     assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::WorldRecordError::Chunk(2)));
 }
 
@@ -76,7 +76,7 @@ fn a_world_of_layout_3_has_the_size_of_its_map() {
     bytes.extend([0, 0, 1, 0, b'T']);
     let (seed, tick_hz, options) = (7, 30, vec![("map_size_px".into(), 14_400)]);
     let world =
-        WorldRecord::World { seed, tick_hz, options, code_hash: 9, tick: 4, part: 0, parts: 1, bytes: b"T" };
+        WorldRecord::World { seed, tick_hz, options, rules_hash: 9, tick: 4, part: 0, parts: 1, bytes: b"T" };
     assert_eq!(world_record::decode(&bytes), Ok(("".into(), world)));
 }
 

@@ -67,7 +67,7 @@ function draw(ctx, camera, animal, effects, nowMs) {
   if (!camera.sees(shown.x, shown.y, REACH)) return;
   const left = 1 - ageMs(nowMs, goneMs) / FADE_MS;
   if (left <= 0) return;
-  const { radius } = speciesOf(kind);
+  const { radius_px: radius } = speciesOf(kind);
   const part = ageMs(nowMs, strike.atMs) / STRIKE_MS;
   const lunge = part < 1 ? Math.sin(Math.PI * Math.min(1, part * 1.5)) * (part < 0.67 ? 1 : 0) : 0;
   ctx.save();

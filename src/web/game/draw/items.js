@@ -75,7 +75,7 @@ export function pictureOf(id) {
   if (picture) return picture;
   const item = itemOf(id);
   if (!item) return NOTHING;
-  const radius = Math.max(20, item.scale - 4);
+  const radius = Math.max(20, item.radius_px - 4);
   /** @type {Picture} */
   const made = { reach: radius + 10, draw: (ctx) => named(ctx, radius, item.name.split(' ')) };
   plain.set(id, made);

@@ -53,7 +53,7 @@ export function drawLabels(ctx, camera, players, world, names, nowMs) {
  * @param {import('../world/animals.js').Animal} animal @param {number} size @param {boolean} names
  */
 function animalLabel(ctx, camera, { kind, shown, health, shownHealth }, size, names) {
-  const { health: whole, radius, name } = speciesOf(kind);
+  const { health: whole, radius_px: radius, name } = speciesOf(kind);
   if (!camera.sees(shown.x, shown.y, 140)) return;
   const hurt = health < whole || shownHealth < whole - 1;
   const y = shown.y - radius - 14;

@@ -39,12 +39,12 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
     const item = itemOf(one.item);
     if (!item || !camera.sees(one.x, one.y, 90)) continue;
     const picture = pictureOf(item.id);
-    if (layer === 'turning' ? !picture.turning : (layer === 'ground') === groupOf(item).solid) continue;
+    if (layer === 'turning' ? !picture.turning : (layer === 'ground') === groupOf(item).is_solid) continue;
     effects.offset(one.id, nowMs, off);
     const up = Math.min(1, 0.6 + (0.4 * ageMs(nowMs, one.seenMs)) / RISE_MS);
     ctx.save();
     ctx.translate(one.x + off.x, one.y + off.y);
-    if (layer === 'solid') shadow(ctx, item.scale * up);
+    if (layer === 'solid') shadow(ctx, item.radius_px * up);
     ctx.scale(up, up);
     const left = leftOf(one, item, world, nowMs);
     if (layer === 'turning') picture.pose?.(ctx, one, { seconds, nowMs, left });
@@ -63,9 +63,9 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
  * @param {Structure} structure @param {import('../rules/rules.js').Item} item
  * @param {import('../world/world.js').World} world @param {number} nowMs
  */
-function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
-  if (endsTick === null || lasts === null) return 1;
-  return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
+function leftOf({ endsTick }, { duration_ms: durationMs }, { clock }, nowMs) {
+  if (endsTick === null || durationMs === null) return 1;
+  return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / durationMs));
 }
 
 /**
@@ -161,7 +161,7 @@ export function ghostOf(world, heading) {
   const ahead = heading ?? own.shown.heading;
   const position = positionInFront(own.shown, ahead, item);
   const { built, things, mapSize } = world;
-  const possible = canAfford(item, world.resources) && mayBuild(item, built.kit.counts)
-    && hasRoom(position, item.scale, things.values(), built.structures.values(), mapSize);
+  const possible = canAfford(item, world.resources) && mayBuild(item, built.inventory.counts)
+    && hasRoom(position, item.radius_px, things.values(), built.structures.values(), mapSize);
   return { id: item.id, ...position, heading: ahead, possible };
 }

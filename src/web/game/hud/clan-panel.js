@@ -51,7 +51,7 @@ export function clanPanel(clans, ownId) {
     acts: own.isOwner && plays && id !== ownId ? [{ act: 'kick', label: 'Kick', title: `Kick ${name} out of the clan` }] : [],
   }));
   /** @type {Row[]} */
-  const asks = own.isOwner ? own.asks.map(({ id, name }) => ({
+  const asks = own.isOwner ? own.requests.map(({ id, name }) => ({
     key: `ask-${id}`, name, note: '', player: id,
     acts: plays ? [{ act: 'yes', label: 'Yes', title: `Let ${name} in` }, { act: 'no', label: 'No', title: `Do not let ${name} in` }] : [],
   })) : [];
@@ -105,7 +105,7 @@ export class ClanPanel {
     const key = `${clans.version}:${ownId}`;
     if (key === this.drawnKey) return;
     this.drawnKey = key;
-    this.announceRequests(clans.own?.isOwner ? clans.own.asks : []);
+    this.announceRequests(clans.own?.isOwner ? clans.own.requests : []);
     const { title, leave, mayFound, members, asks, list } = clanPanel(clans, ownId);
     setText('clan-title', title);
     byId('clan-found').hidden = !mayFound;

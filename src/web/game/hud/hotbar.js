@@ -82,7 +82,7 @@ export class Hotbar {
       button.dataset.slot = `${slot.isWeapon ? 'weapon' : 'item'}-${slot.id}`;
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
       button.append(price(item ?? weaponOf(slot.id)));
-      if (item) button.append(count(item, built.kit.counts));
+      if (item) button.append(count(item, built.inventory.counts));
       return { button, slot };
     });
     const hotbar = byId('hotbar');
@@ -146,7 +146,7 @@ export class Hotbar {
   updateStates() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
-    const { counts } = world.built.kit;
+    const { counts } = world.built.inventory;
     for (const { button, slot } of this.slots) {
       const held = own !== undefined && (slot.isWeapon ? own.item === null && own.weapon === slot.id : own.item === slot.id);
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
@@ -167,7 +167,7 @@ export function swapTarget(world) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   if (!own) return null;
   if (own.item !== null) return { id: own.weapon, isWeapon: true };
-  const food = world.built.kit.items.find((id) => itemOf(id)?.group === 'food');
+  const food = world.built.inventory.items.find((id) => itemOf(id)?.group === 'food');
   return food === undefined ? null : { id: food, isWeapon: false };
 }
 
@@ -187,16 +187,16 @@ export function unusableReason(world, heading) {
   if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
   if (!item) return '';
   if (item.group === 'food') return own.health < rules.player_health ? '' : 'You are at full health';
-  if (!mayBuild(item, world.built.kit.counts)) return 'You have the maximum number of these';
+  if (!mayBuild(item, world.built.inventory.counts)) return 'You have the maximum number of these';
   return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
 }
 
 /** Describes a slot: name, effect and cost. @param {Slot} slot */
 export function tooltip({ id, isWeapon }) {
-  const { name, does, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '', cost: [] };
+  const { name, description, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, description: '', cost: [] };
   const parts = cost.flatMap((amount, resource) => (amount > 0 ? [`${amount} ${RESOURCES[resource]}`] : []));
   const title = name[0].toUpperCase() + name.slice(1);
-  return `${title}. ${does}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
+  return `${title}. ${description}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
 }
 
 /**

@@ -146,15 +146,15 @@ export class Hud {
   drawBoard() {
     const { leaderboard, ownId, players, stats } = this.world;
     // A local player below the top ten gets an extra row, with its current score.
-    const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
+    const below = ownId !== null && leaderboard.rank !== null && !leaderboard.rows.some((row) => row.player === ownId);
     const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
     if (this.drawnBoard === leaderboard && this.boardKey === key) return;
     this.drawnBoard = leaderboard;
     this.boardKey = key;
     const rows = leaderboard.rows.map((row, i) => boardRow(i + 1, row.name || `guest ${row.player}`, row.score, row.player === ownId));
-    const { place } = leaderboard;
-    if (below && place !== null) {
-      rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', stats.score, true));
+    const { rank } = leaderboard;
+    if (below && rank !== null) {
+      rows.push(boardRow(rank, players.get(ownId)?.name ?? 'you', stats.score, true));
     }
     byId('board-rows').replaceChildren(...rows);
     byId('board').hidden = rows.length === 0;

@@ -134,7 +134,7 @@ export class PlayerStatsHud {
     card.hidden = !shown;
     if (!death || !shown) return;
     const alone = death.beast ? `A ${death.beast} got you.` : 'Nobody is to blame.';
-    setText('death-by', death.by === null ? alone : `${death.name || `guest ${death.by}`} got you.`);
+    setText('death-by', death.killer === null ? alone : `${death.name || `guest ${death.killer}`} got you.`);
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
     setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : formatCompact(death.score));

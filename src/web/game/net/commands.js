@@ -37,7 +37,7 @@ export class Commands {
    * Resets the sent state: a spawned player stands still, looks to the right and does not attack.
    */
   spawned() {
-    // The server counts `enter` as a command.
+    // The server counts `join` as a command.
     this.sequence += 1;
     this.direction = null;
     this.heading = undefined;

@@ -183,9 +183,9 @@ export class GameConnection {
   }
 
   /** Joins the game, now and after each reconnect. @param {Player} player */
-  enter(player) {
+  join(player) {
     this.player = player;
-    if (this.state === 'live') this.send('enter', player);
+    if (this.state === 'live') this.send('join', player);
     else this.retryNow();
   }
 

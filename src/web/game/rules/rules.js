@@ -8,28 +8,28 @@
 import { biomeAt } from './palette.js';
 
 /**
- * @typedef {{ id: number, name: string, limit: number, solid: boolean }} Group `limit`: maximum
- *   number of structures of a player, 0 for no limit; `solid`: whether they block movement
- * @typedef {{ id: number, name: string, ms: number, strikes: boolean, shoots: number | null, cost:
- *   readonly number[], does: string }} Weapon `ms`: interval between two attacks; `shoots`: kind of
- *   its projectile; `cost`: resources for a shot
- * @typedef {{ id: number, name: string, group: string, cost: readonly number[], scale: number,
- *   does: string, lasts: number | null }} Item `cost`: wood, food, stone, gold; `scale`: radius,
- *   px, 0 for food; `lasts`: lifetime, ms
- * @typedef {{ kind: number, name: string, speed: number }} Projectile `speed` in px/s
- * @typedef {{ kind: number, name: string, health: number, radius: number, speed: number }} Species
- *   `radius` in px, `speed` in px/s
- * @typedef {{ choice_items: number, player_radius: number, player_health: number, leaf_percent:
- *   number, groups: Group[], weapons: Weapon[], items: Item[], projectiles: Projectile[], animals:
- *   Species[] }} Rules `choice_items`: first upgrade choice that is an item; `player_radius` in px;
- *   `leaf_percent`: solid part of the radius of trees and bushes, percent
+ * @typedef {{ id: number, name: string, limit: number, is_solid: boolean }} Group `limit`: maximum
+ *   number of structures of a player, 0 for no limit; `is_solid`: whether they block movement
+ * @typedef {{ id: number, name: string, interval_ms: number, is_melee: boolean, projectile:
+ *   number | null, cost: readonly number[], description: string }} Weapon `interval_ms`: interval
+ *   between two attacks; `projectile`: kind of its projectile; `cost`: resources for a shot
+ * @typedef {{ id: number, name: string, group: string, cost: readonly number[], radius_px:
+ *   number, description: string, duration_ms: number | null }} Item `cost`: wood, food, stone,
+ *   gold; `radius_px`: 0 for food; `duration_ms`: lifetime
+ * @typedef {{ kind: number, name: string, speed_px_per_s: number }} Projectile
+ * @typedef {{ kind: number, name: string, health: number, radius_px: number, speed_px_per_s:
+ *   number }} Species
+ * @typedef {{ first_item_choice: number, player_radius_px: number, player_health: number,
+ *   leaf_radius_percent: number, groups: Group[], weapons: Weapon[], items: Item[], projectiles:
+ *   Projectile[], animals: Species[] }} Rules `first_item_choice`: first upgrade choice that is an
+ *   item; `leaf_radius_percent`: solid part of the radius of trees and bushes, percent
  */
 
 /** File with the rules. */
 const RULES = '../../rules.json';
 
 /** Rules of the server. They are loaded before the page sends `hello`. @type {Rules} */
-export let rules = { choice_items: 0, player_radius: 0, player_health: 1, leaf_percent: 0, groups: [], weapons: [], items: [], projectiles: [], animals: [] };
+export let rules = { first_item_choice: 0, player_radius_px: 0, player_health: 1, leaf_radius_percent: 0, groups: [], weapons: [], items: [], projectiles: [], animals: [] };
 
 /** @type {Map<number, Weapon>} */
 let weapons = new Map();
@@ -92,8 +92,8 @@ export const speciesOf = (kind) => rules.animals.find((one) => one.kind === kind
  */
 export function choiceOf(choice) {
   const weapon = weapons.get(choice);
-  if (choice < rules.choice_items) return weapon ? { isWeapon: true, weapon } : null;
-  const item = itemOf(choice - rules.choice_items);
+  if (choice < rules.first_item_choice) return weapon ? { isWeapon: true, weapon } : null;
+  const item = itemOf(choice - rules.first_item_choice);
   return item ? { isWeapon: false, item } : null;
 }
 
@@ -124,7 +124,7 @@ export function mayBuild(item, counts) {
  * @param {Item} item
  */
 export function positionInFront(at, heading, item) {
-  const way = rules.player_radius + item.scale;
+  const way = rules.player_radius_px + item.radius_px;
   return { x: Math.round(at.x + way * Math.cos(heading)), y: Math.round(at.y + way * Math.sin(heading)) };
 }
 
@@ -141,8 +141,8 @@ export function hasRoom({ x, y }, scale, things, structures, mapSize) {
   /** @param {{ x: number, y: number }} other @param {number} radius */
   const touches = (other, radius) => Math.hypot(other.x - x, other.y - y) < radius + scale;
   // Only the inner part of a tree or a bush is solid.
-  const leaf = rules.leaf_percent / 100;
+  const leaf = rules.leaf_radius_percent / 100;
   for (const thing of things) if (touches(thing, thing.kind < 2 ? thing.scale * leaf : thing.scale)) return false;
-  for (const one of structures) if (touches(one, itemOf(one.item)?.scale ?? 0)) return false;
+  for (const one of structures) if (touches(one, itemOf(one.item)?.radius_px ?? 0)) return false;
   return true;
 }

@@ -144,7 +144,7 @@ export class AnimalTracker {
    */
   advance(tick, elapsedMs, nowMs, reckoned = () => null) {
     for (const animal of this.all.values()) {
-      step(animal, tick, elapsedMs, speciesOf(animal.kind).speed / 1000, reckoned(animal.track), true);
+      step(animal, tick, elapsedMs, speciesOf(animal.kind).speed_px_per_s / 1000, reckoned(animal.track), true);
       animal.shownHealth += (animal.health - animal.shownHealth) * Math.min(1, elapsedMs / BAR_MS);
     }
     if (this.fading.length > 0) this.fading = this.fading.filter((animal) => ageMs(nowMs, animal.goneMs) < FADE_MS);

@@ -18,8 +18,8 @@ const PINGS = 8;
 /** @typedef {{ id: number, name: string, owner: number }} Clan `owner`: player number */
 /** @typedef {{ id: number, name: string }} Person */
 /**
- * @typedef {{ id: number, isOwner: boolean, members: Person[], asks: Person[] }} Membership `id` of
- *   the clan; `asks`: join requests
+ * @typedef {{ id: number, isOwner: boolean, members: Person[], requests: Person[] }} Membership `id`
+ *   of the clan; `requests`: join requests
  */
 
 export class Clans {
@@ -80,7 +80,7 @@ export class Clans {
   }
 
   /** Sets the clan of the local player. @param {Record<string, any>} values values of `clan` */
-  setOwn({ clan, owner, members, asks }) {
+  setOwn({ clan, owner, members, requests }) {
     /** @param {string} list @param {any[] | null} flat */
     const people = (list, flat) => {
       /** @type {Person[]} */
@@ -88,7 +88,7 @@ export class Clans {
       forEachGroup(list, flat, (id, name) => all.push({ id, name: name || `guest ${id}` }));
       return all;
     };
-    this.own = clan === null ? null : { id: clan, isOwner: Boolean(owner), members: people('members', members), asks: people('asks', asks) };
+    this.own = clan === null ? null : { id: clan, isOwner: Boolean(owner), members: people('members', members), requests: people('requests', requests) };
     if (this.own) this.requested = null;
     else this.mates.clear();
     this.version += 1;

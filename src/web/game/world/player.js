@@ -35,8 +35,8 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  */
 
 /**
- * @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score:
- *   number, x: number, y: number, atMs: number }} Death
+ * @typedef {{ killer: number | null, name: string, beast: string, age: number, kills: number,
+ *   score: number, x: number, y: number, atMs: number }} Death
  */
 
 /**
@@ -50,7 +50,7 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  */
 
 /**
- * @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null,
+ * @typedef {{ rows: { player: number, name: string, score: number }[], rank: number | null,
  *   players: number }} Board
  */
 
@@ -171,7 +171,7 @@ const LONGEST_MS = 420;
 const MAX_ANSWER_DELAY = 0.8;
 
 /** Returns the time from one swing to the next, ms. @param {number} weapon */
-export const swingMs = (weapon) => weaponOf(weapon).ms;
+export const swingMs = (weapon) => weaponOf(weapon).interval_ms;
 
 /**
  * Returns the drawn duration of a swing, ms. After a slow swing the arm rests.

@@ -22,7 +22,7 @@ const RANGE_END_PX = 130;
  * @typedef {object} Shot
  * @property {number} id
  * @property {number} kind kind in the rules
- * @property {number} by player or turret that shot
+ * @property {number} shooter player or turret that shot
  * @property {number} fromX start, px
  * @property {number} fromY
  * @property {number} heading radians
@@ -51,16 +51,16 @@ export class Projectiles {
    * Adds projectiles.
    * @param {any[]} flat
    * @param {number} nowMs
-   * @param {(by: number) => number} lateMs returns the render delay of the shooter, ms
+   * @param {(shooter: number) => number} lateMs returns the render delay of the shooter, ms
    * @returns {Shot[]} the new ones
    */
   add(flat, nowMs, lateMs) {
     /** @type {Shot[]} */
     const added = [];
-    forEachGroup('shots', flat, (id, kind, by, x, y, heading, range) => {
+    forEachGroup('shots', flat, (id, kind, shooter, x, y, heading, range) => {
       const known = this.flying.has(id);
-      const shot = { id, kind, by, fromX: x * UNIT.hpx, fromY: y * UNIT.hpx, heading: heading * UNIT.angle16, pace: projectileOf(kind).speed / 1000,
-        bornMs: nowMs + lateMs(by), reach: range, hit: false, ended: false, x: x * UNIT.hpx, y: y * UNIT.hpx, way: -1 };
+      const shot = { id, kind, shooter, fromX: x * UNIT.hpx, fromY: y * UNIT.hpx, heading: heading * UNIT.angle16, pace: projectileOf(kind).speed_px_per_s / 1000,
+        bornMs: nowMs + lateMs(shooter), reach: range, hit: false, ended: false, x: x * UNIT.hpx, y: y * UNIT.hpx, way: -1 };
       this.flying.set(id, shot);
       if (!known) added.push(shot);
     });

@@ -15,8 +15,8 @@ import { UNIT, forEachGroup } from '../net/protocol.js';
  *   which the structure expires, or null
  */
 /**
- * @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts`:
- *   standing structures by group
+ * @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Inventory
+ *   `counts`: standing structures by group
  */
 /** @typedef {{ points: number, age: number, choices: number[] }} Offers */
 
@@ -29,8 +29,8 @@ export class Structures {
     this.predicted = [];
     /** Known structures by id. @type {Map<number, Structure>} */
     this.structures = new Map();
-    /** @type {Kit} */
-    this.kit = { weapons: [], items: [], counts: new Map() };
+    /** @type {Inventory} */
+    this.inventory = { weapons: [], items: [], counts: new Map() };
     /** @type {Offers} */
     this.offers = { points: 0, age: 0, choices: [] };
     this.clear();
@@ -39,7 +39,7 @@ export class Structures {
   /** Clears everything for a new connection. */
   clear() {
     this.structures.clear();
-    this.kit = { weapons: [], items: [], counts: new Map() };
+    this.inventory = { weapons: [], items: [], counts: new Map() };
     this.offers = { points: 0, age: 0, choices: [] };
     /** Version that rises with each change of the inventory. */
     this.kitVersion = (this.kitVersion ?? 0) + 1;
@@ -90,15 +90,15 @@ export class Structures {
     if (turret) Object.assign(turret, { aimed: turret.aim, aim: heading, shotMs: nowMs });
   }
 
-  /** Sets the inventory. @param {Record<string, any>} values values of `kit` */
-  setKit({ weapons, items, counts }) {
+  /** Sets the inventory. @param {Record<string, any>} values values of `inventory` */
+  setInventory({ weapons, items, counts }) {
     const standing = new Map();
     forEachGroup('counts', counts, (group, count) => standing.set(group, count));
-    this.kit = { weapons: weapons ?? [], items: items ?? [], counts: standing };
+    this.inventory = { weapons: weapons ?? [], items: items ?? [], counts: standing };
     this.kitVersion += 1;
   }
 
-  /** Sets the upgrade offers. @param {Record<string, any>} values values of `offers` */
+  /** Sets the upgrade offers. @param {Record<string, any>} values values of `upgrade_offers` */
   setOffers({ points, age, choices }) {
     this.offers = { points: points ?? 0, age: age ?? 0, choices: choices ?? [] };
     this.offersVersion += 1;
@@ -109,7 +109,7 @@ export class Structures {
    * @returns {{ id: number, isWeapon: boolean }[]}
    */
   get slots() {
-    const { weapons, items } = this.kit;
+    const { weapons, items } = this.inventory;
     return [...weapons.map((id) => ({ id, isWeapon: true })), ...items.map((id) => ({ id, isWeapon: false }))];
   }
 }

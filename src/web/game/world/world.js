@@ -47,7 +47,7 @@ const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills
 
 export class World {
   epoch = '';
-  codeHash = '';
+  rulesHash = '';
   seed = 0;
   mapSize = 14400;
   tickHz = 30;
@@ -89,7 +89,7 @@ export class World {
   /** Spectated player. @type {number | null} */
   spectated = null;
   /** Top ten, rank of the local player from 1, and number of players. @type {Board} */
-  leaderboard = { rows: [], place: null, players: 0 };
+  leaderboard = { rows: [], rank: null, players: 0 };
   /** Chat lines. @type {import('./player.js').ChatLine[]} */
   chat = [];
   advancedAt = 0;
@@ -145,31 +145,31 @@ export class World {
       case 'chat': return this.onChat(values.player, values.text, nowMs);
       case 'pong': return this.onTick(values.tick, nowMs, false);
       case 'error': this.error = { rule: values.rule, detail: values.detail, atMs: nowMs }; return;
-      case 'watching': this.spectated = values.player; return;
+      case 'spectating': this.spectated = values.player; return;
       case 'swings': return forEachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
-      case 'shakes': return forEachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
+      case 'object_hits': return forEachGroup('object_hits', values.object_hits, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
       case 'health': return forEachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
       case 'stats': return this.setStats(/** @type {any} */ (values), nowMs);
-      case 'died': return this.died(values.by, values.name, nowMs);
+      case 'died': return this.died(values.killer, values.name, nowMs);
       case 'kill': return this.killed(values, nowMs);
       case 'structures': return this.structures(values.structures, nowMs);
       case 'structure_ends': return this.built.setEndTicks(values.until);
-      case 'gone': return this.built.remove(values.objects).forEach((one) => this.pushEvent('gone', nowMs, one, { id: one.id, resource: one.item }));
-      case 'kit': return this.built.setKit(values);
-      case 'offers': return this.built.setOffers(values);
-      case 'hands': return forEachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
+      case 'structures_gone': return this.built.remove(values.objects).forEach((one) => this.pushEvent('gone', nowMs, one, { id: one.id, resource: one.item }));
+      case 'inventory': return this.built.setInventory(values);
+      case 'upgrade_offers': return this.built.setOffers(values);
+      case 'held_items': return forEachGroup('held_items', values.held_items, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
       case 'shots': return this.shoot(values.shots, nowMs);
       case 'shot_ends': return this.projectiles.end(values.ends);
       case 'animals': return this.animals(values.animals, nowMs);
       case 'animals_gone': return this.removeAnimals(values.animals, nowMs);
-      case 'strikes': return this.animalTracker.strike(values.animals, nowMs).forEach(({ id, shown }) => this.pushEvent('lunged', nowMs, shown, { id }));
+      case 'animal_attacks': return this.animalTracker.strike(values.animals, nowMs).forEach(({ id, shown }) => this.pushEvent('lunged', nowMs, shown, { id }));
       case 'clans': return this.clans.setAll(values.clans);
       case 'clan_changes': return this.clans.change(values.ended, values.founded);
       case 'clan': return this.clans.setOwn(values);
-      case 'mates': return this.clans.setMates(values.mates, nowMs);
+      case 'clan_mates': return this.clans.setMates(values.mates, nowMs);
       case 'map_ping': return this.onMapPing(values.player, values.x, values.y, nowMs);
-      case 'say': return this.onNotice(values.text, nowMs);
-      case 'tags': return this.clans.setTags(values.tags);
+      case 'notice': return this.onNotice(values.text, nowMs);
+      case 'clan_tags': return this.clans.setTags(values.tags);
       default: return;
     }
   }
@@ -179,13 +179,13 @@ export class World {
    * @param {Record<string, any>} values @param {number} nowMs
    */
   welcome(values, nowMs) {
-    const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
+    const same = values.rules_hash === this.rulesHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
       this.things.clear();
       this.thingsVersion += 1;
     }
     this.epoch = values.epoch;
-    this.codeHash = values.code_hash;
+    this.rulesHash = values.rules_hash;
     this.seed = values.seed;
     this.mapSize = values.map_size_px;
     this.tickHz = values.tick_hz;
@@ -315,7 +315,7 @@ export class World {
     /** @type {Board['rows']} */
     const rows = [];
     forEachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
-    this.leaderboard = { rows, place: values.place, players: values.players };
+    this.leaderboard = { rows, rank: values.rank, players: values.players };
   }
 
   /** @param {number} id @param {string} text @param {number} nowMs */
@@ -363,13 +363,13 @@ export class World {
   shoot(flat, nowMs) {
     const { clock } = this;
     // A shot is delayed as much as the rendering of its shooter.
-    /** @param {number} by shooter */
-    const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
-    for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
-      const player = this.players.get(by);
+    /** @param {number} shooter */
+    const lateMs = (shooter) => (shooter === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
+    for (const { shooter, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
+      const player = this.players.get(shooter);
       if (player) player.shotMs = bornMs;
-      this.built.aimTurret(by, heading, bornMs);
-      this.pushEvent('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
+      this.built.aimTurret(shooter, heading, bornMs);
+      this.pushEvent('shot', bornMs, { x, y }, { id: shooter, direction: heading, resource: kind });
     }
   }
 
@@ -460,18 +460,18 @@ export class World {
 
   /**
    * Handles the death of the local player, which then spectates.
-   * @param {number | null} by @param {string | null} name @param {number} nowMs
+   * @param {number | null} killer @param {string | null} name @param {number} nowMs
    */
-  died(by, name, nowMs) {
+  died(killer, name, nowMs) {
     const id = this.bodyId ?? -1;
     const own = this.players.get(id) ?? this.gone.get(id);
     const { x, y } = own?.shown ?? { x: NaN, y: NaN };
     const { kills, score } = this.stats;
-    const beast = by === null ? this.animalTracker.recentAttackerAt(x, y, nowMs) : '';
-    this.death = { by, name: name ?? '', beast, age: this.lifeAge, kills, score, x, y, atMs: nowMs };
+    const beast = killer === null ? this.animalTracker.recentAttackerAt(x, y, nowMs) : '';
+    this.death = { killer, name: name ?? '', beast, age: this.lifeAge, kills, score, x, y, atMs: nowMs };
     if (this.ownId !== null) this.leave(this.ownId);
     if (own) this.onDeath(own, nowMs);
-    this.spectated ??= by;
+    this.spectated ??= killer;
   }
 
   /** Handles a kill message. @param {Record<string, any>} values @param {number} nowMs */
@@ -504,8 +504,8 @@ export class World {
   advance(nowMs) {
     this.clock.advance(nowMs);
     updatePositions(this, nowMs);
-    for (const { by, kind, x, y, heading, hit } of this.projectiles.advance(nowMs)) {
-      this.pushEvent('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
+    for (const { shooter, kind, x, y, heading, hit } of this.projectiles.advance(nowMs)) {
+      this.pushEvent('landed', nowMs, { x, y }, { id: shooter, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }
   }
 }

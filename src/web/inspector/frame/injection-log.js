@@ -187,7 +187,7 @@ export class InjectionLog {
    * @param {import('../list/frames.js').Entry} entry
    */
   onNextCommand(entry) {
-    if (entry.client !== this.client || !isCommand(entry) || entry.packet?.startsWith('enter')) return false;
+    if (entry.client !== this.client || !isCommand(entry) || ['join', 'enter_game'].includes(entry.packet ?? '')) return false;
     this.close();
     return true;
   }

@@ -101,7 +101,7 @@ impl BuildBehavior {
             return None;
         }
         self.builds = now + dice.between(BUILDS[0], BUILDS[1]);
-        let standing = |group: Group| picture.kit.counts.get(&(group as u8)).copied().unwrap_or(0);
+        let standing = |group: Group| picture.inventory.counts.get(&(group as u8)).copied().unwrap_or(0);
         let items = own_items(picture);
         let items: Vec<&Item> = items
             .filter(|item| standing(item.group) < target_count(item.group) && can_afford(picture, item))
@@ -114,7 +114,7 @@ impl BuildBehavior {
 }
 
 fn own_items(picture: &WorldModel) -> impl Iterator<Item = &'static Item> + '_ {
-    picture.kit.items.iter().filter_map(|id| rules::item(*id))
+    picture.inventory.items.iter().filter_map(|id| rules::item(*id))
 }
 
 fn can_afford(picture: &WorldModel, item: &Item) -> bool {
@@ -137,7 +137,7 @@ fn has_space(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::bot::received::{Object, Offers};
+    use crate::games::moo::bot::received::{Object, UpgradeOffers};
 
     fn me(health: u32) -> ModelPlayer {
         let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(intents(&picture, &me(100)), []);
         picture.stock[0] = 10;
         assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
-        picture.kit.counts.insert(Group::Wall as u8, target_count(Group::Wall));
+        picture.inventory.counts.insert(Group::Wall as u8, target_count(Group::Wall));
         assert_eq!(intents(&picture, &me(100)), []);
     }
 
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn it_chooses_what_is_offered() {
-        let offers = |points| Offers { points, age: 2, choices: Some(vec![5, 7]) };
+        let offers = |points| UpgradeOffers { points, age: 2, choices: Some(vec![5, 7]) };
         let mut chosen = Vec::new();
         for seed in 0..20 {
             let picture = WorldModel { offers: offers(1), ..WorldModel::new() };
@@ -211,7 +211,7 @@ mod tests {
         }
         chosen.clear();
         for seed in 0..60 {
-            let all = Offers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
+            let all = UpgradeOffers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
             let picture = WorldModel { offers: all, ..WorldModel::new() };
             BuildBehavior::default().choose(&picture, Duration::ZERO, &mut BotRng::new(seed), &mut chosen);
         }

@@ -306,7 +306,7 @@ impl PlayPolicy {
     fn select_weapon(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
         let arm = self.goal.map_or(self.holds, |goal| weapon_for(picture, goal));
         // An upgrade may have removed the selected weapon.
-        if self.holds != arm && picture.kit.weapons.contains(&arm) {
+        if self.holds != arm && picture.inventory.weapons.contains(&arm) {
             self.holds = arm;
             intents.push(Intent::Select { id: arm, is_weapon: true });
         }

@@ -33,7 +33,7 @@ impl Goal {
 /// The weapon for a goal: against a player or animal, a projectile weapon if the bot can pay for a
 /// shot; otherwise the primary weapon.
 pub(super) fn weapon_for(picture: &WorldModel, goal: Goal) -> u8 {
-    let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
+    let weapons = || picture.inventory.weapons.iter().filter_map(|id| rules::weapon(*id));
     let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
     let mut shooters = weapons().filter(|weapon| weapon.shoots.is_some() && is_paid(weapon.shot_cost));
     let shooter = shooters.next().filter(|_| matches!(goal, Goal::Player(_) | Goal::Animal(_)));

@@ -176,7 +176,7 @@ fn it_gathers_what_it_lacks() {
 fn with_a_bow_it_shoots_from_afar_while_it_can_pay() {
     let (mut hunter, mut picture) = (player(1), picture(720.0));
     picture.players.insert(2, known(300.0));
-    picture.kit.weapons = vec![0, 9];
+    picture.inventory.weapons = vec![0, 9];
     let with = |hunter: &mut PlayPolicy, picture: &WorldModel, second| {
         hunter.goal = Some(Goal::Player(2));
         hunter.goal_ends = Duration::from_secs(100);

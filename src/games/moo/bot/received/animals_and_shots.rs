@@ -26,8 +26,8 @@ pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             _ => ServerPacket::Animals(groups(decoded.get("animals"), native_animal)?),
         },
         "animals_gone" => ServerPacket::AnimalsRemoved(numbers("animals")?),
-        "strikes" => ServerPacket::Strikes(numbers("animals")?),
-        "animate_animal" => ServerPacket::Strikes(vec![number("sid")?]),
+        "animal_attacks" => ServerPacket::AnimalAttacks(numbers("animals")?),
+        "animate_animal" => ServerPacket::AnimalAttacks(vec![number("sid")?]),
         _ => return clans(decoded),
     })
 }
@@ -42,10 +42,10 @@ fn number_of_values(decoded: &DecodedPacket<'_>) -> Option<usize> {
 }
 
 fn native_shot(values: &[Value; 7]) -> Option<Shot> {
-    let [id, kind, by, x, y, heading, range] = values;
+    let [id, kind, shooter, x, y, heading, range] = values;
     let (x_px, y_px, range_px) = (half_px(x)?, half_px(y)?, range.as_f64()?);
-    let (by, heading) = (Some(whole(by)?), whole(heading)?);
-    Some(Shot { id: whole(id)?, kind: whole(kind)?, by, x_px, y_px, heading, range_px })
+    let (shooter, heading) = (Some(whole(shooter)?), whole(heading)?);
+    Some(Shot { id: whole(id)?, kind: whole(kind)?, shooter, x_px, y_px, heading, range_px })
 }
 
 fn moomoo_shot(decoded: &DecodedPacket<'_>) -> Option<Shot> {
@@ -53,7 +53,7 @@ fn moomoo_shot(decoded: &DecodedPacket<'_>) -> Option<Shot> {
     Some(Shot {
         id: decoded.get("sid").and_then(whole)?,
         kind: decoded.get("type").and_then(whole)?,
-        by: None,
+        shooter: None,
         x_px: px("x")?,
         y_px: px("y")?,
         heading: angle::from_radians(px("dir")?)?,
@@ -86,7 +86,7 @@ fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "add_clan" => ServerPacket::AddClan(added_clan(decoded)?),
         "remove_clan" => ServerPacket::RemoveClan { name: text(decoded.get("name")?)? },
         "clan" => {
-            let (members, requesters) = (people("members")?, people("asks")?);
+            let (members, requesters) = (people("members")?, people("requests")?);
             ServerPacket::OwnClan(OwnClan {
                 id: number("clan"),
                 is_owner: is_owner("owner"),
@@ -99,15 +99,17 @@ fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         }
         "clan_members" => ServerPacket::Members(people("members")?),
         "join_request" => ServerPacket::JoinRequest { player: number("sid")? },
-        "tags" => ServerPacket::Tags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
+        "clan_tags" => ServerPacket::ClanTags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
             Some((whole(player)?, whole(clan)))
         })?),
-        "mates" => ServerPacket::Mates(Some(groups(decoded.get("mates"), |[player, x, y]: &[Value; 3]| {
-            Some(Mate { player: Some(whole(player)?), x_px: x.as_f64()?, y_px: y.as_f64()? })
-        })?)),
+        "clan_mates" => {
+            ServerPacket::ClanMates(Some(groups(decoded.get("mates"), |[player, x, y]: &[Value; 3]| {
+                Some(Mate { player: Some(whole(player)?), x_px: x.as_f64()?, y_px: y.as_f64()? })
+            })?))
+        }
         "minimap" => match decoded.get("mates").filter(|mates| mates.as_array().is_some()) {
-            None => ServerPacket::Mates(None),
-            mates => ServerPacket::Mates(Some(groups(mates, |[x, y]: &[Value; 2]| {
+            None => ServerPacket::ClanMates(None),
+            mates => ServerPacket::ClanMates(Some(groups(mates, |[x, y]: &[Value; 2]| {
                 Some(Mate { player: None, x_px: x.as_f64()?, y_px: y.as_f64()? })
             })?)),
         },

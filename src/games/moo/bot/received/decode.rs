@@ -3,8 +3,8 @@
 
 use super::values::{flag, groups, half_px, text, whole};
 use super::{
-    AddedPlayer, EnteredPlayer, Kit, Leaderboard, MoomooPlayer, MoomooValue, Object, Offers, Own, Pose,
-    PositionDelta, ServerPacket, Swing, Update, Welcome, animals_and_shots,
+    AddedPlayer, EnteredPlayer, Inventory, Leaderboard, MoomooPlayer, MoomooValue, Object, Own, Pose,
+    PositionDelta, ServerPacket, Swing, Update, UpgradeOffers, Welcome, animals_and_shots,
 };
 use crate::games::moo::world::rules;
 use crate::packet::{DecodedPacket, Value, angle};
@@ -28,7 +28,7 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "welcome" => ServerPacket::Welcome(welcome(decoded)?),
         "update" => ServerPacket::Update(update(decoded)?),
         "spawned" => ServerPacket::Spawned { player: whole(decoded.get("player")?)? },
-        "watching" => ServerPacket::Watching { player: decoded.get("player").and_then(whole) },
+        "spectating" => ServerPacket::Spectating { player: decoded.get("player").and_then(whole) },
         "error" => {
             ServerPacket::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? }
         }
@@ -49,12 +49,16 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
         "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
-        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| {
-            whole(object)
-        })?),
+        "structures_gone" => {
+            ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| {
+                whole(object)
+            })?)
+        }
         "remove_object" => ServerPacket::ObjectsRemoved(vec![whole(decoded.get("sid")?)?]),
-        "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return decode_upgrades(decoded),
-        "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
+        "inventory" | "items" | "item_count" | "upgrade_offers" | "upgrades" | "age" => {
+            return decode_upgrades(decoded);
+        }
+        "swings" | "gather" | "object_hits" | "wiggle" | "health" | "stats" | "value" | "died" => {
             return decode_melee(decoded);
         }
         "leaderboard" => ServerPacket::Leaderboard(leaderboard(decoded)?),
@@ -62,7 +66,7 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
             ServerPacket::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
         }
-        "say" => ServerPacket::Notice { text: text(decoded.get("text")?)? },
+        "notice" => ServerPacket::Notice { text: text(decoded.get("text")?)? },
         "pong" => ServerPacket::Pong {
             nonce: decoded.get("nonce").and_then(whole),
             tick: decoded.get("tick").and_then(whole),
@@ -76,19 +80,27 @@ fn decode_upgrades(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
     Some(match decoded.row.name.as_str() {
-        "kit" => {
+        "inventory" => {
             let pair = |[group, count]: &[Value; 2]| Some((whole(group)?, whole(count)?));
             let counts = groups(decoded.get("counts"), pair)?.into_iter().collect();
-            ServerPacket::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
+            ServerPacket::Inventory(Inventory {
+                weapons: numbers("weapons")?,
+                items: numbers("items")?,
+                counts,
+            })
         }
         "items" => ServerPacket::Bar {
             ids: numbers("ids")?,
             weapons: decoded.get("weapons").and_then(flag) == Some(true),
         },
         "item_count" => ServerPacket::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
-        "offers" | "upgrades" => {
+        "upgrade_offers" | "upgrades" => {
             let choices = decoded.get("choices").is_some().then(|| numbers("choices")).flatten();
-            ServerPacket::Offers(Offers { points: number("points")?, age: number("age")?, choices })
+            ServerPacket::UpgradeOffers(UpgradeOffers {
+                points: number("points")?,
+                age: number("age")?,
+                choices,
+            })
         }
         "age" => ServerPacket::Age { age: number("age")? },
         _ => return None,
@@ -109,11 +121,11 @@ fn decode_melee(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             let hit = decoded.get("hit").and_then(flag)?;
             ServerPacket::Swings(vec![Swing { player: number("sid")?, weapon, hit }])
         }
-        "shakes" => {
+        "object_hits" => {
             let object = |[object, _direction]: &[Value; 2]| whole(object);
-            ServerPacket::Shakes(groups(decoded.get("shakes"), object)?)
+            ServerPacket::ObjectHits(groups(decoded.get("object_hits"), object)?)
         }
-        "wiggle" => ServerPacket::Shakes(vec![number("sid")?]),
+        "wiggle" => ServerPacket::ObjectHits(vec![number("sid")?]),
         "health" => match number("sid") {
             Some(player) => ServerPacket::Health(vec![(player, number("health")?)]),
             None => {
@@ -145,7 +157,7 @@ fn welcome(decoded: &DecodedPacket<'_>) -> Option<Welcome> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(Welcome {
         version: number("version")?,
-        code_hash: text(decoded.get("code_hash")?)?,
+        rules_hash: text(decoded.get("rules_hash")?)?,
         seed: number("seed")?,
         map_size_px: number("map_size_px")?,
         tick_hz: number("tick_hz")?,
@@ -247,7 +259,7 @@ fn leaderboard(decoded: &DecodedPacket<'_>) -> Option<Leaderboard> {
         rows: groups(decoded.get("rows"), |[player, name, score]: &[Value; 3]| {
             Some((whole(player)?, text(name)?, score.as_f64()?))
         })?,
-        place: decoded.get("place").and_then(whole),
+        rank: decoded.get("rank").and_then(whole),
         players: decoded.get("players").and_then(whole),
     })
 }

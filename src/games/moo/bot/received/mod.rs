@@ -25,7 +25,7 @@ pub enum ServerPacket {
         player: u32,
     },
     /// Native: the spectated player.
-    Watching {
+    Spectating {
         /// `None` if the world has no player.
         player: Option<u32>,
     },
@@ -63,7 +63,7 @@ pub enum ServerPacket {
     /// Both: destroyed structures; in MooMoo dialects one per packet.
     ObjectsRemoved(Vec<u32>),
     /// Native: the receiver's weapons and items.
-    Kit(Kit),
+    Inventory(Inventory),
     /// MooMoo: the receiver's weapons, or its items.
     Bar {
         /// IDs of weapons or items.
@@ -79,7 +79,7 @@ pub enum ServerPacket {
         count: u32,
     },
     /// Both: the upgrades that the receiver may choose.
-    Offers(Offers),
+    UpgradeOffers(UpgradeOffers),
     /// MooMoo: the receiver's age.
     Age {
         /// The age.
@@ -109,7 +109,7 @@ pub enum ServerPacket {
     /// Both: swings of players.
     Swings(Vec<Swing>),
     /// Both: objects that were hit. In MooMoo dialects one per packet, directly after the swing.
-    Shakes(Vec<u32>),
+    ObjectHits(Vec<u32>),
     /// Both: players and their health points.
     Health(Vec<(u32, u32)>),
     /// Native: the receiver's resources, kills and age.
@@ -148,7 +148,7 @@ pub enum ServerPacket {
     /// Native: animals that died or left the view.
     AnimalsRemoved(Vec<u32>),
     /// Both: animals that attack.
-    Strikes(Vec<u32>),
+    AnimalAttacks(Vec<u32>),
     /// Native: all clans.
     Clans(Vec<Clan>),
     /// Native: dissolved clans and founded clans.
@@ -182,10 +182,10 @@ pub enum ServerPacket {
         player: u32,
     },
     /// Native: the current clans of the players in view.
-    Tags(Vec<(u32, Option<u32>)>),
+    ClanTags(Vec<(u32, Option<u32>)>),
     /// Both: positions of the receiver's clan mates, in MooMoo dialects without IDs. `None` without
     /// a clan.
-    Mates(Option<Vec<Mate>>),
+    ClanMates(Option<Vec<Mate>>),
     /// Both: a clan member sent its position. Only the native dialect names the member.
     MapPing {
         /// The member.
@@ -286,14 +286,14 @@ mod tests {
         assert_eq!(objects[0].structure, Some((3, 0)), "nobody's as well");
         assert_eq!(decode_text("native", "[17,[[70000]]]"), ServerPacket::ObjectsRemoved(vec![70_000]));
         assert_eq!(decode_text("legacy", r#"["12",[7]]"#), ServerPacket::ObjectsRemoved(vec![7]));
-        let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
-        assert_eq!(decode_text("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Kit(kit));
+        let inventory = Inventory { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
+        assert_eq!(decode_text("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Inventory(inventory));
         assert_eq!(
             decode_text("letters", r#"["V",[[0,3],0]]"#),
             ServerPacket::Bar { ids: vec![0, 3], weapons: false }
         );
         assert_eq!(decode_text("letters", r#"["S",[1,2]]"#), ServerPacket::Count { group: 1, count: 2 });
-        let offers = |choices| ServerPacket::Offers(Offers { points: 1, age: 2, choices });
+        let offers = |choices| ServerPacket::UpgradeOffers(UpgradeOffers { points: 1, age: 2, choices });
         assert_eq!(decode_text("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
         assert_eq!(decode_text("legacy", r#"["16",[1,2]]"#), offers(None));
         assert_eq!(decode_text("legacy", r#"["15",[10,360,2]]"#), ServerPacket::Age { age: 2 });
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn shots_and_animals_are_the_same_in_both_layouts() {
         let (x_px, y_px, heading) = (100.0, 200.5, 16_384);
-        let shot = |by, y_px| Shot { id: 3, kind: 2, by, x_px, y_px, heading, range_px: 900.0 };
+        let shot = |shooter, y_px| Shot { id: 3, kind: 2, shooter, x_px, y_px, heading, range_px: 900.0 };
         let native = r#"[21,[[3,2,9,200,401,16384,900]]]"#;
         assert_eq!(decode_text("native", native), ServerPacket::Shots(vec![shot(Some(9), y_px)]));
         let moomoo = r#"["X",[100,200,1.57,900,2.5,2,0,3]]"#;
@@ -315,8 +315,8 @@ mod tests {
         assert_eq!(decode_text("native", "[23,[[5,4,200,401,0,300]]]"), wolf(y_px));
         assert_eq!(decode_text("letters", r#"["I",[[5,4,100,200,0,300,0]]]"#), wolf(200.0));
         assert_eq!(decode_text("native", "[24,[[5]]]"), ServerPacket::AnimalsRemoved(vec![5]));
-        assert_eq!(decode_text("native", "[25,[[5]]]"), ServerPacket::Strikes(vec![5]));
-        assert_eq!(decode_text("legacy", r#"["aa",[5]]"#), ServerPacket::Strikes(vec![5]));
+        assert_eq!(decode_text("native", "[25,[[5]]]"), ServerPacket::AnimalAttacks(vec![5]));
+        assert_eq!(decode_text("legacy", r#"["aa",[5]]"#), ServerPacket::AnimalAttacks(vec![5]));
     }
 
     #[test]
@@ -345,12 +345,12 @@ mod tests {
         assert_eq!(decode_text("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::JoinRequest { player: 5 });
         assert_eq!(
             decode_text("native", "[31,[[4,7,5,null]]]"),
-            ServerPacket::Tags(vec![(4, Some(7)), (5, None)])
+            ServerPacket::ClanTags(vec![(4, Some(7)), (5, None)])
         );
-        let mate = |player| ServerPacket::Mates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
+        let mate = |player| ServerPacket::ClanMates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
         assert_eq!(decode_text("native", "[28,[[4,10,20]]]"), mate(Some(4)));
         assert_eq!(decode_text("letters", r#"["7",[[10,20]]]"#), mate(None));
-        assert_eq!(decode_text("legacy", r#"["mm",[0]]"#), ServerPacket::Mates(None));
+        assert_eq!(decode_text("legacy", r#"["mm",[0]]"#), ServerPacket::ClanMates(None));
         assert_eq!(decode_text("native", "[29,[4,10,20]]"), ServerPacket::MapPing { player: Some(4) });
         assert_eq!(decode_text("letters", r#"["9",[10,20]]"#), ServerPacket::MapPing { player: None });
         let kill = |killer| ServerPacket::Kill { killer, victim: 4 };
@@ -365,9 +365,9 @@ mod tests {
         assert_eq!(decode_text("legacy", r#"["7",[4,0,1]]"#), swing(4, 1, false));
         assert_eq!(
             decode_text("native", "[11,[[70000,64,70001,0]]]"),
-            ServerPacket::Shakes(vec![70_000, 70_001])
+            ServerPacket::ObjectHits(vec![70_000, 70_001])
         );
-        assert_eq!(decode_text("letters", r#"["L",[1.5,7]]"#), ServerPacket::Shakes(vec![7]));
+        assert_eq!(decode_text("letters", r#"["L",[1.5,7]]"#), ServerPacket::ObjectHits(vec![7]));
         assert_eq!(
             decode_text("native", "[12,[[4,75,5,100]]]"),
             ServerPacket::Health(vec![(4, 75), (5, 100)])

@@ -15,7 +15,7 @@ pub struct Swing {
 
 /// The receiver's weapons and items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kit {
+pub struct Inventory {
     /// IDs of `rules::WEAPONS`.
     pub weapons: Vec<u8>,
     /// IDs of `rules::ITEMS`.
@@ -26,7 +26,7 @@ pub struct Kit {
 
 /// The upgrades that the receiver may choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offers {
+pub struct UpgradeOffers {
     /// Number of upgrades that may be chosen.
     pub points: u32,
     /// The age that offers them.
@@ -42,7 +42,7 @@ pub struct Welcome {
     /// Version of the protocol.
     pub version: u32,
     /// Hash of the world's code and rules, 16 hex digits.
-    pub code_hash: String,
+    pub rules_hash: String,
     /// Seed of the world.
     pub seed: u32,
     /// Side length of the map, in px.
@@ -180,7 +180,7 @@ pub struct Leaderboard {
     /// Player ID, name and score of each row, best first.
     pub rows: Vec<(u32, String, f64)>,
     /// Native: the receiver's rank, starting at 1.
-    pub place: Option<u32>,
+    pub rank: Option<u32>,
     /// Native: total number of players.
     pub players: Option<u32>,
 }
@@ -213,7 +213,7 @@ pub struct Shot {
     /// The kind: an ID of `rules::PROJECTILES`.
     pub kind: u8,
     /// Native: the player or the turret that fired it.
-    pub by: Option<u32>,
+    pub shooter: Option<u32>,
     /// x coordinate, in px from the left edge.
     pub x_px: f64,
     /// y coordinate, in px from the top edge.

@@ -1,4 +1,4 @@
-//! The events of a tick for a native client: swings, shakes and projectiles in lists, deaths one by
+//! The events of a tick for a native client: swings, hits and projectiles in lists, deaths one by
 //! one.
 
 use super::records::{half_px, turn8};
@@ -27,8 +27,8 @@ impl NativeView {
             self.meet(state, out);
         }
         out.send_list("swings", &mut lists.swings);
-        out.send_list("shakes", &mut lists.shakes);
-        out.send_list("strikes", &mut lists.strikes);
+        out.send_list("object_hits", &mut lists.object_hits);
+        out.send_list("animal_attacks", &mut lists.animal_attacks);
         out.send_list("shot_ends", &mut lists.shot_ends);
         out.send_list("shots", &mut lists.shots);
         events.pings.iter().for_each(|ping| self.ping(ping, state, out));
@@ -50,9 +50,9 @@ impl NativeView {
         match event {
             FeedEvent::Chat { player, text } => out.send("chat", (*player, &**text)),
             FeedEvent::Swing { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
-            FeedEvent::ObjectHit { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
-            FeedEvent::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),
-            FeedEvent::Announced { text } => out.send("say", &**text),
+            FeedEvent::ObjectHit { object, direction } => lists.object_hits.push((object.id, turn8(*direction))),
+            FeedEvent::AnimalStruck { animal } => lists.animal_attacks.push(animal_number(*animal)),
+            FeedEvent::Announced { text } => out.send("notice", &**text),
             FeedEvent::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {

@@ -35,7 +35,7 @@ pub struct NativeView {
     /// The tick of the last update.
     tick: Option<u32>,
     /// The spectated player as last sent; the outer `None` while the client has a body.
-    watching: Option<Option<PlayerId>>,
+    spectating: Option<Option<PlayerId>>,
     /// The known members of the client's clan, in ascending order of ID.
     mates: Vec<PlayerId>,
     /// Whether the last list of members' positions was not empty.
@@ -50,8 +50,8 @@ pub struct NativeView {
     own: Vec<u8>,
     clan: Vec<u8>,
     stats: Vec<u8>,
-    kit: Vec<u8>,
-    offers: Vec<u8>,
+    inventory: Vec<u8>,
+    upgrade_offers: Vec<u8>,
     board: Vec<u8>,
 }
 
@@ -73,8 +73,8 @@ pub struct PendingLists {
     moved: RecordList,
     turned: RecordList,
     health: RecordList,
-    hands: RecordList,
-    tags: RecordList,
+    held_items: RecordList,
+    clan_tags: RecordList,
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
     /// Removed, present and built entities of the kind that is being compared.
@@ -85,8 +85,8 @@ pub struct PendingLists {
     next: Vec<KnownPlayer<LastSent>>,
     /// Events that are sent as lists.
     pub swings: RecordList,
-    pub shakes: RecordList,
-    pub strikes: RecordList,
+    pub object_hits: RecordList,
+    pub animal_attacks: RecordList,
     pub shot_ends: RecordList,
     pub shots: RecordList,
 }
@@ -118,16 +118,16 @@ impl NativeView {
         look.take(state, body, watched);
         self.known.window = Some(look.window);
         let now = UpdateInput { state, look, own: self.known.own_player(state), body };
-        self.watching(now, watched, out);
+        self.spectating(now, watched, out);
         self.objects(now, lists, out);
         self.players(now, since.tick(self.tick, state), lists);
         self.own(now, lists, out);
         write_update(state.tick, lists, out);
         out.send_list("health", &mut lists.health);
-        out.send_list("hands", &mut lists.hands);
+        out.send_list("held_items", &mut lists.held_items);
         let clan_bytes = self.clans(now, out);
         self.mates(now, &mut lists.in_view, out);
-        out.send_list("tags", &mut lists.tags);
+        out.send_list("clan_tags", &mut lists.clan_tags);
         self.animals(now, lists, out);
         self.stats(now, out);
         self.board(now, out);
@@ -141,17 +141,17 @@ impl NativeView {
     fn watched(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
-        let before = self.watching.flatten();
+        let before = self.spectating.flatten();
         living(self.known.watched).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
     }
 
-    fn watching(&mut self, now: UpdateInput<'_>, watched: Option<usize>, out: &mut MessageWriter<'_>) {
+    fn spectating(&mut self, now: UpdateInput<'_>, watched: Option<usize>, out: &mut MessageWriter<'_>) {
         let watched = watched.map(|index| now.state.players[index].player);
-        let watching = now.body.is_none().then_some(watched);
-        if let Some(player) = watching.filter(|_| self.watching != watching) {
-            out.send("watching", player);
+        let spectated = now.body.is_none().then_some(watched);
+        if let Some(player) = spectated.filter(|_| self.spectating != spectated) {
+            out.send("spectating", player);
         }
-        self.watching = watching;
+        self.spectating = spectated;
     }
 
     fn objects(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
@@ -164,7 +164,7 @@ impl NativeView {
             ObjectChange::Built(index) => lists.built.copy(built, index),
         });
         out.send_list("objects", &mut lists.in_view);
-        out.send_list("gone", &mut lists.gone);
+        out.send_list("structures_gone", &mut lists.gone);
         out.send_list("structures", &mut lists.built);
     }
 
@@ -304,7 +304,7 @@ impl NativeView {
         }
         let has_mates = !list.is_empty();
         if has_mates || self.has_mates {
-            out.send("mates", &*list);
+            out.send("clan_mates", &*list);
             list.clear();
         }
         self.has_mates = has_mates;
@@ -343,7 +343,7 @@ impl NativeView {
         out.send_list("animals", here);
     }
 
-    /// Writes the client's stats, kit and upgrades.
+    /// Writes the client's stats, inventory and upgrades.
     fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
         let (kit, (points, age)) = (&own.kit, own.choices);
@@ -352,9 +352,9 @@ impl NativeView {
         let standing = (0u8..).zip(kit.built).filter(|(_, count)| *count > 0);
         let [weapons, items] =
             [&kit.weapons[..], &kit.items[..]].map(|numbers| List(numbers.iter().flatten()));
-        out.send_if_changed("kit", &mut self.kit, (weapons, items, List(standing)));
+        out.send_if_changed("inventory", &mut self.inventory, (weapons, items, List(standing)));
         let offers: Vec<u8> = if points == 0 { Vec::new() } else { kit.offers(age).collect() };
-        out.send_if_changed("offers", &mut self.offers, (points, age, List(offers.iter())));
+        out.send_if_changed("upgrade_offers", &mut self.upgrade_offers, (points, age, List(offers.iter())));
     }
 
     fn board(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
@@ -374,16 +374,16 @@ impl PendingLists {
             self.health.push((player.player, player.health));
         }
         if std::mem::replace(&mut known.last.hand, player.hand) != player.hand {
-            self.hands.push((player.player, player.hand.weapon, player.hand.item));
+            self.held_items.push((player.player, player.hand.weapon, player.hand.item));
         }
     }
 
     /// Collects the current clan tag of a player. Returns its bytes.
     fn tag(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) -> usize {
-        let bytes_before = self.tags.bytes.len();
+        let bytes_before = self.clan_tags.bytes.len();
         known.last.clan = player.clan();
-        self.tags.push((player.player, player.clan()));
-        self.tags.bytes.len() - bytes_before
+        self.clan_tags.push((player.player, player.clan()));
+        self.clan_tags.bytes.len() - bytes_before
     }
 }
 
