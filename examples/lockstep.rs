@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Asks for lockstep, to watch.
 fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
-    let values = [1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil, Value::Nil];
+    let values = [1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil];
     dialect.encode(Direction::ToServer, "hello", &values)
 }
 

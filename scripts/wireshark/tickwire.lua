@@ -88,7 +88,7 @@ to_client	pong	pp	0	0	0	-
 ]],
 [=[
 native:int
-to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil skin:u8|nil token:str<=256|nil resume_tick:u32.tick|nil
+to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil skin:u8|nil resume_tick:u32.tick|nil
 to_server	join	2	name:str<=15|nil skin:u8|nil
 to_server	move	3	sequence:u32 tick:u32.tick|nil direction:u16.turn16|nil
 to_server	aim	4	sequence:u32 tick:u32.tick|nil heading:u16.turn16
@@ -148,7 +148,7 @@ to_client	desync_report	38	tick:u32.tick groups:[checksum:str<=16,participants:[
 ]=],
 [=[
 tanks:int
-to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil token:str<=256|nil resume_tick:u32.tick|nil
+to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil resume_tick:u32.tick|nil
 to_server	join	2	name:str<=15|nil
 to_server	ping	3	nonce:u32
 to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 is_firing:bool kind:u8<=1 render_tick:u32.tick|nil

@@ -112,8 +112,8 @@ enum ConnectionState {
     Failed,
 }
 
-/// The client side of one connection.
-#[derive(Debug)]
+/// The client side of one connection. `Debug` omits the output, because the request may contain a
+/// secret.
 pub struct ClientConnection {
     state: ConnectionState,
     /// The offered subprotocol that the server may select. Credentials are never selected.
@@ -123,6 +123,12 @@ pub struct ClientConnection {
     failure: Option<ClientConnectionError>,
     /// The stream ended before the upgrade succeeded.
     closed_early: bool,
+}
+
+impl fmt::Debug for ClientConnection {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ClientConnection").field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 impl ClientConnection {

@@ -13,8 +13,8 @@ use crate::ws::http::percent_decode;
 /// The default port of `ws` (RFC 6455, section 3).
 const DEFAULT_PORT: u16 = 80;
 
-/// A parsed `ws://` URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A parsed `ws://` URL. `Debug` omits the query, because it may contain a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     /// Name or address; an IPv6 address without its brackets.
     pub host: String,
@@ -24,6 +24,13 @@ pub struct Url {
     pub target: String,
     /// Whether the text has a path or a query. The path `/` counts.
     pub has_path: bool,
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.target.split('?').next().unwrap_or_default();
+        write!(out, "Url({}{path})", self.authority())
+    }
 }
 
 impl Url {

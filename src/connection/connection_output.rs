@@ -42,14 +42,14 @@ pub enum ConnectionOutput<'c> {
     /// Send these whole frames to the client. The replies to the bytes of one read are one output,
     /// so that they cost one system call.
     Send(&'c [u8]),
-    /// Execute this request. `Authenticate`, `Join` and `Command` need an [`Answer`] before the
-    /// next output.
+    /// Execute this request. `Authenticate`, `Lockstep`, `Join` and `Command` need an [`Answer`]
+    /// before the next output.
     Request(ClientRequest),
     /// Pass these bytes to the observers. Appears only while the connection
     /// [is observed](super::ServerConnection::set_observed), and before the outputs that result
     /// from the bytes.
     Observed {
-        /// The bytes of a message or control frame, with tokens redacted.
+        /// The bytes of a message or control frame.
         bytes: ObservedBytes<'c>,
         /// [`ServerConnection::save`](super::ServerConnection::save) before these bytes; empty if
         /// no message starts at the first byte.
@@ -62,14 +62,11 @@ pub enum ConnectionOutput<'c> {
 /// A request of the client's packets to the server and its room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientRequest {
-    /// Check the token, and whether the client may use lockstep if it requested it. Needs
-    /// [`Answer::Authenticated`].
-    Authenticate {
-        /// The token of the `hello`; `None` in dialects without `hello`.
-        token: Option<String>,
-        /// Whether the client requested lockstep.
-        lockstep: bool,
-    },
+    /// Authenticate the client by the token of its upgrade request, which the driver has. The
+    /// first request of each connection. Needs [`Answer::Authenticated`].
+    Authenticate,
+    /// Check whether the client may use lockstep. Needs [`Answer::LockstepChecked`].
+    Lockstep,
     /// Start updates for the client. All earlier replies were sent.
     StartUpdates {
         /// Whether the updates are lockstep commands instead of a stream.
@@ -128,6 +125,8 @@ pub enum ClientRequest {
 pub enum Answer {
     /// The result of [`ClientRequest::Authenticate`].
     Authenticated(Result<(), Denial>),
+    /// The result of [`ClientRequest::Lockstep`].
+    LockstepChecked(Result<(), Denial>),
     /// The result of [`ClientRequest::Join`]: the client's player.
     Joined(Result<PlayerId, Denial>),
     /// The result of [`ClientRequest::Command`].

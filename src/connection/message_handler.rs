@@ -18,7 +18,6 @@ use rmpv::Value;
 
 use super::connection_output::{Answer, ClientRequest, ConnectionEvent, Denial, ReadTime};
 use super::rate_limits::MessageRateLimits;
-use super::redact::{self, RedactionRules};
 use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
@@ -57,7 +56,8 @@ pub enum NextOutput {
 /// A request that the driver has not answered yet.
 #[derive(Debug, Clone, Copy)]
 enum OpenRequest {
-    Authenticate { lockstep: bool },
+    Authenticate,
+    Lockstep,
     Join,
     Command { sequence: u64 },
 }
@@ -74,11 +74,6 @@ pub struct MessageHandler {
     open_request: Option<OpenRequest>,
     /// Replies that were not sent yet.
     pub replies: Vec<u8>,
-    /// Whether the server has tokens. If so, every text that may be a token is redacted before the
-    /// packet is handled.
-    pub redacts: bool,
-    /// The token of a `hello`, until the driver receives it.
-    token: Option<String>,
     /// The number of the connection, for the first packets in dialects without `hello`.
     client: u64,
     /// Whether an earlier packet did not fit the packet tables.
@@ -102,8 +97,6 @@ impl MessageHandler {
             steps: VecDeque::new(),
             open_request: None,
             replies: Vec::new(),
-            redacts: false,
-            token: None,
             client: 0,
             has_misfit: false,
         }
@@ -115,42 +108,25 @@ impl MessageHandler {
         self.budgets.save(now, out);
     }
 
-    /// Starts the session in a dialect without `hello`.
+    /// Starts the session with the authentication of the client.
     pub fn begin(&mut self, client: u64) {
-        if !self.endpoint.is_native {
-            self.client = client;
-            let request = ClientRequest::Authenticate { token: None, lockstep: false };
-            self.steps.push_back(Step::Request(request));
-        }
+        self.client = client;
+        self.steps.push_back(Step::Request(ClientRequest::Authenticate));
     }
 
-    /// Handles one message. `covered` is its payload with possible tokens overwritten, if it may
-    /// contain one.
+    /// Handles one message.
     ///
     /// # Errors
     /// The connection ends after the steps so far.
     pub fn handle(
         &mut self,
         message: Message<'_>,
-        covered: Option<&[u8]>,
         wire_bytes: usize,
         at: ReadTime,
     ) -> Result<(), DisconnectReason> {
         self.budgets.charge(wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
         self.send_rate_warning();
-        self.token = None;
-        let Some(covered) = covered.filter(|_| self.redacts) else {
-            return self.handle_message(message, at);
-        };
-        self.token = redact::find_token(&message, &self.endpoint.dialect);
-        match message {
-            Message::Text(_) => {
-                // Never replaces a character, because redaction keeps the text valid UTF-8.
-                let text = String::from_utf8_lossy(covered);
-                self.handle_message(Message::Text(&text), at)
-            }
-            _ => self.handle_message(Message::Binary(covered), at),
-        }
+        self.handle_message(message, at)
     }
 
     /// Executes steps up to the next output. `None` if no steps are left.
@@ -170,17 +146,25 @@ impl MessageHandler {
     /// The connection ends.
     pub fn answer(&mut self, answer: Answer, tick: u32) -> Result<(), DisconnectReason> {
         let ended = match (self.open_request.take(), answer) {
-            (Some(OpenRequest::Authenticate { lockstep }), Answer::Authenticated(Ok(()))) => {
-                self.accept(lockstep, tick);
+            (Some(OpenRequest::Authenticate), Answer::Authenticated(Ok(()))) => {
+                // In a dialect with `hello`, the client sends first.
+                if !self.session.awaits_hello() {
+                    self.accept(false, tick);
+                }
                 Ok(())
             }
-            (Some(OpenRequest::Authenticate { .. }), answer) => {
+            (Some(OpenRequest::Lockstep), Answer::LockstepChecked(Ok(()))) => {
+                self.accept(true, tick);
+                Ok(())
+            }
+            (Some(OpenRequest::Authenticate | OpenRequest::Lockstep), answer) => {
                 self.session.reject();
                 self.steps.clear();
-                if let Answer::Authenticated(Err(denial)) = answer {
-                    self.handle_denial(denial)
-                } else {
-                    Ok(())
+                match answer {
+                    Answer::Authenticated(Err(denial)) | Answer::LockstepChecked(Err(denial)) => {
+                        self.handle_denial(denial)
+                    }
+                    _ => Ok(()),
                 }
             }
             (Some(OpenRequest::Join), Answer::Joined(Ok(player))) => {
@@ -208,7 +192,7 @@ impl MessageHandler {
 
     /// Denies a request that the driver has not answered.
     pub fn deny_open_request(&mut self) {
-        if let Some(OpenRequest::Authenticate { .. }) = self.open_request.take() {
+        if let Some(OpenRequest::Authenticate | OpenRequest::Lockstep) = self.open_request.take() {
             self.session.reject();
             self.steps.clear();
         }
@@ -217,22 +201,6 @@ impl MessageHandler {
     /// Whether no steps and no replies are left.
     pub fn is_drained(&self) -> bool {
         self.steps.is_empty() && self.replies.is_empty() && self.open_request.is_none()
-    }
-
-    /// Whether the client's bytes may contain a token at any offset.
-    pub fn may_contain_token(&self) -> bool {
-        let RedactionRules { may_contain_token, redacts_everywhere } = self.rules();
-        may_contain_token || redacts_everywhere
-    }
-
-    /// The payload of a message with its token redacted; `None` if it cannot contain one.
-    pub fn redacted(&self, message: &Message<'_>) -> Option<Vec<u8>> {
-        redact::message(message, &self.endpoint.dialect, self.rules())
-    }
-
-    /// The messages that may contain a token. Before the welcome, this is also a malformed `hello`.
-    fn rules(&self) -> RedactionRules {
-        RedactionRules { may_contain_token: !self.session.is_welcomed(), redacts_everywhere: self.redacts }
     }
 
     fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
@@ -287,10 +255,6 @@ impl MessageHandler {
     fn handle_packet(&mut self, packet: &DecodedPacket<'_>, at: ReadTime) -> Result<(), DisconnectReason> {
         self.push_event(ConnectionEvent::PacketReceived);
         let handled = self.session.handle(packet, at.now, at.slack, &mut self.outputs);
-        let token = self.token.take();
-        if let Some(SessionOutput::Welcome { .. }) = self.outputs.first() {
-            self.token = token.or_else(|| packet.text("token"));
-        }
         self.steps.extend(self.outputs.drain(..).map(Step::Session));
         handled.map_err(DisconnectReason::Breach)
     }
@@ -301,7 +265,7 @@ impl MessageHandler {
         if error.closes_connection() {
             return Err(DisconnectReason::Packet(error));
         }
-        // The text of the error may contain a token.
+        // Logs and close frames contain no text of the client.
         let shown = error.without_text();
         let is_first = !std::mem::replace(&mut self.has_misfit, true);
         let is_hello = matches!(&error, PacketError::WrongArguments { packet, .. } if packet == "hello");
@@ -312,7 +276,7 @@ impl MessageHandler {
             Ok(())
         };
         if self.session.is_welcomed() {
-            self.send_error(error.name(), &if is_hello { &shown } else { &error }.to_string());
+            self.send_error(error.name(), &error.to_string());
         }
         self.push_event(ConnectionEvent::PacketMisfit { error: shown, is_first });
         result
@@ -322,8 +286,8 @@ impl MessageHandler {
         match step {
             Step::Session(output) => self.execute_session_output(output, tick),
             Step::Request(request) => {
-                if let ClientRequest::Authenticate { lockstep, .. } = request {
-                    self.open_request = Some(OpenRequest::Authenticate { lockstep });
+                if request == ClientRequest::Authenticate {
+                    self.open_request = Some(OpenRequest::Authenticate);
                 }
                 Some(NextOutput::Request(request))
             }
@@ -334,9 +298,13 @@ impl MessageHandler {
 
     fn execute_session_output(&mut self, output: SessionOutput, tick: u32) -> Option<NextOutput> {
         let request = match output {
-            SessionOutput::Welcome { lockstep } => {
-                self.open_request = Some(OpenRequest::Authenticate { lockstep });
-                ClientRequest::Authenticate { token: self.token.take(), lockstep }
+            SessionOutput::Welcome { lockstep: false } => {
+                self.accept(false, tick);
+                return None;
+            }
+            SessionOutput::Welcome { lockstep: true } => {
+                self.open_request = Some(OpenRequest::Lockstep);
+                ClientRequest::Lockstep
             }
             SessionOutput::Join(profile, resume_tick) => {
                 self.open_request = Some(OpenRequest::Join);

@@ -17,11 +17,11 @@
 pub mod connection_output;
 pub mod deadlines;
 pub mod disconnect_reason;
+pub mod head_secrets;
 mod message_handler;
 mod observed_stream;
 pub mod pauses;
 pub mod rate_limits;
-pub mod redact;
 pub mod resume_key;
 mod room_info;
 pub mod sender;

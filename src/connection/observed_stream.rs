@@ -1,8 +1,8 @@
-//! The client's bytes as the observer receives them, with tokens redacted.
+//! The client's bytes as the observer receives them.
 //!
-//! A message is passed to the observer when it is complete, because any of its fragments may
-//! contain part of the token. A control frame between its fragments is passed on before them, at
-//! its time of arrival, together with its reply.
+//! A message is passed to the observer when it is complete, with the tick at which it is handled. A
+//! replay therefore handles it at the same tick. A control frame between its fragments is passed on
+//! before them, at its time of arrival, together with its reply.
 //!
 //! ```text
 //!   take(bytes) ─► read(message) ─► pass() to the observer ─► advance()
@@ -13,7 +13,6 @@ use core::ops::Range;
 use std::time::Duration;
 
 use super::connection_output::ObservedBytes;
-use super::redact;
 use crate::ws::message::ReceivedMessage;
 
 /// The client's bytes on their way to the observer.
@@ -65,20 +64,16 @@ impl ObservedStream {
     }
 
     /// Makes the frames of a message or control frame ready: `wire_bytes` bytes, after
-    /// `fragment_bytes_before` bytes of an unfinished message that stay in the buffer. `covered` is
-    /// the redacted payload, if redaction is necessary. `save` encodes the connection's state.
+    /// `fragment_bytes_before` bytes of an unfinished message that stay in the buffer. `save`
+    /// encodes the connection's state.
     pub fn read(
         &mut self,
         ReceivedMessage { wire_bytes, fragment_bytes_before: ahead, .. }: ReceivedMessage<'_>,
-        covered: Option<&[u8]>,
         save: impl FnOnce(&mut Vec<u8>),
     ) {
         if self.is_following {
             let start = ahead.min(self.bytes.len());
             let range = start..self.bytes.len().min(start + wire_bytes);
-            if let Some(covered) = covered {
-                redact::write_payload(&mut self.bytes[range.clone()], covered);
-            }
             self.make_ready(range, true, save);
         }
     }
@@ -119,21 +114,9 @@ impl ObservedStream {
         }
     }
 
-    /// Whether the buffer is long enough to contain a token.
-    pub fn may_hold_token(&self) -> bool {
-        !self.begins || redact::may_hold_token(&self.bytes)
-    }
-
-    /// Makes the rest of the buffer ready at the end of the connection. If `may_contain_token` is
-    /// set, its payload is overwritten, or all of it if it does not start at a message, because the
-    /// payload's offset is then unknown.
-    pub fn end(&mut self, may_contain_token: bool, save: impl FnOnce(&mut Vec<u8>)) {
+    /// Makes the rest of the buffer ready at the end of the connection.
+    pub fn end(&mut self, save: impl FnOnce(&mut Vec<u8>)) {
         if !self.bytes.is_empty() {
-            match (may_contain_token, self.begins) {
-                (true, true) => redact::redact_incomplete(&mut self.bytes),
-                (true, false) => redact::all(&mut self.bytes),
-                (false, _) => {}
-            }
             self.make_ready(0..self.bytes.len(), false, save);
         }
     }

@@ -3,11 +3,11 @@
 //!
 //! A page needs the key to find its own client at `/wire` and to inject bytes for it. On servers
 //! with suspended seats, a client with this key resumes its own seat. The key is a secret, see
-//! [`secrets`](super::redact::http_head).
+//! [`secrets`](super::head_secrets).
 
 use std::fmt;
 
-use super::redact::http_head;
+use super::head_secrets;
 use crate::packet::credentials::{self, KEY_FIELD};
 use crate::ws::http::RequestHead;
 
@@ -30,7 +30,8 @@ impl ResumeKey {
 
     /// The key in an upgrade request: an offered subprotocol, otherwise the field of the query.
     pub fn of(head: &RequestHead) -> Option<ResumeKey> {
-        let offered = http_head::offered(head, |name| credentials::key_in(name).and_then(ResumeKey::parse));
+        let offered =
+            head_secrets::offered(head, |name| credentials::key_in(name).and_then(ResumeKey::parse));
         offered.or_else(|| ResumeKey::parse(&head.query(KEY_FIELD)?))
     }
 }

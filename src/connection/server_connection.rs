@@ -22,7 +22,8 @@
 //!   while let Some(output) = connection.next_output()? {
 //!       match output {
 //!           Send(frames)                  ─► socket or send queue
-//!           Request(Authenticate { .. })  ─► connection.answer(Authenticated(…))
+//!           Request(Authenticate)         ─► connection.answer(Authenticated(…))
+//!           Request(Lockstep)             ─► connection.answer(LockstepChecked(…))
 //!           Request(Join { .. })          ─► connection.answer(Joined(…))
 //!           Request(Command { .. })       ─► connection.answer(CommandQueued(…))
 //!           Request(_), Observed, Event   ─► execute, record; no answer
@@ -38,7 +39,7 @@ use super::observed_stream::ObservedStream;
 use super::rate_limits::MessageRateLimits;
 use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
-use crate::connection::session::{Session, has_hello};
+use crate::connection::session::Session;
 use crate::limits;
 use crate::ws::Side;
 use crate::ws::close::Close;
@@ -123,9 +124,9 @@ impl ServerConnection {
         Some(ServerConnection::with_state(endpoint, room, session, budgets))
     }
 
-    /// Starts the session. In a dialect without `hello` the server sends first. In the others the
-    /// client receives nothing before its `hello`. `client` is the number of the connection. Drain
-    /// the outputs next.
+    /// Starts the session: the client is authenticated. In a dialect without `hello` the server
+    /// then sends first. In the others the client receives nothing before its `hello`. `client` is
+    /// the number of the connection. Drain the outputs next.
     pub fn begin(&mut self, client: u64) {
         self.handler.begin(client);
         self.phase = DrainPhase::Flushing;
@@ -137,8 +138,7 @@ impl ServerConnection {
         self.at = at;
         self.observed.take(bytes, self.is_between_messages());
         if self.is_input_ignored {
-            let may_contain_token = self.handler.may_contain_token();
-            self.observed.end(may_contain_token, |out| self.handler.save(at.now, out));
+            self.observed.end(|out| self.handler.save(at.now, out));
             return;
         }
         self.frames.receive(bytes);
@@ -158,13 +158,6 @@ impl ServerConnection {
     /// Sets whether [`ConnectionOutput::Observed`] appears. The driver calls it before an input.
     pub fn set_observed(&mut self, is_observed: bool) {
         self.observed.is_observed = is_observed;
-    }
-
-    /// Sets whether players need tokens. If so, every text that may be a token is redacted before
-    /// the packet is handled. The default is false, because a replay reads an already redacted
-    /// capture. The driver calls it before an input.
-    pub fn set_redacts_tokens(&mut self, redacts: bool) {
-        self.handler.redacts = redacts;
     }
 
     /// Marks the bytes received next as injected by an inspector, until they are observed.
@@ -282,16 +275,14 @@ impl ServerConnection {
             }
             Err(violation) => return self.fail(DisconnectReason::Violation(violation)),
         };
-        let is_covered = handler.redacts || observed.is_following;
-        let covered = if is_covered { handler.redacted(&read.message) } else { None };
-        observed.read(read, covered.as_deref(), |out| handler.save(at.now, out));
+        observed.read(read, |out| handler.save(at.now, out));
         if handler.session.is_rejected() {
             if let Message::Close(Close { code, .. }) = read.message {
                 self.fail(DisconnectReason::PeerClosed(code));
             }
             return;
         }
-        match handler.handle(read.message, covered.as_deref(), read.wire_bytes, *at) {
+        match handler.handle(read.message, read.wire_bytes, *at) {
             Ok(()) => self.messages += 1,
             Err(reason) => self.fail(reason),
         }
@@ -309,8 +300,6 @@ impl ServerConnection {
     fn end_input(&mut self) {
         self.is_input_ignored = true;
         let ServerConnection { handler, observed, at, .. } = self;
-        let may_contain_token =
-            handler.may_contain_token() || has_hello(&handler.endpoint.dialect) && observed.may_hold_token();
-        observed.end(may_contain_token, |out| handler.save(at.now, out));
+        observed.end(|out| handler.save(at.now, out));
     }
 }

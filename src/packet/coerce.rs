@@ -24,8 +24,7 @@ pub struct ArgumentError {
     pub expected: String,
     /// A short description of the value. Text from the client is truncated and quoted.
     pub found: String,
-    /// Like `found`, but without text from the client, which may be a token. For logs and close
-    /// frames.
+    /// Like `found`, but without text from the client, such as a name. For logs and close frames.
     pub found_type: String,
 }
 

@@ -43,8 +43,7 @@ impl PacketError {
         }
     }
 
-    /// Returns the error without text from the client, which may be a token. For logs and close
-    /// frames.
+    /// Returns the error without text from the client, such as a name. For logs and close frames.
     #[must_use]
     pub fn without_text(&self) -> PacketError {
         match self {

@@ -11,6 +11,8 @@
 //!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=             of the server: proves WebSocket support
 //! ```
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -32,8 +34,8 @@ pub const MAX_SUBPROTOCOLS: usize = 16;
 /// Length of the decoded key in bytes.
 pub const NONCE_BYTES: usize = 16;
 
-/// An accepted request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An accepted request. `Debug` omits the declined subprotocols, because one may contain a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct AcceptedUpgrade {
     /// The whole 101 response. Frames follow it.
     pub response: Vec<u8>,
@@ -43,6 +45,12 @@ pub struct AcceptedUpgrade {
     /// connection with 1006 (RFC 6455, section 4.1), so a log should list them, with secrets
     /// removed.
     pub declined: Vec<String>,
+}
+
+impl fmt::Debug for AcceptedUpgrade {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("AcceptedUpgrade").field("subprotocol", &self.subprotocol).finish_non_exhaustive()
+    }
 }
 
 /// Computes `Sec-WebSocket-Accept` from a key: RFC 6455, section 4.2.2, item 5.4.

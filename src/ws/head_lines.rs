@@ -4,6 +4,8 @@
 //! Each byte is examined once, even if the bytes arrive one at a time. This module limits the
 //! length of a head, and does not interpret its lines.
 
+use std::fmt;
+
 use super::violation::Violation;
 
 /// The limits on one received head.
@@ -19,8 +21,8 @@ pub struct HeadLimits {
     pub target_bytes: usize,
 }
 
-/// Splits a head into lines.
-#[derive(Clone, Debug)]
+/// Splits a head into lines. `Debug` omits the line, because it may contain a secret.
+#[derive(Clone)]
 pub struct LineReader {
     /// Maximum bytes of the head.
     max_bytes: usize,
@@ -29,6 +31,15 @@ pub struct LineReader {
     /// Number of bytes of the head so far.
     bytes: usize,
     end: LineEnd,
+}
+
+impl fmt::Debug for LineReader {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("LineReader")
+            .field("bytes", &self.bytes)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The position within a line ending.

@@ -8,6 +8,7 @@
 //! twice, and never stores more than [`HeadLimits::bytes`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 pub use super::head_lines::HeadLimits;
 use super::head_lines::{LineReader, is_token};
@@ -31,9 +32,15 @@ const SINGLETON_HEADERS: &[&str] = &[
 ];
 
 /// Header lines in order of arrival: name and value. Bytes of a value that are not UTF-8 are
-/// replaced.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// replaced. `Debug` shows only the names, because a value may be a secret.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 impl Headers {
     /// The value of the first header with this name. Case is ignored.
@@ -97,8 +104,8 @@ fn trim(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
 
-/// The head of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The head of a request. `Debug` omits the query, because it may contain a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct RequestHead {
     /// The method, such as `GET`; a token.
     pub method: String,
@@ -108,6 +115,14 @@ pub struct RequestHead {
     pub is_http_1_0: bool,
     /// The header lines.
     pub headers: Headers,
+}
+
+impl fmt::Debug for RequestHead {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = out.debug_struct("RequestHead");
+        out.field("method", &self.method).field("path", &self.path());
+        out.field("is_http_1_0", &self.is_http_1_0).field("headers", &self.headers).finish_non_exhaustive()
+    }
 }
 
 impl RequestHead {

@@ -203,7 +203,7 @@ fn no_answer_allocates() {
             token: None,
             is_local: false,
             response,
-            declined: Vec::new(),
+            declined: String::new(),
         };
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));

@@ -40,7 +40,7 @@ async function crowd(page) {
     window.others = await Promise.all(Array.from({ length: count }, (_, at) => new Promise((ready) => {
       const socket = new WebSocket('play', ['tickwire.v1']);
       socket.onopen = () => {
-        socket.send(encode('hello', { version: 1, mode: 1, name: `Longest name ${at}.`, skin: at, token: null, resume_tick: null }));
+        socket.send(encode('hello', { version: 1, mode: 1, name: `Longest name ${at}.`, skin: at, resume_tick: null }));
         let sequence = 0;
         ready((text) => socket.send(encode('chat', { sequence: sequence += 1, tick: null, text })));
       };

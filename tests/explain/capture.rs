@@ -163,7 +163,7 @@ fn frames_have_the_packet_that_completed_them() {
             "2 9: begins, whole",
             "2 9: > GET /?dialect=legacy HTTP/1.1, asks for the upgrade",
             "2 10: < HTTP/1.1 101 Switching Protocols, grants the upgrade",
-            "1 12: > binary, masked, 5 bytes: hello version=1 mode=1 name=null skin=null token=null resume …",
+            "1 12: > binary, masked, 5 bytes: hello version=1 mode=1 name=null skin=null resume_tick=null",
             "2 13: < binary, 5 bytes: pong",
             "1 14: < binary, 5 bytes: pong nonce=1 tick=7",
             "1 14: < binary, 5 bytes: pong nonce=2 tick=7",

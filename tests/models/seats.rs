@@ -96,7 +96,7 @@ pub fn one_key_has_one_seat() {
         let (handle, now) = (Arc::new(handle()), Duration::from_secs(1));
         let come = |connection: u64| {
             let handle = Arc::clone(&handle);
-            thread::spawn(move || enter(&handle, Some([7; 16]), connection, now))
+            thread::spawn(move || enter(&handle, Some(SeatKey([7; 16])), connection, now))
         };
         let (coming, operator) = ([1, 2, 3].map(come), Arc::clone(&handle));
         let removing = thread::spawn(move || operator.dismiss(PlayerId(1), now).is_some());

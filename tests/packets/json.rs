@@ -85,8 +85,8 @@ const BY_HAND: [(&str, &str, &str); 8] = [
     ("legacy", r#" [ "ping" ] "#, r#"["pp",[]]"#),
     ("letters", r#"["chat",["hi"]]"#, r#"["6",["hi"]]"#),
     ("letters", r#"["6",["hi"]]"#, r#"["6",["hi"]]"#),
-    ("native", r#"["hello",[1,1,"ann",3]]"#, r#"[1,[1,1,"ann",3,null,null]]"#),
-    ("native", r#"["hello",[1,0]]"#, r#"[1,[1,0,null,null,null,null]]"#),
+    ("native", r#"["hello",[1,1,"ann",3]]"#, r#"[1,[1,1,"ann",3,null]]"#),
+    ("native", r#"["hello",[1,0]]"#, r#"[1,[1,0,null,null,null]]"#),
     ("native", r#"[3,[1,null,16384]]"#, r#"[3,[1,null,16384]]"#),
 ];
 

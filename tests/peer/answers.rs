@@ -124,7 +124,7 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
 #[test]
 fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not_send() {
     let (mut room, _) = room(30, &[]);
-    let (handle, key) = (Arc::clone(room.handle()), Some([7; 16]));
+    let (handle, key) = (Arc::clone(room.handle()), Some(SeatKey([7; 16])));
     let player = enter(&handle, key, 1).player;
     tick(&mut room);
     push(&handle, 1, player, 5, &stop());
@@ -216,7 +216,7 @@ impl Told {
             token: None,
             is_local: false,
             response: Vec::new(),
-            declined: Vec::new(),
+            declined: String::new(),
         };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
         client.set_player(entered, "p", resume_tick);
@@ -331,7 +331,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
 fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection_has_done() {
     let (room, _) = room(30, &[]);
     let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
-    let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
+    let (handle, key) = (Arc::clone(all.room.handle()), Some(SeatKey([7; 16])));
     let entered = enter(&handle, key, 1);
     let before = all.client_of(1, "native", entered, None);
     all.ticks(2);
@@ -360,7 +360,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
 fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
     let (room, _) = room(30, &[]);
     let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
-    let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
+    let (handle, key) = (Arc::clone(all.room.handle()), Some(SeatKey([7; 16])));
     let say = |all: &mut Told, text: &str| {
         handle.push_operator(vec![Action::Announce { text: text.to_owned() }.encoded()]);
         all.ticks(1);

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::game::{Game as _, Messages, UpdateRates};
-use tickwire::internal::connection::WireFormat;
+use tickwire::internal::connection::{DisconnectReason, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
-use tickwire::internal::server::admission::tokens::Authenticator;
+use tickwire::internal::server::admission::tokens::{Authenticator, OfferedToken};
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
@@ -56,6 +56,8 @@ impl Transport for Kept {
     }
     fn abort(&self) {}
 }
+
+type Driver<'a> = ClientDriver<'a, Kept, fn(DriverEvent<'_>)>;
 
 struct All<'a>(Duration, &'a AddressRateLimits);
 
@@ -167,10 +169,10 @@ impl Hall {
             room,
             endpoint,
             resume_key: None,
-            token: None,
+            token: token.map(|token| OfferedToken(token.to_owned())),
             is_local,
             response: Vec::new(),
-            declined: Vec::new(),
+            declined: String::new(),
         };
         let client = Arc::new(Client::new(
             who,
@@ -186,11 +188,8 @@ impl Hall {
         let follower = LockstepFollower::new(Moo::INFO, Arc::clone(&client.endpoint.dialect));
         self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
         let at = self.ends.len() - 1;
-        self.say(
-            at,
-            "hello",
-            &[1.into(), mode.into(), "Ann".into(), Value::Nil, token.map_or(Value::Nil, Value::from)],
-        );
+        self.drive(at, |driver| driver.begin());
+        self.say(at, "hello", &[1.into(), mode.into(), "Ann".into()]);
         at
     }
 
@@ -211,17 +210,20 @@ impl Hall {
         } else {
             frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), message);
         }
-        let now = client.at(self.now);
-        let (budgets, guard) = (&*self.budgets, &self.guard);
+        self.drive(at, |driver| driver.receive(&bytes));
+    }
+
+    fn drive(&self, at: usize, input: impl FnOnce(Driver<'_>) -> Result<(), DisconnectReason>) {
+        let client = &self.ends[at].client;
         let driver = ClientDriver {
             client,
-            budgets,
-            guard,
-            at: now,
+            budgets: &self.budgets,
+            guard: &self.guard,
+            at: client.at(self.now),
             is_observed: false,
-            on_event: |_: DriverEvent<'_>| {},
+            on_event: (|_| {}) as fn(DriverEvent<'_>),
         };
-        if let Err(ending) = driver.receive(&bytes) {
+        if let Err(ending) = input(driver) {
             client.close(ending, self.now);
         }
     }

@@ -26,6 +26,5 @@ mod sessions;
 mod shared_world;
 #[path = "../support/mod.rs"]
 mod support;
-mod token_places;
 mod tokens;
 mod twin;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tickwire::game::UpdateRates;
 use tickwire::game::simple::{NamedValues, Simple, SimpleGame, SimpleWorld, TickContext};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, TickRequest};
+use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables};
@@ -94,7 +94,7 @@ fn room() -> Room<Simple<Wide>> {
 
 fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
-    let key = has_key.then_some([connection as u8; 16]);
+    let key = has_key.then_some(SeatKey([connection as u8; 16]));
     let profile =
         tickwire::game::JoinRequest { name: "p".into(), game_data: tickwire::sim::EncodedAction::new(&[]) };
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {

@@ -119,7 +119,7 @@ fn grant(player: u16) -> EncodedAction {
 fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
     let seat_time = PERIOD * 3;
     let mut running = Running::new(1, seat_time);
-    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.disconnect(player, 7, running.now);
@@ -153,7 +153,7 @@ fn walk(player: PlayerId, sequence: u64, direction: Option<u16>) -> RawCommand {
 #[test]
 fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.push((home(), 7), walk(player, 900, Some(0)), None, Duration::ZERO).expect("its seat");
@@ -176,7 +176,7 @@ fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
 #[test]
 fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_noticed() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.push((home(), 7), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
@@ -196,7 +196,7 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
 #[test]
 fn who_is_removed_with_a_connection_is_not_who_has_been_taken_over_from_it() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     assert_eq!(running.come_back(key, 8), Some(player));
@@ -210,7 +210,7 @@ fn who_is_removed_with_a_connection_is_not_who_has_been_taken_over_from_it() {
 fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
     let mut running = Running::new(1, PERIOD * 90);
     let handle = Arc::clone(&running.handle);
-    let key = |connection: u64| u128::from(connection).to_le_bytes();
+    let key = |connection: u64| SeatKey(u128::from(connection).to_le_bytes());
     let seats = ABSENT_PER_ADDRESS as u64 + 1;
     let enter = |connection: u64| (connection, running.enter_by(Some(key(connection)), connection).player);
     let players: Vec<_> = (1..=seats).map(enter).collect();
@@ -226,7 +226,7 @@ fn a_room_of_absent_players_needs_no_tick_until_the_first_of_them_leaves() {
     let mut running = Running::new(1, seat_time);
     let handle = Arc::clone(&running.handle);
     assert_eq!(handle.idle_until(), Some(Duration::MAX), "without players");
-    let players = [1, 2].map(|number| running.enter_by(Some([number as u8; 16]), number).player);
+    let players = [1, 2].map(|number| running.enter_by(Some(SeatKey([number as u8; 16])), number).player);
     assert_eq!(handle.idle_until(), None, "joins are queued");
     running.tick();
     assert_eq!(handle.idle_until(), None, "two are connected");
@@ -254,7 +254,7 @@ fn a_room_of_absent_players_needs_no_tick_until_the_first_of_them_leaves() {
 #[test]
 fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
     handle.expect(&[KeyedSeat { key, player: PlayerId(1), from: home() }], running.now);
     assert_eq!(running.enter(7), PlayerId(1));
     running.tick();
@@ -264,7 +264,7 @@ fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
 #[test]
 fn a_dismissed_player_leaves_with_or_without_a_connection_and_nobody_comes_back_to_it() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (handle, keys) = (Arc::clone(&running.handle), [[1; 16], [2; 16]]);
+    let (handle, keys) = (Arc::clone(&running.handle), [SeatKey([1; 16]), SeatKey([2; 16])]);
     let players = [1, 2].map(|number| running.enter_by(Some(keys[number as usize - 1]), number).player);
     running.tick();
     handle.disconnect(players[1], 2, running.now);
@@ -278,7 +278,7 @@ fn a_dismissed_player_leaves_with_or_without_a_connection_and_nobody_comes_back_
 #[test]
 fn a_player_without_a_key_leaves_at_once_though_another_waits_longer() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (stays, leaves) = (running.enter_by(Some([1; 16]), 1).player, running.enter(2));
+    let (stays, leaves) = (running.enter_by(Some(SeatKey([1; 16])), 1).player, running.enter(2));
     running.tick();
     running.handle.disconnect(stays, 1, running.now);
     running.handle.disconnect(leaves, 2, running.now);
@@ -287,7 +287,7 @@ fn a_player_without_a_key_leaves_at_once_though_another_waits_longer() {
 
 #[test]
 fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
-    let (mut before, key) = (Running::new(1, PERIOD * 9), [7; 16]);
+    let (mut before, key) = (Running::new(1, PERIOD * 9), SeatKey([7; 16]));
     let player = before.enter_by(Some(key), 1).player;
     before.enter(2);
     before.tick();
@@ -301,7 +301,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
     running.handle.expect(&kept.keys, running.now);
-    assert_eq!(running.come_back([8; 16], 5), None, "another key");
+    assert_eq!(running.come_back(SeatKey([8; 16]), 5), None, "another key");
     assert_eq!(running.come_back(key, 5), Some(player));
     assert_eq!(running.players(), [player.0], "without a key nobody can come back");
     let direction = state(&running.tick()).players.iter().next().and_then(|seen| seen.direction);
@@ -449,7 +449,7 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
             token: None,
             is_local: false,
             response: Vec::new(),
-            declined: Vec::new(),
+            declined: String::new(),
         };
         Arc::new(Client::new(who, Open, entry, Duration::ZERO))
     };

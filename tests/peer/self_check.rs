@@ -125,15 +125,15 @@ impl Hall {
             token: None,
             is_local: true,
             response: Vec::new(),
-            declined: Vec::new(),
+            declined: String::new(),
         };
         let client = Arc::new(Client::new(who, Noted::default(), entry, NOW));
         self.audience.add_client(Arc::clone(&client));
         let dialect = &client.endpoint.dialect;
-        let hello = [1.into(), mode.into(), "Ann".into(), Value::Nil, Value::Nil];
+        let hello = [1.into(), mode.into(), "Ann".into(), Value::Nil];
         let mut bytes = Vec::new();
         if is_json {
-            let text = format!(r#"["hello",[1,{mode},"Ann",null,null]]"#);
+            let text = format!(r#"["hello",[1,{mode},"Ann",null]]"#);
             frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), text.as_bytes());
         } else {
             let hello = dialect.encode(Direction::ToServer, "hello", &hello).expect("by the table");
@@ -151,6 +151,7 @@ impl Hall {
             is_observed: false,
             on_event: |_: DriverEvent<'_>| {},
         };
+        driver.begin().expect("no rule is broken");
         driver.receive(&bytes).expect("no rule is broken");
         self.clients.push(client);
     }

@@ -1,29 +1,35 @@
 //! Who may play, without a socket: the token file, the guard, the session of a client that is turned away, and what an
-//! observer sees of a token.
+//! observer sees.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+use tickwire::client::connection::{ClientConnection, ConnectionKeys};
+use tickwire::client::url::Url;
 use tickwire::game::{CloseReason, Game as _};
 use tickwire::internal::connection::deadlines::DueAction;
+use tickwire::internal::connection::resume_key::ResumeKey;
 use tickwire::internal::connection::{
-    Deadlines, DisconnectReason, ReadTime, RoomInfo, ServerConnection, WireFormat,
+    ClientRequest, Deadlines, DisconnectReason, ReadTime, RoomInfo, ServerConnection, WireFormat,
 };
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::games::moo::world::{Identity, TickHz};
+use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::packet::credentials;
 use tickwire::internal::server::admission::tokens::{
-    Authenticator, Permission, PlayAccess, TokenHolder, Tokens,
+    Authenticator, OfferedToken, Permission, PlayAccess, TokenHolder, Tokens,
 };
+use tickwire::internal::server::room::{JoinAttempt, KeyedSeat, SeatKey};
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{Direction, PacketTables, Value};
-use tickwire::ws::Side;
+use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::message::{Message, MessageReader};
+use tickwire::ws::handshake;
+use tickwire::ws::http::HeadReader;
 
-pub use crate::driven::Doors;
+use crate::driven::Doors;
 
-pub const ANN: &str = "anns-token-0123456789";
-pub const BOB: &str = "Bobs.Token~+/=_987654321";
+const ANN: &str = "anns-token-0123456789";
+const BOB: &str = "Bobs.Token~+/=_987654321";
 pub const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 fn guard(text: &str, spectators: bool) -> Authenticator {
@@ -147,13 +153,12 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
 }
 
 #[test]
-fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_came() {
+fn whoever_is_turned_away_is_closed_after_a_constant_delay() {
     for breach in [CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts] {
-        for hello_after in [Duration::ZERO, limits::HELLO_TIMEOUT - Duration::from_millis(1)] {
-            let life = Deadlines::new(true, AT.now);
-            let said = AT.now + hello_after;
-            life.close_after_delay(breach, said);
-            let due = said + limits::WRONG_TOKEN_DELAY;
+        for must_greet in [false, true] {
+            let life = Deadlines::new(must_greet, AT.now);
+            life.close_after_delay(breach, AT.now);
+            let due = AT.now + limits::WRONG_TOKEN_DELAY;
             let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);
             assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
             assert_eq!(poll(due), DueAction::Close(breach));
@@ -161,21 +166,24 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
     }
 }
 
-pub fn connection(dialect: &str, is_json: bool) -> ServerConnection {
-    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
-    let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-    ServerConnection::new(endpoint, room, AT.now)
+fn connection(dialect: &str) -> ServerConnection {
+    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+    ServerConnection::new(endpoint, room(), AT.now)
 }
 
-pub fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+fn room() -> RoomInfo {
+    let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+    RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 }
+}
+
+fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
     bytes
 }
 
 /// A message in so many frames.
-pub fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
+fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
     let pieces: Vec<&[u8]> = payload.chunks(most).collect();
     let mut bytes = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -189,269 +197,195 @@ pub fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) ->
     bytes
 }
 
-pub fn hello(values: &[Value]) -> Vec<u8> {
+/// A `hello` that plays, with a name that is longer than a token must be.
+fn hello() -> Vec<u8> {
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
-    dialect.encode(Direction::ToServer, "hello", values).expect("fits the table")
-}
-
-pub fn hello_with(token: &str) -> Vec<u8> {
-    hello(&[1.into(), 1.into(), "Ada".into(), 4.into(), token.into()])
-}
-
-/// Everything in these frames, unmasked.
-pub fn unmasked(bytes: &[u8]) -> Vec<u8> {
-    let (mut out, mut at) = (Vec::new(), 0);
-    while let Ok(Some((header, size))) = frame::Header::decode(&bytes[at..], Side::Client) {
-        let start = at + size;
-        at = (start + header.length as usize).min(bytes.len());
-        let mut payload = bytes[start..at].to_vec();
-        if let Some(key) = header.mask {
-            frame::mask(&mut payload, key, 0);
-        }
-        out.extend(payload);
-    }
-    out.extend_from_slice(&bytes[at..]);
-    out
-}
-
-pub fn contains(bytes: &[u8], part: &str) -> bool {
-    bytes.windows(part.len()).any(|window| window == part.as_bytes())
+    let values = [1.into(), 1.into(), "0123456789abcdefghij".into(), 4.into()];
+    dialect.encode(Direction::ToServer, "hello", &values).expect("fits the table")
 }
 
 #[test]
-fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
-    let payload = hello_with(ANN);
-    let ping = framed(Opcode::Ping, b"anybody there");
+fn an_observer_sees_a_message_as_it_was_sent_however_it_is_cut() {
     for most in [1, 3, 7, 1_000] {
-        for between in [&b""[..], &ping] {
-            let bytes = in_frames(Opcode::Binary, &payload, most, between);
-            for cut in [1, 5, 1_000] {
-                let (mut connection, mut doors) = (connection("native", false), Doors::default());
-                for piece in bytes.chunks(cut) {
-                    doors.receive(&mut connection, piece).expect("a good hello");
-                }
-                assert_eq!(doors.said, [Some(ANN.to_owned())]);
-                let pings = if between.is_empty() { 0 } else { payload.len().div_ceil(most) - 1 };
-                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1 + pings));
-                let seen = doors.observed.into_inner();
-                assert_eq!(seen.len(), bytes.len());
-                assert!(!contains(&unmasked(&seen), &ANN[..8]), "{most} {cut}");
-                // The same packet, with another token.
-                let mut reader = MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS);
-                reader.receive(&seen);
-                let mut last = Vec::new();
-                while let Some(message) = reader.next_message().expect("good frames") {
-                    if let Message::Binary(payload) = message {
-                        last = payload.to_vec();
-                    }
-                }
-                assert_eq!(last, hello_with(&"*".repeat(ANN.len())));
+        let bytes = in_frames(Opcode::Binary, &hello(), most, b"");
+        for cut in [1, 5, 1_000] {
+            let (mut connection, mut doors) = (connection("native"), Doors::default());
+            doors.begin(&mut connection, 3).expect("no ending");
+            for piece in bytes.chunks(cut) {
+                doors.receive(&mut connection, piece).expect("a good hello");
             }
+            assert_eq!((doors.checks, doors.joins, *doors.pieces.borrow()), (1, 1, 1));
+            assert_eq!(doors.observed.into_inner(), bytes, "{most} {cut}");
         }
     }
 }
 
 #[test]
-fn the_rest_of_a_message_is_shown_as_it_is() {
-    let long = "a name that is far too long 0123456789abcdef";
-    for payload in [hello(&[1.into(), 1.into(), "Ada".into(), 4.into()]), hello(&[1.into(), 0.into()])] {
-        let bytes = framed(Opcode::Binary, &payload);
-        let (mut connection, mut doors) = (connection("native", false), Doors::default());
-        doors.receive(&mut connection, &bytes).expect("a good hello");
-        assert_eq!(*doors.observed.borrow(), bytes);
-        let chat = framed(Opcode::Binary, b"\x92\x05\x93\x01\xc0\xb20123456789abcdefgh");
-        doors.receive(&mut connection, &chat).expect("chat");
-        assert!(doors.observed.borrow().ends_with(&chat));
-    }
-    let (mut connection, mut doors) = (connection("native", true), Doors::default());
-    let text = format!(r#"["hello",[1,1,"{long}",0,"{ANN}"]]"#);
-    doors.receive(&mut connection, &framed(Opcode::Text, text.as_bytes())).expect("a good hello");
-    let expected = text.replace(ANN, &"*".repeat(ANN.len()));
-    assert_eq!(unmasked(&doors.observed.borrow()), expected.as_bytes());
-}
-
-#[test]
-fn a_second_hello_is_covered_too() {
-    let (mut connection, mut doors) = (connection("native", false), Doors::default());
-    for _ in 0..2 {
-        doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("a packet");
-    }
-    let wrong = [b"\x92\x01\x92\xb5".as_slice(), ANN.as_bytes(), b"\x01"].concat();
-    doors.receive(&mut connection, &framed(Opcode::Binary, &wrong)).expect("dropped");
-    let seen = unmasked(&doors.observed.borrow());
-    assert!(!contains(&seen, &BOB[..8]) && !contains(&seen, &ANN[..8]));
-    assert_eq!(doors.said.len(), 1);
-    assert!(!contains(&doors.answers, &ANN[..8]), "no answer quotes it");
-}
-
-/// What the first message of a client may get wrong while it has a token.
-pub fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
-    let text = |json: String| (Opcode::Text, json.into_bytes());
-    let packed = |parts: &[&[u8]]| (Opcode::Binary, parts.concat());
-    let (token, length) = (ANN.as_bytes(), ANN.len() as u8);
-    let escaped: String = ANN.chars().map(|char| format!("\\u{:04x}", u32::from(char))).collect();
-    vec![
-        text(format!(r#"["hello",[1,1,"Ada",0,"{ANN}"]]"#)),
-        text(format!(r#"["hello",["{ANN}"]]"#)),
-        text(format!(r#"["hello",[1,1,"Ada",0,"{ANN}"#)),
-        text(format!(r#"["hello",[1,1,"Ada",0,{ANN}]]"#)),
-        text(format!(r#"{{"token":"{ANN}"}}"#)),
-        text(ANN.to_owned()),
-        packed(&[b"\x92\x01\x95\x63\x01\xa3Ada\x00\xb5", token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xd9", &[length], token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xc4", &[length], token]),
-        packed(&[b"\x92\x01\x96\x01\x01\xa3Ada\x00\xc0\xb5", token]),
-        packed(&[b"\x92\x01\x91\xb5", token]),
-        packed(&[b"\x92\x02\x91\xb5", token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xd9\x40", token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xa5", token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xc1", token]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xb6", token, b"\xff"]),
-        packed(&[token]),
-        // JSON in a binary frame, with the token escaped.
-        packed(&[format!(r#"["hello",[1,1,"Ada",0,"{escaped}"]]"#).as_bytes()]),
-        packed(&[format!(r#"["hello",[1,1,"Ada",0,"{}"]]"#, ANN.replace('-', "%2d")).as_bytes()]),
-        // A token of digits, as a number.
-        text(r#"["hello",[1,1,"Ada",0,1234567890123456]]"#.to_owned()),
-        text(r#"["hello",[1,1,"Ada",0,null,null,1.234567890123456e15]]"#.to_owned()),
-        packed(&[br#"["hello",[1,1,"Ada",0,1234567890123456]]"#]),
-        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xcf", &1_234_567_890_123_456_u64.to_be_bytes()]),
-        packed(&[b"\x92\x01\x97\x01\x01\xa3Ada\x00\xc0\xc0\xcf", &1_234_567_890_123_456_u64.to_be_bytes()]),
-        (Opcode::Continuation, hello_with(ANN)),
-    ]
-}
-
-#[test]
-fn a_token_in_a_wrong_first_message_is_covered_and_the_broken_rule_stays_the_same() {
-    for is_json in [false, true] {
-        for (opcode, payload) in bad_first_messages() {
-            let shown = String::from_utf8_lossy(&payload).into_owned();
-            let bytes = framed(opcode, &payload);
-            let end = |bytes: &[u8]| {
-                let (mut connection, mut doors) = (connection("native", is_json), Doors::default());
-                let ending = doors.receive(&mut connection, bytes).err();
-                (ending.as_ref().map(DisconnectReason::name), doors.observed.into_inner())
-            };
-            let (rule, seen) = end(&bytes);
-            assert_eq!(seen.len(), bytes.len(), "{shown}");
-            assert!(!contains(&unmasked(&seen), &ANN[..8]), "{shown}");
-            assert!(!contains(&seen, &ANN[..8]), "{shown}");
-            for part in [r"\u0061\u006e", "anns%2d", "1234567", "1.23456"] {
-                assert!(!contains(&unmasked(&seen), part), "{shown}");
-            }
-            let number = 1_234_567_890_123_456_u64.to_be_bytes();
-            assert!(!unmasked(&seen).windows(8).any(|eight| eight == number), "{shown}");
-            assert_eq!(end(&seen).0, rule, "{shown}");
-        }
-    }
-}
-
-#[test]
-fn an_unfinished_or_unmasked_hello_is_covered() {
-    let hello = hello_with(ANN);
-    let mut unmasked_hello = Vec::new();
-    frame::write(&mut unmasked_hello, Opcode::Binary, None, &hello);
-    let mut compressed = framed(Opcode::Binary, &hello);
-    compressed[0] |= 0x40;
-    let mut fragment = framed(Opcode::Binary, &hello);
-    fragment[0] &= 0x7f;
-    let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
-    let whole = framed(Opcode::Binary, &hello);
-    for bytes in [
-        unmasked_hello,
-        compressed,
-        [&fragment[..], &close].concat(),
-        whole[..whole.len() - 2].to_vec(),
-        [&fragment[..], &whole].concat(),
+fn an_observer_sees_what_is_broken_or_unfinished_as_it_was_sent() {
+    let whole = framed(Opcode::Binary, &hello());
+    let alter = |byte: usize, bits: u8| {
+        let mut bytes = whole.clone();
+        bytes[byte] ^= bits;
+        bytes
+    };
+    for (name, bytes) in [
+        ("mask_missing", alter(1, 0x80)),
+        ("reserved_bit", alter(0, 0x40)),
+        ("reserved_opcode", alter(0, 0x01)),
+        ("message_interrupted", [&alter(0, 0x80)[..], &whole].concat()),
+        ("wrong_arguments", framed(Opcode::Binary, b"\x92\x01\x91\xb00123456789abcdef")),
+        ("cut", whole[..whole.len() - 2].to_vec()),
     ] {
-        let (mut connection, mut doors) = (connection("native", false), Doors::default());
+        let (mut connection, mut doors) = (connection("native"), Doors::default());
+        doors.begin(&mut connection, 3).expect("no ending");
         let ended = doors.receive(&mut connection, &bytes);
         doors.ignore(&mut connection, &[]);
-        // What comes after the end is ignored, and covered too.
+        // What comes after the end is ignored, and observed too.
         doors.ignore(&mut connection, &whole);
-        let seen = doors.observed.into_inner();
-        assert_eq!(seen.len(), bytes.len() + whole.len(), "{ended:?}");
-        assert!(!contains(&seen, &ANN[..8]) && !contains(&unmasked(&seen), &ANN[..8]), "{ended:?}");
-    }
-}
-
-#[test]
-fn a_second_hello_in_fragments_or_cut_off_is_covered() {
-    let (hello, ping) = (hello_with(ANN), framed(Opcode::Ping, b"a"));
-    let whole = in_frames(Opcode::Binary, &hello, hello.len() - 3, &ping);
-    for end in 1..whole.len() {
-        let (mut connection, mut doors) = (connection("native", false), Doors::default());
-        doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("a good hello");
-        let before = doors.observed.borrow().len();
-        for piece in [&whole[..end / 2], &whole[end / 2..end]] {
-            doors.receive(&mut connection, piece).expect("a packet");
-        }
-        doors.ignore(&mut connection, &[]);
-        let seen = doors.observed.borrow().clone();
-        assert_eq!(seen.len() - before, end);
-        let shows = |seen: &[u8], what: &str| contains(seen, what) || contains(&unmasked(seen), what);
-        assert!(!shows(&seen, &ANN[..8]) && !shows(&seen[before..], &ANN[..8]), "{end}");
+        assert_eq!(ended.err().map_or("cut", |ending| ending.name()), name);
+        assert_eq!(doors.observed.take(), [&bytes[..], &whole].concat(), "{name}");
     }
 }
 
 #[test]
 fn a_control_frame_between_fragments_is_shown_before_them_and_judged_by_its_own_bytes() {
-    let (ping, payload) = (framed(Opcode::Ping, b"anybody there"), hello_with(ANN));
+    let (ping, payload) = (framed(Opcode::Ping, b"anybody there"), hello());
     let bytes = in_frames(Opcode::Binary, &payload, payload.len() / 2 + 1, &ping);
-    let end = |pieces: &[&[u8]]| {
-        let (mut connection, mut doors) = (connection("native", false), Doors::default());
-        for piece in pieces {
-            doors.receive(&mut connection, piece).expect("a good hello");
-        }
+    let end = |bytes: &[u8]| {
+        let (mut connection, mut doors) = (connection("native"), Doors::default());
+        doors.begin(&mut connection, 3).expect("no ending");
+        doors.receive(&mut connection, bytes).expect("a good hello");
         let seen = doors.observed.take();
         (connection.save(AT.now), doors.answers, seen)
     };
-    let (saved, answers, seen) = end(&[&bytes]);
+    let (saved, answers, seen) = end(&bytes);
     assert!(seen.starts_with(&ping));
     // What is observed leads to the same state and the same answers.
-    assert_eq!(end(&[&seen]), (saved, answers, seen));
+    assert_eq!(end(&seen), (saved, answers, seen));
+}
+
+/// What is answered to a client, or closes it, unless it is turned away.
+fn attempts() -> Vec<Vec<u8>> {
+    let mut unmasked = Vec::new();
+    frame::write(&mut unmasked, Opcode::Binary, None, &hello());
+    let mut fragment = framed(Opcode::Text, b"abc");
+    fragment[0] &= 0x7f;
+    let ping = framed(Opcode::Ping, b"a");
+    vec![
+        framed(Opcode::Binary, &hello()),
+        framed(Opcode::Binary, b"\x92\x02\x90"),
+        framed(Opcode::Binary, b"\x92\x06\x91\x05"),
+        framed(Opcode::Binary, b"\x92\xa1M\x91\x80"),
+        framed(Opcode::Binary, b"\xc1"),
+        framed(Opcode::Text, b"[]"),
+        framed(Opcode::Text, b"\xff\xfe"),
+        framed(Opcode::Close, b"\x01"),
+        [&fragment[..], &ping, &framed(Opcode::Text, b"x")].concat(),
+        in_frames(Opcode::Binary, &hello(), 3, &ping),
+        vec![0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4],
+        vec![0xff; 100],
+        [&unmasked[..], &framed(Opcode::Close, &1000_u16.to_be_bytes())].concat(),
+        ping.repeat(limits::CLIENT_MESSAGES_BURST as usize + 1),
+    ]
+}
+
+/// A client that is turned away at its upgrade, and sends these bytes in two reads.
+fn turned_away(
+    dialect: &str,
+    bytes: &[u8],
+    cut: usize,
+) -> (Option<DisconnectReason>, ServerConnection, Doors) {
+    let (mut connection, mut doors) = (connection(dialect), Doors { turns_away: true, ..Doors::default() });
+    doors.begin(&mut connection, 3).expect("no ending");
+    let heard = [&bytes[..cut], &bytes[cut..]].map(|bytes| doors.receive(&mut connection, bytes));
+    (heard.into_iter().find_map(Result::err), connection, doors)
 }
 
 #[test]
-fn escapes_and_long_characters_of_a_token_keep_their_length() {
-    let said = r#"\u0061\n\"é…🔑\ud83d\ude00abcdefghijklmnop"#;
-    let text = format!(r#"["hello",[1,1,"Ada",0,"{said}",null,"{ANN}"],"{BOB}"]"#);
-    let decoded = |bytes: &[u8]| {
-        let (mut connection, mut doors) = (connection("native", true), Doors::default());
-        doors.receive(&mut connection, bytes).expect("a good hello");
-        (doors.said.remove(0).expect("a token"), doors.observed.into_inner())
-    };
-    let (token, seen) = decoded(&framed(Opcode::Text, text.as_bytes()));
-    assert!(token.starts_with("a\n\"é…🔑😀abc"), "{token}");
-    let shown = String::from_utf8(unmasked(&seen)).expect("UTF-8");
-    assert_eq!(shown.len(), text.len());
-    assert!(!["é", "ud83d", "abcd", ANN, BOB].iter().any(|secret| shown.contains(secret)), "{shown}");
-    assert!(shown.starts_with(r#"["hello",[1,1,"Ada",0,"\u002a\/\/"#), "{shown}");
-    decoded(&seen);
-}
-
-#[test]
-fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
-    for (dialect, is_native) in [("native", true), ("letters", false)] {
-        let (mut connection, mut doors) =
-            (connection(dialect, false), Doors { turns_away: true, ..Doors::default() });
-        doors.begin(&mut connection, 3).expect("no ending");
-        if is_native {
-            doors.receive(&mut connection, &framed(Opcode::Binary, &hello_with(BOB))).expect("no ending");
+fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time() {
+    for dialect in ["native", "letters"] {
+        let untouched = turned_away(dialect, &[], 0).1.save(AT.now);
+        for bytes in attempts() {
+            for cut in [0, 1, bytes.len() / 2, bytes.len()] {
+                let (ending, connection, doors) = turned_away(dialect, &bytes, cut);
+                assert_eq!((ending, &doors.answers[..]), (None, &b""[..]), "{bytes:02x?}");
+                assert_eq!((doors.joins, doors.checks), (0, 1), "{dialect}: it has one try");
+                assert_eq!(connection.save(AT.now), untouched, "no budget is spent");
+                assert_eq!(doors.observed.take().len(), bytes.len());
+            }
         }
-        let saved = connection.save(AT.now);
-        for payload in [&hello_with(ANN)[..], b"\x92\x06\x91\x05", b"\x92\x02\x90", b"\x92\xa1M\x91\x80"] {
-            doors.receive(&mut connection, &framed(Opcode::Binary, payload)).expect("ignored");
-        }
-        doors.receive(&mut connection, &framed(Opcode::Ping, b"a")).expect("ignored");
-        assert_eq!(doors.answers, b"", "{dialect}");
-        assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
-        assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
         // A capture that begins now knows.
         let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
-        let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-        let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
-        let restored = ServerConnection::restore(endpoint, room, &saved, AT.now).expect("what was saved");
-        assert_eq!(restored.save(AT.now), saved);
+        let restored =
+            ServerConnection::restore(endpoint, room(), &untouched, AT.now).expect("what was saved");
+        assert_eq!(restored.save(AT.now), untouched);
     }
+}
+
+#[test]
+fn the_own_close_of_a_client_that_is_turned_away_counts_unless_it_broke_a_rule_before() {
+    let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
+    let (ending, ..) = turned_away("native", &close, 3);
+    assert!(matches!(ending, Some(DisconnectReason::PeerClosed(Some(_)))), "{ending:?}");
+    let (ending, connection, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
+    assert_eq!(ending, None);
+    assert!(!connection.is_between_messages(), "a watcher cannot send for it");
+}
+
+#[test]
+fn debug_output_never_contains_a_token_or_a_key() {
+    const KEY: &str = "00112233445566778899aabbccddeeff";
+    let offered = format!("{}, {}", credentials::keyed(KEY), credentials::bearer(ANN));
+    let request = format!(
+        "GET /play?token={ANN}&inspect_key={KEY} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
+         Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\
+         Sec-WebSocket-Protocol: {offered}\r\nAuthorization: Bearer {ANN}\r\n\r\n"
+    );
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
+    let half = request.len() - 10;
+    assert_eq!(reader.receive(&request.as_bytes()[..half]), Ok(None));
+    let unfinished = format!("{reader:?}");
+    let head = reader.receive(&request.as_bytes()[half..]).expect("HTTP").expect("whole");
+    let accepted = handshake::accept(&head, &["tickwire.v1"]).expect("an upgrade");
+    assert_eq!(accepted.declined.len(), 2);
+    let guard = guard(&format!("ann {ANN}"), true);
+    let permission = guard.authenticate(address(1), Some(ANN), AT.now).expect("right");
+    let Permission::Holder(TokenHolder { seat, .. }) = &permission else { panic!("{permission:?}") };
+    let (key, token) = (ResumeKey::of(&head).expect("a key"), OfferedToken::of(&head).expect("a token"));
+    let from = AddressPrefix::from_ip(address(1));
+    let attempt = JoinAttempt { key: Some(SeatKey(key.bytes())), connection: 3, from };
+    let url: Url = format!("ws://localhost/play?token={ANN}&inspect_key={KEY}").parse().expect("a URL");
+    let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+    let client = ClientConnection::new("localhost", &url.target, true, keys);
+    let bytes = |secret: &[u8]| format!("{secret:?}").replace(['[', ']'], "");
+    let coded = credentials::bearer(ANN);
+    let secrets = [
+        ANN.to_owned(),
+        coded["bearer.".len()..].to_owned(),
+        KEY.to_owned(),
+        bytes(ANN.as_bytes()),
+        bytes(coded.as_bytes()),
+        bytes(&key.bytes()),
+        bytes(&seat.0),
+    ];
+    for shown in [
+        unfinished,
+        format!("{reader:?}"),
+        format!("{head:?}"),
+        format!("{accepted:?}"),
+        format!("{guard:?}"),
+        format!("{permission:?}"),
+        format!("{key:?}"),
+        format!("{token:?}"),
+        format!("{attempt:?}"),
+        format!("{:?}", KeyedSeat { key: *seat, player: PlayerId(7), from }),
+        format!("{url:?}"),
+        format!("{client:?}"),
+    ] {
+        for secret in &secrets {
+            assert!(!shown.contains(secret), "{secret} in {shown}");
+        }
+    }
+    // A request of a connection has no field for a secret; the driver has the token.
+    assert_eq!(format!("{:?}", ClientRequest::Authenticate), "Authenticate");
 }

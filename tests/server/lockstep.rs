@@ -32,13 +32,13 @@ impl Locked {
     fn connect(server: &ServerHandle, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
         let about = Simple::<Units>::INFO;
         let dialect = server.config().codes.dialect("units").expect("its own");
-        let path = if is_json { "/play?format=json" } else { "/play" };
-        let peer = Peer::connect(server.address(), path);
+        let format = if is_json { "json" } else { "msgpack" };
+        let path = format!("/play?format={format}&token={}", token.unwrap_or_default());
+        let peer = Peer::connect(server.address(), &path);
         let follower = LockstepFollower::new(about, std::sync::Arc::clone(&dialect));
         let (reports, others) = (Vec::new(), Vec::new());
         let mut locked = Locked { peer, follower, dialect, is_json, reports, others };
-        let token = token.map_or(Value::Nil, Value::from);
-        locked.say("hello", &[1.into(), mode.into(), "Ann".into(), token]);
+        locked.say("hello", &[1.into(), mode.into(), "Ann".into()]);
         locked
     }
 

@@ -96,7 +96,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
     run("announce the server restarts at noon");
     let come_back = || {
         let mut native = Native { peer: Peer::connect(server.address(), PATH) };
-        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), Value::Nil, resume_tick.clone()]);
+        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), resume_tick.clone()]);
         native
     };
     let mut two = come_back();

@@ -70,7 +70,7 @@ fn packets_are_typed_in_all_forms_and_everything_is_shown() {
     assert_eq!(lines[0], "> GET /play HTTP/1.1, asks for the upgrade");
     assert_eq!(lines[1], "< HTTP/1.1 101 Switching Protocols, grants the upgrade");
     for part in [
-        "> binary, masked, 10 bytes: hello version=1 mode=1 name=\"ann\" skin=3 token=null resume_t …",
+        "> binary, masked, 10 bytes: hello version=1 mode=1 name=\"ann\" skin=3 resume_tick=null",
         ": welcome version=1",
         ": chat sequence=1 tick=null text=\"hi there\"",
         ": ping nonce=77",

@@ -58,16 +58,17 @@ fn watch(address: SocketAddr, path: &str, token: Option<&str>) -> Native {
     greet(address, path, 0, token)
 }
 
+/// A client with a token as a subprotocol.
 fn greet(address: SocketAddr, path: &str, mode: u8, token: Option<&str>) -> Native {
-    let mut native = Native { peer: Peer::connect(address, path) };
-    native.say(
-        "hello",
-        &[1.into(), mode.into(), "Ann".into(), 2.into(), token.map_or(Value::Nil, Value::from)],
-    );
+    let mut native = match token {
+        Some(token) => connect_as_page(address, path, token),
+        None => Native { peer: Peer::connect(address, path) },
+    };
+    native.say("hello", &[1.into(), mode.into(), "Ann".into(), 2.into()]);
     native
 }
 
-/// The player of a client that plays with a token in its hello.
+/// The player of a client that plays with a token.
 fn play(address: SocketAddr, token: &str) -> (Native, u64) {
     let mut native = greet(address, "/play", 1, Some(token));
     let player = native.hear("spawned")[0].as_u64().expect("a number");
@@ -106,7 +107,6 @@ fn a_later_connection_with_the_token_takes_the_seat_over_whichever_way_it_says_i
     let (mut three, again) = play_letters(address, ANN);
     assert_eq!(again, player);
     assert_eq!(two.peer.receive_close(), "1008 taken_over");
-    // A token in the hello goes before one in the path.
     let mut four = greet(address, &format!("/play?token={BOB}"), 1, Some(ANN));
     assert_eq!(four.hear("spawned")[0].as_u64(), Some(player));
     assert!(three.receive_close().contains("taken_over"));
@@ -118,7 +118,7 @@ fn a_later_connection_with_the_token_takes_the_seat_over_whichever_way_it_says_i
 }
 
 #[test]
-fn a_token_is_said_as_a_subprotocol_which_goes_before_one_in_the_query_and_after_one_in_the_hello() {
+fn a_token_is_said_as_a_subprotocol_which_goes_before_one_in_the_query() {
     let server = guarded(FILE, false);
     let address = server.address();
     let (mut one, player) = play(address, ANN);
@@ -126,16 +126,12 @@ fn a_token_is_said_as_a_subprotocol_which_goes_before_one_in_the_query_and_after
     two.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into()]);
     assert_eq!(two.hear("spawned")[0].as_u64(), Some(player));
     assert_eq!(one.peer.receive_close(), "1008 taken_over");
-    let mut three = connect_as_page(address, "/play", ANN);
-    three.say("hello", &[1.into(), 1.into(), "Bob".into(), 2.into(), BOB.into()]);
-    assert_ne!(three.hear("spawned")[0].as_u64(), Some(player));
     // Another name than `bearer`, or what is no base64url of UTF-8, is no token.
     for offered in ["tickwire.v1, token.YW5ucy10b2tlbi0wMTIzNDU2Nzg5", "tickwire.v1, bearer.**", "bearer._w"]
     {
         let headers = [("Sec-WebSocket-Protocol", offered)];
         let closed = Peer::try_connect_with(address, "/play", &headers).map(|(peer, _)| {
             let mut native = Native { peer };
-            native.say("hello", &[1.into(), 0.into()]);
             native.peer.receive_close()
         });
         // The other library gives up an upgrade without a selected subprotocol.
@@ -179,7 +175,9 @@ fn a_key_of_a_page_is_no_way_to_the_seat_of_a_token() {
 fn without_a_token_one_is_closed_or_watches_and_with_an_empty_file_everyone_watches() {
     let server = guarded(FILE, false);
     for path in ["/play", "/play?token="] {
-        assert_eq!(watch(server.address(), path, None).peer.receive_close(), "1008 token_missing");
+        // Before it has sent anything.
+        let mut silent = Peer::connect(server.address(), path);
+        assert_eq!(silent.receive_close(), "1008 token_missing");
     }
     let mut letters = Peer::connect(server.address(), "/server");
     assert_eq!(letters.receive().expect("a packet"), b"\x92\xa1B\x91\xadtoken_missing", "disconnect");
@@ -205,7 +203,7 @@ fn without_a_token_one_is_closed_or_watches_and_with_an_empty_file_everyone_watc
 fn is_closed_after_the_delay(address: SocketAddr, way: u32) {
     let asked = Instant::now();
     let mut peer = match way % 2 {
-        0 => watch(address, "/play", Some(WRONG)).peer,
+        0 => connect_as_page(address, "/play", WRONG).peer,
         _ => Peer::connect(address, &format!("/server?token={WRONG}")),
     };
     let bytes: &[u8] = match way / 2 {
@@ -300,14 +298,14 @@ fn is_without_tokens(place: &str, bytes: &[u8]) {
 /// clients that play.
 fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
     let mut watchers = Vec::new();
-    let mut ann = Native { peer: Peer::connect(address, "/play") };
+    let mut ann = connect_as_page(address, "/play", ANN);
     watchers.push(watched(address, 1));
-    ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), ANN.into()]);
+    ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into()]);
     ann.hear("spawned");
-    let mut bob = Peer::connect(address, "/play?format=json");
+    let mut bob = Peer::connect(address, &format!("/play?format=json&token={BOB}"));
     watchers.push(watched(address, 2));
     for _ in 0..2 {
-        bob.send_text(&format!(r#"["hello",[1,1,"Bob",0,"{BOB}"]]"#));
+        bob.send_text(r#"["hello",[1,1,"Bob",0]]"#);
     }
     bob.receive_until(|message| message.starts_with(b"[3,[")).expect("spawned");
     let (cyd, _) = play_letters(address, CYD);
@@ -317,14 +315,8 @@ fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
     watchers.extend([3, 4].map(|client| watched(address, client)));
     let mut wrong = Native { peer: Peer::connect(address, &format!("/play?token={WRONG}")) };
     watchers.push(watched(address, 5));
-    wrong.say("hello", &[1.into(), 0.into(), Value::Nil, Value::Nil, WRONG.into()]);
+    wrong.say("hello", &[1.into(), 0.into()]);
     wrong.say("ping", &[5.into()]);
-    let mut broken = Peer::connect(address, "/play?format=json");
-    watchers.push(watched(address, 6));
-    broken.send_text(&format!(r#"["hello",["{WRONG}"]]"#));
-    let reason = "1008 wrong_arguments: hello: argument version should be u16, found text";
-    assert_eq!(broken.receive_close(), reason);
-    ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), ANN.into()]);
     ann.say("chat", &[1.into(), Value::Nil, "the end".into()]);
     ann.hear("chat");
     assert_eq!(wrong.peer.receive_close(), "1008 token_wrong");

@@ -23,7 +23,7 @@ const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Du
 fn drain(connection: &mut ServerConnection) -> Result<(), DisconnectReason> {
     while let Some(output) = connection.next_output()? {
         let answer = match output {
-            ConnectionOutput::Request(ClientRequest::Authenticate { .. }) => Answer::Authenticated(Ok(())),
+            ConnectionOutput::Request(ClientRequest::Authenticate) => Answer::Authenticated(Ok(())),
             ConnectionOutput::Request(ClientRequest::Join { .. }) => Answer::Joined(Ok(PlayerId(7))),
             ConnectionOutput::Request(ClientRequest::Command { .. }) => Answer::CommandQueued(Ok(())),
             _ => continue,

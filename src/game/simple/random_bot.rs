@@ -205,10 +205,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn on_open(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
-        // The token of a bot is in its URL, and a bot never resumes.
-        let (token, resume_tick) = (Value::Nil, Value::Nil);
-        let arguments = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
-        let values = [&arguments[..], &[("token", token), ("resume_tick", resume_tick)]].concat();
+        // A bot never resumes.
+        let values = [("version", 1.into()), ("mode", 1.into()), ("name", name), ("resume_tick", Value::Nil)];
         self.send_random("hello", &values, false, out);
     }
 
@@ -334,7 +332,7 @@ mod tests {
         let (mut guest, mut out) = (RandomBot::<Tanks>::new(&part), AgentOutput::default());
         guest.on_open(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
-        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null resume_tick=null"#);
+        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" resume_tick=null"#);
         for text in packets {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
             guest.on_packet(&packet, Duration::ZERO, &mut out);

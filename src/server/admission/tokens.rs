@@ -21,7 +21,7 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::auth_limiter::{AuthError, AuthLimiter};
 use super::secret::{Padded, Secret};
-use crate::connection::redact::http_head;
+use crate::connection::head_secrets;
 use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::credentials::{self, TOKEN_FIELD};
@@ -34,7 +34,7 @@ pub struct OfferedToken(pub String);
 impl OfferedToken {
     /// Returns the token of an upgrade request: an offered subprotocol, otherwise the query field.
     pub fn of(head: &RequestHead) -> Option<OfferedToken> {
-        let offered = http_head::offered(head, credentials::token_in).map(OfferedToken);
+        let offered = head_secrets::offered(head, credentials::token_in).map(OfferedToken);
         offered.or_else(|| head.query(TOKEN_FIELD).map(OfferedToken::from_query))
     }
 
@@ -162,10 +162,9 @@ impl Tokens {
 fn resume_key_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.expose().as_bytes());
-    let mut key = SeatKey::default();
-    let length = key.len();
-    key.copy_from_slice(&hash.digest().bytes()[..length]);
-    key
+    let mut key = [0; 16];
+    key.copy_from_slice(&hash.digest().bytes()[..16]);
+    SeatKey(key)
 }
 
 /// The holder of a player token.

@@ -11,6 +11,7 @@ use super::{Admission, Admitted, Permit, SlotKind};
 use crate::connection::WireFormat;
 use crate::connection::resume_key::ResumeKey;
 use crate::packet::PacketTables;
+use crate::packet::credentials;
 use crate::packet::routes::RouteError;
 use crate::server::room::RoomHandle;
 use crate::util::address_prefix::AddressPrefix;
@@ -64,14 +65,15 @@ pub struct AcceptedClient {
     pub endpoint: WireFormat,
     /// The resume key, which identifies the page's own client at `/wire`.
     pub resume_key: Option<ResumeKey>,
-    /// The player token in the request. A token in `hello` overrides it.
+    /// The player token in the request.
     pub token: Option<OfferedToken>,
     /// Whether the request comes from the server's own machine, set by the caller.
     pub is_local: bool,
     /// The response that accepts the upgrade.
     pub response: Vec<u8>,
-    /// Offered subprotocols, if none of them is supported: see [`AcceptedUpgrade::declined`].
-    pub declined: Vec<String>,
+    /// Offered subprotocols without their secrets, if none of them is supported: see
+    /// [`AcceptedUpgrade::declined`]. Otherwise empty.
+    pub declined: String,
 }
 
 impl UpgradeCheck<'_> {
@@ -122,7 +124,7 @@ impl UpgradeCheck<'_> {
             token,
             is_local: false,
             response: accepted.response,
-            declined: accepted.declined,
+            declined: credentials::redact_list(&accepted.declined),
         })
     }
 }

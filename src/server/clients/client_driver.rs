@@ -17,7 +17,6 @@ use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
-use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::Frames;
 use crate::connection::session::ReportedField;
 use crate::connection::{
@@ -62,7 +61,7 @@ pub enum DriverEvent<'a> {
     Observed {
         /// When the bytes were received.
         at: ReadTime,
-        /// The bytes, with tokens redacted.
+        /// The bytes.
         bytes: ObservedBytes<'a>,
         /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
         saved: &'a [u8],
@@ -178,7 +177,6 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     }
 
     fn configure(&self, connection: &mut ServerConnection) {
-        connection.set_redacts_tokens(self.guard.has_tokens());
         connection.set_observed(self.is_observed);
     }
 
@@ -203,9 +201,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     fn execute_request(&self, request: ClientRequest) -> Option<Answer> {
         let client = self.client;
         match request {
-            ClientRequest::Authenticate { token, lockstep } => {
-                return Some(Answer::Authenticated(self.authenticate(token.as_deref(), lockstep)));
-            }
+            ClientRequest::Authenticate => return Some(Answer::Authenticated(self.authenticate())),
+            ClientRequest::Lockstep => return Some(Answer::LockstepChecked(self.check_lockstep())),
             ClientRequest::Join { profile, resume_tick } => {
                 return Some(Answer::Joined(self.join(&profile, resume_tick)));
             }
@@ -227,16 +224,11 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         None
     }
 
-    /// A token in `hello` takes precedence over one in the upgrade request.
-    fn authenticate(&self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
-        let of_request = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
-        let offered = token.filter(|text| !text.is_empty()).or(of_request);
+    /// Checks the token of the upgrade request.
+    fn authenticate(&self) -> Result<(), Denial> {
+        let offered = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
         match self.guard.authenticate(self.client.address.ip(), offered, self.at.now) {
             Ok(pass) => {
-                if lockstep && !self.may_use_lockstep(&pass) {
-                    self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
-                    return Err(Denial::Silent);
-                }
                 if let Permission::Holder(holder) = &pass {
                     (self.on_event)(DriverEvent::Authenticated(&holder.name));
                 }
@@ -251,13 +243,20 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
     }
 
-    /// Returns whether this permission allows lockstep, which reveals the whole world.
-    fn may_use_lockstep(&self, pass: &Permission) -> bool {
-        match self.client.room.lockstep.rules().access {
+    /// Checks whether the client may use lockstep, which reveals the whole world.
+    fn check_lockstep(&self) -> Result<(), Denial> {
+        let is_allowed = match self.client.room.lockstep.rules().access {
             LockstepAccess::Off => false,
-            LockstepAccess::Token => self.client.is_local || matches!(pass, Permission::Holder(_)),
+            LockstepAccess::Token => {
+                self.client.is_local || matches!(self.client.pass(), Some(Permission::Holder(_)))
+            }
             LockstepAccess::Open => true,
+        };
+        if !is_allowed {
+            self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
+            return Err(Denial::Silent);
         }
+        Ok(())
     }
 
     /// A client with an exhausted rate limit of joins remains a spectator and may retry.
@@ -285,7 +284,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
             Some(Permission::Anyone) => {
                 let outlives = self.client.room.options.resume_time > Duration::ZERO;
-                Ok(self.client.resume_key.map(ResumeKey::bytes).filter(|_| outlives))
+                Ok(self.client.resume_key.map(|key| SeatKey(key.bytes())).filter(|_| outlives))
             }
             Some(Permission::Spectator) | None => {
                 (self.on_event)(DriverEvent::CommandRejected(CloseReason::TokenMissing.name()));

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::{HostObserver, HostState, HostTransport, LOCAL};
 use crate::connection::DisconnectReason;
-use crate::connection::redact::http_head::redact_head;
+use crate::connection::head_secrets::redact_head;
 use crate::limits;
 use crate::packet::routes::split_room_path;
 use crate::server::admission::refusal::Refusal;

@@ -7,7 +7,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::connection::redact::http_head;
+use crate::connection::head_secrets;
 use crate::packet::credentials;
 use crate::server::admission::auth_limiter::AuthError;
 use crate::server::admission::refusal::Refusal;
@@ -42,7 +42,7 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     if is_local_request(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
-    let offered = || http_head::offered(head, credentials::token_in);
+    let offered = || head_secrets::offered(head, credentials::token_in);
     match bearer(head).filter(|token| !token.is_empty()).or_else(offered) {
         Some(token) => check_token(host, &token, address),
         None => Err(Refusal::from_rule(403, "inspector_token_missing")),

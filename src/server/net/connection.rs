@@ -39,7 +39,6 @@ use super::server_state::ServerState;
 use super::tap::{EventKind, EventSource};
 use super::tcp_client::{TcpClient, TcpTransport};
 use crate::limits;
-use crate::packet::credentials;
 use crate::packet::routes::{self, RouteError, redact_room_name};
 use crate::server::admission::Permit;
 use crate::server::admission::address_rate_limits::LimitedAction;
@@ -186,7 +185,7 @@ fn respond(
     let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
     info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
     if !entry.declined.is_empty() {
-        let (offered, known) = (credentials::redact_list(&entry.declined), SUBPROTOCOLS.join(", "));
+        let (offered, known) = (&*entry.declined, SUBPROTOCOLS.join(", "));
         info!(client = id, offered, known, "{}", handshake::DECLINED);
     }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));

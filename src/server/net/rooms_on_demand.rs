@@ -40,8 +40,7 @@ pub fn can_create(host: &ServerState, name: &str) -> bool {
     host.config.rooms_on_demand > 0 && is_room_name(name) && !is_alias(name)
 }
 
-/// Checks whether this request may create a room. It must carry the token itself, because no
-/// `hello` has arrived yet.
+/// Checks whether this request may create a room.
 ///
 /// # Errors
 /// The reason to close the client's connection.

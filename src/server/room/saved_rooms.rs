@@ -13,7 +13,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use tickwire_sim::{Malformed, PlayerId, Reader};
 
 use super::SavedRoom;
-use super::seat_keys::KeyedSeat;
+use super::seat_keys::{KeyedSeat, SeatKey};
 use crate::util::address_prefix::AddressPrefix;
 
 /// First bytes of every version of the file. A digit, the format version, follows.
@@ -33,7 +33,7 @@ pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
         let keys = &keys[..keys.len().min(usize::from(u16::MAX))];
         out.extend((keys.len() as u16).to_le_bytes());
         for KeyedSeat { key, player, from } in keys {
-            out.extend(key);
+            out.extend(key.0);
             out.extend(player.0.to_le_bytes());
             out.extend(to_ipv6(*from).octets());
         }
@@ -57,7 +57,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
         let named = reader.take(length)?.to_vec();
         let mut keys = Vec::new();
         for _ in 0..reader.u16()? {
-            let (key, player) = (reader.array()?, PlayerId(reader.u16()?));
+            let (key, player) = (SeatKey(reader.array()?), PlayerId(reader.u16()?));
             let from = AddressPrefix::from_ip(Ipv6Addr::from(reader.array::<16>()?).into());
             keys.push(KeyedSeat { key, player, from });
         }
@@ -83,7 +83,7 @@ mod tests {
             |named: &[u8], keys: &[KeyedSeat]| SavedRoom { state: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
             let from = AddressPrefix::from_ip(from.parse().expect("an address"));
-            KeyedSeat { key: [key; 16], player: PlayerId(player), from }
+            KeyedSeat { key: SeatKey([key; 16]), player: PlayerId(player), from }
         };
         let keys = [keyed(7, 3, "203.0.113.9"), keyed(9, 300, "2001:db8:1:2:3::4")];
         let rooms = vec![(String::new(), saved(b"one world", &keys)), ("two".to_owned(), saved(b"", &[]))];

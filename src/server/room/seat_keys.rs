@@ -5,14 +5,22 @@
 //! reconnecting.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use tickwire_sim::PlayerId;
 
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
-/// Key with which a client resumes its seat.
-pub type SeatKey = [u8; 16];
+/// Key with which a client resumes its seat. `Debug` hides it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SeatKey(pub [u8; 16]);
+
+impl fmt::Debug for SeatKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("SeatKey(…)")
+    }
+}
 
 /// The key of a seat and the address prefix of the seat's last connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +144,7 @@ mod tests {
     use super::*;
 
     const fn key(number: u8) -> SeatKey {
-        [number; 16]
+        SeatKey([number; 16])
     }
 
     fn address(last: u8) -> AddressPrefix {
@@ -170,7 +178,10 @@ mod tests {
             |keys: &mut SeatKeys, player| keys.mark_suspended(PlayerId(player), usize::from(count));
         let number = |player: u16| u128::from(player).to_le_bytes();
         (0..count + 3).for_each(|player| {
-            keys.insert(KeyedSeat { key: number(player), player: PlayerId(player), from: address(1) }, 1);
+            keys.insert(
+                KeyedSeat { key: SeatKey(number(player)), player: PlayerId(player), from: address(1) },
+                1,
+            );
         });
         assert!((0..count).all(|player| set_absent(&mut keys, player)));
         assert!(!set_absent(&mut keys, count), "too many");
@@ -192,7 +203,7 @@ mod tests {
             let from =
                 AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
             let player = PlayerId(number as u16);
-            keys.insert(KeyedSeat { key: u128::from(number).to_le_bytes(), player, from }, 1);
+            keys.insert(KeyedSeat { key: SeatKey(u128::from(number).to_le_bytes()), player, from }, 1);
             keys.mark_suspended(player, per_address);
         }
         keys

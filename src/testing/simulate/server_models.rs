@@ -135,6 +135,6 @@ impl ServerModels {
 
 /// The seat holder of a client; `None` if it has no key.
 fn seat_holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
-    let key = client.resume_key?.bytes();
+    let key = crate::server::room::SeatKey(client.resume_key?.bytes());
     Some(SeatHolder { key, connection: client.id, from: client.prefix() })
 }

@@ -12,7 +12,7 @@ use tickwire_sim::{PlayerId, RawCommand};
 
 use super::error::ReplayError;
 use super::recording::ClientRecord as Client;
-use super::server_replies::{self, ReplyDiff, ServerReplies};
+use super::server_replies::{self, RecordedRejection, ReplyDiff, ServerReplies};
 use crate::connection::{
     Answer, ClientRequest, ConnectionOutput, Denial, DisconnectReason, ReadTime, RoomInfo, ServerConnection,
     WireFormat,
@@ -103,7 +103,7 @@ pub fn replay_client(
             endpoint = head.and_then(|head| find(room.about, &head));
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
-                replayed.is_turned_away = server_replies::was_rejected(connection, endpoint);
+                replayed.rejected = server_replies::find_rejection(connection, endpoint);
                 let begun = open.insert(ServerConnection::new(endpoint.clone(), room.clone(), now));
                 begun.begin(number);
                 if let Err(ending) = replayed.drain(begun) {
@@ -141,9 +141,8 @@ struct RecordedAnswers {
     /// The packet of the current bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
-    /// Whether the server rejected the client's `hello`. The decision depends on data that the
-    /// recording lacks.
-    is_turned_away: bool,
+    /// What the server rejected. The decision depends on data that the recording lacks.
+    rejected: RecordedRejection,
     commands: Vec<DecodedCommand>,
     answers: ServerReplies,
 }
@@ -169,10 +168,8 @@ impl RecordedAnswers {
 
     fn answer(&mut self, request: ClientRequest) -> Option<Answer> {
         match request {
-            ClientRequest::Authenticate { .. } => {
-                let result = if self.is_turned_away { Err(Denial::Silent) } else { Ok(()) };
-                Some(Answer::Authenticated(result))
-            }
+            ClientRequest::Authenticate => Some(Answer::Authenticated(silent_if(self.rejected.token))),
+            ClientRequest::Lockstep => Some(Answer::LockstepChecked(silent_if(self.rejected.lockstep))),
             // The client of a rejected join remains a spectator. The recording has the reply.
             ClientRequest::Join { .. } => Some(Answer::Joined(self.joins.ok_or(Denial::Silent))),
             ClientRequest::Command { command, .. } => {
@@ -182,4 +179,9 @@ impl RecordedAnswers {
             _ => None,
         }
     }
+}
+
+/// The answer to a check of the client. The recording has the reply to a rejected client.
+fn silent_if(is_rejected: bool) -> Result<(), Denial> {
+    if is_rejected { Err(Denial::Silent) } else { Ok(()) }
 }

@@ -18,15 +18,11 @@ use crate::ws::frame::{Header, Opcode};
 
 /// Names of reply packets.
 const REPLY_PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
-/// Names of reply packets that a client may receive before the welcome.
+/// Names of reply packets that a client may receive although it is rejected.
 const REJECTION_PACKETS: [&str; 2] = ["error", "disconnect"];
-/// Reasons to close a client before the welcome that depend on data outside the capture.
-const REJECTION_REASONS: [CloseReason; 4] = [
-    CloseReason::TokenMissing,
-    CloseReason::TokenWrong,
-    CloseReason::TooManyTokenAttempts,
-    CloseReason::LockstepOff,
-];
+/// Reasons to close a client for its token, which depend on data outside the capture.
+const TOKEN_REASONS: [CloseReason; 3] =
+    [CloseReason::TokenMissing, CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts];
 /// The name prefix of rules about an address.
 const ADDRESS: &str = "address_";
 /// The replies of a replay, from a packet on.
@@ -118,23 +114,38 @@ pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, fa
     0
 }
 
-/// Whether the server rejected the client's `hello` because of its token or lockstep mode,
-/// according to the recording.
-pub fn was_rejected(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bool {
+/// What the server rejected, according to the recording.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordedRejection {
+    /// Whether it rejected the client at its upgrade, because of its token.
+    pub token: bool,
+    /// Whether it rejected the lockstep mode of the client's `hello`.
+    pub lockstep: bool,
+}
+
+/// Finds out what the server rejected. A client that the recording shows neither accepted nor
+/// rejected counts as rejected, unless it has received a pong.
+pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> RecordedRejection {
     let known = ReplyMatcher::new(endpoint);
+    let mut has_pong = false;
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
             Some(ReplyKind::Packet(packet)) if !REJECTION_PACKETS.contains(&packet.row.name.as_str()) => {
-                return false;
+                return RecordedRejection::default();
             }
+            Some(ReplyKind::Pong) => has_pong = true,
             // A close frame without a reason replies to the client's own close frame.
+            Some(ReplyKind::Close(reason)) if reason.is_empty() => {
+                return RecordedRejection { token: !has_pong, lockstep: true };
+            }
             Some(ReplyKind::Close(reason)) => {
-                return reason.is_empty() || REJECTION_REASONS.iter().any(|breach| breach.name() == reason);
+                let token = TOKEN_REASONS.iter().any(|breach| breach.name() == reason);
+                return RecordedRejection { token, lockstep: CloseReason::LockstepOff.name() == reason };
             }
             _ => {}
         }
     }
-    endpoint.is_native
+    RecordedRejection { token: endpoint.is_native && !has_pong, lockstep: true }
 }
 
 /// The kind of a reply.

@@ -221,19 +221,6 @@ test('the story of a broken rule: what was sent, the rule, the close frame, the 
   assert.deepEqual([story.isActive, story.lines], [false, []]);
 });
 
-test('the story says which bytes are shown overwritten', async () => {
-  const sent = `020a${MOVE.slice(4)}`;
-  for (const [shown, expected] of [[`020a${'2a'.repeat(14)}`, /shows 14 of them as 2a: .* token/], [sent, null]]) {
-    const { explainer, entries: [entry] } = await watching(shown);
-    const story = new InjectionLog();
-    story.begin(sent, '');
-    story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
-    const line = story.lines.find(({ kind }) => kind === 'covered');
-    if (expected) assert.match(line.text, expected);
-    else assert.equal(line, undefined);
-  }
-});
-
 test('the story of a frame that breaks nothing, and of one that the server did not take', async () => {
   const { explainer, entries: [entry] } = await watching(MOVE);
   const story = new InjectionLog();

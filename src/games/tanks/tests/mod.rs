@@ -276,7 +276,7 @@ fn rule_15_a_client_can_only_control_its_own_tank() {
     }
     let all: Vec<(String, Vec<String>)> = names(Direction::ToServer).collect();
     let expected = [
-        ("hello", vec!["version", "mode", "name", "token", "resume_tick"]),
+        ("hello", vec!["version", "mode", "name", "resume_tick"]),
         ("join", vec!["name"]),
         ("ping", vec!["nonce"]),
         ("control", vec!["sequence", "tick", "drive", "turn", "aim", "is_firing", "kind", "render_tick"]),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tickwire_sim::MembershipChange;
 
-use crate::connection::redact::http_head;
+use crate::connection::head_secrets;
 use crate::game::GameInfo;
 use crate::server::room::WorldSnapshot;
 use crate::ws::Side;
@@ -125,7 +125,7 @@ impl EventKind {
         mut request: Vec<u8>,
         mut response: Vec<u8>,
     ) -> EventKind {
-        http_head::redact_head(&mut request);
+        head_secrets::redact_head(&mut request);
         // Shrunk, because both are stored while the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();

@@ -22,7 +22,7 @@ fn packet(name: &str, values: &[Value]) -> Vec<u8> {
 
 /// Requests lockstep as a spectator.
 pub fn hello() -> Vec<u8> {
-    packet("hello", &[1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil, Value::Nil])
+    packet("hello", &[1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil])
 }
 
 /// Requests a snapshot.

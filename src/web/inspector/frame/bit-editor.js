@@ -12,7 +12,7 @@ import { hex, flattenTree, parseHex } from './tree.js';
 
 const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
-const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
+const MARKS = { sent: '↑', no: '✕', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
 
 /** @param {Uint8Array} bytes */
 const digits = (bytes) => [...bytes].map(hex).join('');

@@ -7,10 +7,7 @@
 
 import { findNode } from './edit.js';
 import { isCommand } from './key-presses.js';
-import { parseHex } from './tree.js';
 
-/** Byte with which the server overwrites a possible token in observed frames. */
-const COVER = 0x2a;
 
 const RFC = /^RFC (\d+) section ([\d.]+)$/;
 
@@ -63,7 +60,7 @@ export function verdict(explained) {
 const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '');
 
 /**
- * @typedef {{ kind: 'sent' | 'no' | 'covered' | 'broken' | 'fine' | 'wait' | 'close' | 'over' |
+ * @typedef {{ kind: 'sent' | 'no' | 'broken' | 'fine' | 'wait' | 'close' | 'over' |
  *   'back', rule?: string, text: string, address?: string }} Line
  */
 
@@ -81,8 +78,6 @@ export class InjectionLog {
     this.isRead = false;
     /** Sent direction, until an update contains it. @type {number | null} */
     this.direction = null;
-    /** Sent bytes, in hexadecimal. */
-    this.digits = '';
   }
 
   /**
@@ -91,7 +86,7 @@ export class InjectionLog {
    * @param {string} difference description of the changes
    */
   begin(digits, difference) {
-    Object.assign(this, { isActive: true, client: null, hasEnded: false, hasReconnected: false, isRead: false, direction: null, digits });
+    Object.assign(this, { isActive: true, client: null, hasEnded: false, hasReconnected: false, isRead: false, direction: null });
     this.lines = [{ kind: 'sent', text: `You sent ${digits.length / 2} bytes as your own client. ${difference}` }];
   }
 
@@ -140,8 +135,6 @@ export class InjectionLog {
     if (kind === 'fine') return this.add('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
     if (kind === 'wait') return this.add('wait', text);
     this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.description ?? '')}.`, address });
-    const covered = coveredBytes(this.digits, explained.raw);
-    if (isFirst && covered > 0) this.add('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
     return true;
   }
 
@@ -197,16 +190,6 @@ export class InjectionLog {
     this.lines.push({ kind, text });
     return true;
   }
-}
-
-/**
- * Counts the sent bytes that are shown as 2a, because the server has overwritten them.
- * @param {string} sent
- * @param {string} shown both in hexadecimal
- */
-function coveredBytes(sent, shown) {
-  const [bytes, observed] = [parseHex(sent), parseHex(shown)];
-  return bytes.filter((byte, at) => byte !== COVER && observed[at] === COVER).length;
 }
 
 /** Returns the part of an explainer line after the first colon. @param {string} line */
