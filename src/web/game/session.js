@@ -121,7 +121,7 @@ export class Session {
   }
 
   /**
-   * Returns the tick of an `update` or `notice` packet; 0 for other packets, which a resume ignores.
+   * Returns the tick of an `update` or `notice`; 0 for other packets, which a resume ignores.
    * @param {{ name: string, values: Record<string, any> }} packet
    * @param {number} nowMs
    */

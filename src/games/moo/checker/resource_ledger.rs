@@ -3,7 +3,7 @@
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
 //! before the swings of the same tick. The player's swings must therefore earn a rise between the
 //! update before it and the update after it. In the native dialect an `object_hits` packet does not
-//! name the attacker, so each object that shakes together with a hit of the player may be its target.
+//! name the attacker, so each object hit together with a hit of the player may be its target.
 //! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
 //! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the
 //! player's spikes and turrets kill outside its view. While the player is dead, and in the first

@@ -18,8 +18,8 @@ const PINGS = 8;
 /** @typedef {{ id: number, name: string, owner: number }} Clan `owner`: player number */
 /** @typedef {{ id: number, name: string }} Person */
 /**
- * @typedef {{ id: number, isOwner: boolean, members: Person[], requests: Person[] }} Membership `id`
- *   of the clan; `requests`: join requests
+ * `id` of the clan; `requests`: join requests.
+ * @typedef {{ id: number, isOwner: boolean, members: Person[], requests: Person[] }} Membership
  */
 
 export class Clans {

@@ -50,7 +50,9 @@ impl NativeView {
         match event {
             FeedEvent::Chat { player, text } => out.send("chat", (*player, &**text)),
             FeedEvent::Swing { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
-            FeedEvent::ObjectHit { object, direction } => lists.object_hits.push((object.id, turn8(*direction))),
+            FeedEvent::ObjectHit { object, direction } => {
+                lists.object_hits.push((object.id, turn8(*direction)))
+            }
             FeedEvent::AnimalStruck { animal } => lists.animal_attacks.push(animal_number(*animal)),
             FeedEvent::Announced { text } => out.send("notice", &**text),
             FeedEvent::Died { player, victim, killer } => {
