@@ -25,9 +25,9 @@ import { EDITION, GAME } from './wasm/edition.js';
 import { Heartbeat } from './lib/heartbeat.js';
 import { NetHistory } from './lib/net-history.js';
 import { NetemLink } from './lib/netem.js';
-import { ReconnectingConnection } from './lib/connection.js';
+import { MODE, ReconnectingConnection, VERSION } from './lib/connection.js';
 import { NO_LOCKSTEP } from './lib/close-reasons.js';
-import { LOCKSTEP, Lockstep } from './lib/lockstep.js';
+import { Lockstep } from './lib/lockstep.js';
 import { Prediction } from './lib/prediction.js';
 import { ResumeTick } from './lib/resume.js';
 import { StateBuffer } from './lib/state-buffer.js';
@@ -39,10 +39,6 @@ export { HeldKeys, HeldPointers } from './lib/held.js';
 export { local } from './lib/stored.js';
 export { newPrivateRoomUrl } from './lib/address.js';
 
-/** Version of the protocol, sent in `hello`. */
-const VERSION = 1;
-/** Modes of `hello`. */
-const [SPECTATE, PLAY] = [0, 1];
 /** Number of recent round trips whose median is `game.ping`. */
 const PINGS = 5;
 /** Names for `on` that are no packets. */
@@ -344,7 +340,7 @@ export class Game {
     // The connection has ended meanwhile.
     if (attempt !== this.#connection.attempt) return;
     this.#isInLockstep = lockstep?.isActive ?? false;
-    const mode = (this.#isSpectating ? SPECTATE : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
+    const mode = (this.#isSpectating ? MODE.watch : MODE.play) | (this.#isInLockstep ? MODE.lockstep : 0);
     const hello = { version: VERSION, mode, resume_tick: this.#resumeTick.tick, ...this.#player };
     this.#write(dialect.encode('hello', dialect.supportedValues('hello', hello)));
   }

@@ -198,7 +198,7 @@ export class Controls {
     if (EDITION === 'tab') return;
     const asked = netemOf(location.search);
     const line = new NetemLink();
-    this.connection.wrapSocket = (socket) => line.wrapSocket(socket);
+    this.connection.transport.wrapSocket = (socket) => line.wrapSocket(socket);
     try {
       line.begin(await this.prediction.load());
       const result = asked === '' ? {} : await line.setNetem(asked);

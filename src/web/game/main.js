@@ -68,7 +68,7 @@ let loading = null;
 let frameMs = 0;
 
 // The parent page uses the same storage, so this page needs a resume key of its own.
-if (edition?.IS_SECOND_CLIENT) connection.key = acquireKey(true).get;
+if (edition?.IS_SECOND_CLIENT) connection.transport.key = acquireKey(true);
 const address = wrongIn(location.search, EDITION);
 for (const text of address.wrong) title.note(`In the address, ${text}`);
 if (address.unknown.length > 0) console.warn(`in the address, unknown settings: ${address.unknown.join(', ')}; there are ${SETTINGS.join(', ')}`);

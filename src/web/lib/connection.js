@@ -1,6 +1,7 @@
 /**
  * A reconnecting connection to a server: fetches the packet tables, opens a WebSocket, and repeats
- * this with backoff after an outage. It carries packets as bytes; `tickwire.js` decodes them.
+ * this with backoff after an outage. It carries packets as bytes; `tickwire.js` and the game's page
+ * decode them.
  *
  * @module lib/connection
  */
@@ -17,6 +18,10 @@ import { offers, openSocket } from '../wasm/open-socket.js';
 /** Folder of `tickwire.js`. Paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;
 
+/** Version of the protocol, in `hello` and `welcome`. */
+export const VERSION = 1;
+/** Modes of `hello`. `lockstep` is an additional bit. */
+export const MODE = Object.freeze({ watch: 0, play: 1, lockstep: 2 });
 /** Subprotocol that the upgrade request offers. */
 const SUBPROTOCOL = 'tickwire.v1';
 /** Close code of a connection that ended without a close frame. */
@@ -43,14 +48,31 @@ const STABLE_MS = 5000;
  * @property {(bytes: Uint8Array) => void} onMessage
  * @property {(closed: CloseInfo) => void} onClose
  * @property {() => void} onPageReturn called when the page becomes visible or online
+ * @property {() => void} [onAttempt] called when an attempt starts
  */
 
 /**
  * @typedef {Pick<import('../tickwire.js').Options<unknown>, 'path' | 'dialect' | 'codes' |
- *   'units' | 'WebSocket' | 'token'>} ConnectionOptions
+ *   'units' | 'WebSocket' | 'token'>} Options
  */
 
+/**
+ * Further options of the game's page.
+ * @typedef {object} PageOptions
+ * @property {(signal: AbortSignal) => Promise<Dialect>} [loadDialect] loads the packet tables of
+ *   the option `dialect`, and what else the page needs before `hello`. The first attempt opens its
+ *   WebSocket meanwhile, because the server has just sent the page
+ * @property {(code: number, reason: string) => boolean} [isFinal] whether the page does not
+ *   reconnect
+ */
+
+/** @typedef {Options & PageOptions} ConnectionOptions */
+
 /** @typedef {import('../wasm/open-socket.js').Socket} Socket */
+/**
+ * What a WebSocket needs: the dialect, or the promise of it, and the resume key.
+ * @typedef {{ dialect: Dialect | Promise<Dialect>, key: string }} Prepared
+ */
 
 /** The packet tables are missing or do not fit. A retry would not help. */
 class TablesUnavailable extends Error {}
@@ -80,8 +102,10 @@ export class ReconnectingConnection {
     /** Last reported reason why the browser does not reach the server. @type {string | null} */
     this.why = null;
     this.timer = /** @type {any} */ (0);
-    /** @type {Attempt<[Dialect, string]> | null} */
+    /** @type {Attempt<Prepared> | null} */
     this.current = null;
+    /** Resume key of the last attempt; '' before the first. */
+    this.resumeKey = '';
     this.stopReturns = onReturn(() => {
       if (this.isWaiting || this.current?.isStale) this.open();
       else if (this.welcomedAt !== null) listener.onPageReturn();
@@ -102,21 +126,26 @@ export class ReconnectingConnection {
     this.isWaiting = false;
     this.attempt += 1;
     const { attempt } = this;
-    const { codes, WebSocket } = this.options;
+    const { codes, WebSocket, loadDialect } = this.options;
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
+    const isFirst = this.retries === 0 && !this.wasWelcome;
     const current = new Attempt({
       prepare: async (signal) => {
         // Fetching the tables already shows that the server responds.
         const reached = isBrowser && this.retries > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
-        const [dialect, key] = await Promise.all([this.dialect(signal), this.key.get(), reached]);
-        return /** @type {[Dialect, string]} */ ([dialect, key]);
+        const loading = this.dialect(signal);
+        // `onSocketOpen` handles the error.
+        loading.catch(() => {});
+        const [key, dialect] = await Promise.all([this.key.get(), isFirst && loadDialect ? null : loading, reached]);
+        return { dialect: dialect ?? loading, key };
       },
-      connect: ([dialect, key]) => this.connect(attempt, dialect, key),
+      connect: (prepared) => this.connect(attempt, prepared),
       reach: async (signal) => { if (EDITION !== 'tab') await reach(this.health, signal); },
       failed: (error) => this.failed(attempt, error),
     });
     if (!isBrowser) current.steps.reach = () => Promise.reject(new Error(NO_ANSWER));
     this.current = current;
+    this.listener.onAttempt?.();
     await current.begin();
   }
 
@@ -149,7 +178,8 @@ export class ReconnectingConnection {
    * @returns {Promise<Dialect>}
    */
   async dialect(signal = undefined) {
-    const { path = 'play', codes, dialect, units } = this.options;
+    const { path = 'play', codes, dialect, units, loadDialect } = this.options;
+    if (loadDialect && signal) return loadDialect(signal);
     const tables = typeof codes === 'object' ? /** @type {import('./codec.js').Codes} */ (codes) : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
@@ -159,20 +189,17 @@ export class ReconnectingConnection {
     }
   }
 
-  /** @param {number} attempt @param {Dialect} dialect @param {string} key */
-  connect(attempt, dialect, key) {
+  /** @param {number} attempt @param {Prepared} prepared */
+  connect(attempt, { dialect, key }) {
     const { path = 'play', WebSocket } = this.options;
+    this.resumeKey = key;
     // The dialect is sent even if it is the default of the path, so that both ends use the same
     // dialect.
-    const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
+    const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect instanceof Dialect ? dialect.name : this.options.dialect}`;
     const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
-    socket.onopen = () => {
-      if (attempt !== this.attempt) return;
-      this.current?.onOpen();
-      this.listener.onOpen(dialect);
-    };
+    socket.onopen = () => { if (attempt === this.attempt) this.onSocketOpen(dialect); };
     socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(/** @type {ArrayBuffer} */ (data))); };
     socket.onclose = ({ code, reason }) => {
       // A browser does not report why a WebSocket failed to open.
@@ -181,11 +208,30 @@ export class ReconnectingConnection {
     };
   }
 
+  /** Waits until the packet tables are loaded. @param {Prepared['dialect']} dialect */
+  async onSocketOpen(dialect) {
+    this.current?.onOpen();
+    if (dialect instanceof Dialect) return this.listener.onOpen(dialect);
+    const { attempt } = this;
+    try {
+      const loaded = await dialect;
+      if (attempt === this.attempt) this.listener.onOpen(loaded);
+    } catch (error) {
+      console.warn('tickwire: no packet tables:', error);
+      this.onLost(attempt, ABNORMAL, NO_TABLES);
+    }
+  }
+
   /** Marks the attempt as successful after `welcome`. @param {number} now */
   onWelcome(now) {
     this.current?.end();
     this.welcomedAt = now;
     this.wasWelcome = true;
+  }
+
+  /** Whether messages can be sent. */
+  get isOpen() {
+    return this.socket?.readyState === WebSocket.OPEN;
   }
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
@@ -229,7 +275,7 @@ export class ReconnectingConnection {
     else socket?.close();
     if (this.welcomedAt !== null && performance.now() - this.welcomedAt > STABLE_MS) this.retries = 0;
     this.welcomedAt = null;
-    const retryMs = isFinal(code, reason) ? null : backoffMs(this.retries, Math.random());
+    const retryMs = (this.options.isFinal ?? isFinal)(code, reason) ? null : backoffMs(this.retries, Math.random());
     this.retries += 1;
     this.isWaiting = retryMs !== null;
     if (retryMs !== null) this.timer = setTimeout(() => this.open(), retryMs);

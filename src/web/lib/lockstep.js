@@ -10,8 +10,6 @@
 
 import { WasmInstance } from '../wasm/instance.js';
 
-/** Bit of the mode in `hello` that requests lockstep. */
-export const LOCKSTEP = 2;
 /** Number of ticks over which jitter is measured: at 30 a second, about four seconds. */
 const ARRIVAL_SAMPLES = 128;
 /**

@@ -99,7 +99,7 @@ afterEach(() => {
 /** Connections of pages: how each begins, and whether it is connected. */
 const PAGES = [
   ['the game', () => {
-    const connection = new GameConnection('play', () => {}, () => {});
+    const connection = new GameConnection('http://game.test/play', () => {}, () => {});
     connection.open();
     return () => connection.state === 'live';
   }],

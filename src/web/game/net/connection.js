@@ -1,29 +1,20 @@
 /**
- * Connection of the game's page: opens it, detects outages, and reconnects. It carries packets, and
- * reports its state. It stops reconnecting only if another page has taken over the player, or if
- * the token is missing or wrong.
+ * Connection of the game's page: sends and receives packets, and reports its state. The connection
+ * itself, its attempts and its outages are the ones of `tickwire.js`. It stops reconnecting only if
+ * another page has taken over the player, or if the token is missing or wrong.
  *
  * @module game/net/connection
  */
 
-import { Attempt, reach, backoffMs } from '../../lib/attempt.js';
-import { EDITION } from '../../wasm/edition.js';
-import { NO_ANSWER, NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
-import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
+import { NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from '../../lib/close-reasons.js';
+import { MODE, ReconnectingConnection, VERSION } from '../../lib/connection.js';
+import { Heartbeat } from '../../lib/heartbeat.js';
 import { NetHistory } from '../../lib/net-history.js';
-import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadTables, predictionSetup } from './protocol.js';
-import { resumeKey } from '../../lib/resume.js';
-import { forgetToken, playerToken, urlFromRoot } from '../../lib/address.js';
+import { DIALECT, decode, encode, loadTables, predictionSetup } from './protocol.js';
 import { loadRules } from '../rules/rules.js';
-import { offers, openSocket } from '../../wasm/open-socket.js';
 
-/**
- * Duration after which a connection is stable, ms. After a stable connection, the retry delays
- * start short again.
- */
-const STABLE_MS = 5000;
-/** Path that a running server responds to. */
-const HEALTH = 'healthz';
+/** Close code of a server that stops. */
+const GOING_AWAY = 1001;
 
 /**
  * @typedef {'connecting' | 'live' | 'waiting'} State - connecting: an attempt is running - live:
@@ -31,9 +22,9 @@ const HEALTH = 'healthz';
  */
 
 /** @typedef {{ name: string, skin: number }} Player */
-/** @typedef {import('../../wasm/open-socket.js').Socket} Socket */
 
-const loadTablesAndRules = () => Promise.all([loadTables(), loadRules()]);
+/** Loads the packet tables and the rules. A restarted server may have other ones. */
+const loadDialect = () => Promise.all([loadTables(), loadRules()]).then(([dialect]) => dialect);
 
 export class GameConnection {
   /**
@@ -45,19 +36,9 @@ export class GameConnection {
    *   every received and sent message
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
-    this.path = path;
-    /** Returns the page's resume key. */
-    this.key = resumeKey;
-    /** Resume key of the last connection; '' before the first. */
-    this.resumeKey = '';
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
-    /**
-     * Wraps a new socket, for example in a simulated network.
-     * @type {(socket: Socket) => Socket}
-     */
-    this.wrapSocket = (socket) => socket;
     /**
      * World in this page; null without lockstep.
      * @type {import('../../lib/lockstep.js').Lockstep | null}
@@ -78,8 +59,6 @@ export class GameConnection {
     this.player = null;
     /** Local time of the next attempt, ms; Infinity if there is none. */
     this.retryAt = 0;
-    /** Number of attempts since the last stable connection. */
-    this.attempt = 0;
     /** Number of connections that have reached `live`. */
     this.lives = 0;
     /** Close reason of the lost connection, or ''. */
@@ -89,94 +68,49 @@ export class GameConnection {
     /** Round trip of the last ping, ms; null before the first. @type {number | null} */
     this.pingMs = null;
     this.history = new NetHistory();
-    this.liveSince = 0;
-    /**
-     * Tables and rules of the first attempt, requested before its WebSocket is open.
-     * @type {Promise<unknown> | null}
-     */
-    this.firstTables = null;
-    this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
-    /** @type {Socket | null} */
-    this.socket = null;
-    /** @type {Attempt<string> | null} */
-    this.current = null;
-    this.timer = 0;
-    onReturn(() => this.onReturn());
-  }
-
-  /** Starts an attempt. */
-  open() {
-    clearTimeout(this.timer);
-    this.current?.end();
-    // The first attempt is at the server that has just sent the page.
-    this.firstTables = this.lives + this.attempt === 0 ? loadTablesAndRules() : null;
-    // `begin` reports the error.
-    this.firstTables?.catch(() => {});
-    const current = new Attempt({
-      prepare: async (signal) => {
-        const [key] = await Promise.all([this.key(), this.lives + this.attempt > 0 ? this.reach(signal) : null]);
-        return key;
-      },
-      connect: (key) => this.connect(key, current),
-      reach: (signal) => this.reach(signal),
-      failed: (error) => {
-        if (error) console.warn('no connection:', error);
-        this.onLost(this.socket, NO_ANSWER);
-      },
+    this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.transport.abandon());
+    this.transport = new ReconnectingConnection({
+      path,
+      dialect: DIALECT,
+      loadDialect,
+      // Two pages would take the player from each other forever, and a wrong token stays wrong.
+      isFinal: (_code, reason) => [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason),
+    }, {
+      onAttempt: () => this.setState('connecting'),
+      onOpen: () => this.begin(),
+      onMessage: (bytes) => this.receive(bytes),
+      onClose: (closed) => this.onClose(closed),
+      onPageReturn: () => this.heartbeat.probe(performance.now()),
     });
-    this.current = current;
-    this.setState('connecting');
-    current.begin();
   }
 
-  /** Rejects if the server does not respond to requests. @param {AbortSignal} signal */
-  async reach(signal) {
-    if (EDITION !== 'tab') await reach(urlFromRoot(location.href, HEALTH), signal);
+  /** Connects. */
+  open() {
+    this.transport.open();
   }
 
-  /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
-  connect(key, current) {
-    this.resumeKey = key;
-    const socket = this.wrapSocket(openSocket(this.path, offers(SUBPROTOCOL, key, playerToken())));
-    socket.binaryType = 'arraybuffer';
-    this.socket = socket;
-    this.history.begin();
-    socket.onopen = () => {
-      if (socket !== this.socket) return;
-      current.onOpen();
-      this.begin(socket);
-    };
-    socket.onmessage = (event) => { if (socket === this.socket) this.receive(/** @type {ArrayBuffer} */ (event.data)); };
-    socket.onclose = (event) => {
-      if (socket === this.socket) this.onLost(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
-    };
+  /** Resume key of the last connection; '' before the first. */
+  get resumeKey() {
+    return this.transport.resumeKey;
+  }
+
+  /** Number of attempts since the last stable connection. */
+  get attempt() {
+    return this.transport.retries;
   }
 
   /** Whether the browser delays the WebSocket of the current attempt. */
   get isDelayed() {
-    return this.current?.isDelayed ?? false;
-  }
-
-  /**
-   * Loads packet tables and rules, because a restarted server may have other ones, and sends
-   * `hello`.
-   * @param {Socket} socket
-   */
-  async begin(socket) {
-    try {
-      const loading = this.firstTables ?? loadTablesAndRules();
-      this.firstTables = null;
-      await loading;
-    } catch (error) {
-      console.warn('the packet tables or the rules cannot be loaded:', error);
-      this.onLost(socket, 'no packet tables or rules');
-    }
-    if (socket === this.socket) await this.lockstep?.begin(...predictionSetup());
-    if (socket === this.socket) this.hello();
+    return this.transport.current?.isDelayed ?? false;
   }
 
   /** Sends `hello`, which also resumes the player after an outage. */
-  hello() {
+  async begin() {
+    const { attempt } = this.transport;
+    await this.lockstep?.begin(...predictionSetup());
+    // The connection has ended meanwhile.
+    if (attempt !== this.transport.attempt) return;
+    this.history.begin();
     this.isInLockstep = this.lockstep?.isActive ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? MODE.lockstep : 0);
     this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, resume_tick: this.resumeTick() });
@@ -195,7 +129,7 @@ export class GameConnection {
    * @param {Record<string, unknown>} values
    */
   send(name, values) {
-    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    if (!this.transport.isOpen) return false;
     const bytes = encode(name, values);
     if (!bytes) return false;
     this.write(bytes);
@@ -205,24 +139,25 @@ export class GameConnection {
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   write(bytes) {
-    if (this.socket?.readyState !== WebSocket.OPEN) return;
-    this.socket.send(bytes);
+    if (!this.transport.isOpen) return;
+    this.transport.send(bytes);
     this.stats.bytesOut += bytes.length;
     this.stats.messagesOut += 1;
   }
 
-  /** @param {ArrayBuffer} data */
-  receive(data) {
+  /** @param {Uint8Array} bytes */
+  receive(bytes) {
     const now = performance.now();
     this.heartbeat.onMessage(now);
-    this.stats.bytesIn += data.byteLength;
+    this.stats.bytesIn += bytes.length;
     this.stats.messagesIn += 1;
-    const { lockstep, socket } = this;
-    if (!lockstep || !socket || !this.isInLockstep) return this.receiveMessage(new Uint8Array(data), now);
-    const { received, toSend } = lockstep.receive(new Uint8Array(data), now);
-    for (const bytes of toSend) this.write(bytes);
-    for (const bytes of received) if (socket === this.socket) this.receiveMessage(bytes, now);
-    if (!lockstep.isActive) this.onLost(socket, lockstep.why);
+    const { lockstep, transport } = this;
+    if (!lockstep || !this.isInLockstep) return this.receiveMessage(bytes, now);
+    const { attempt } = transport;
+    const { received, toSend } = lockstep.receive(bytes, now);
+    for (const message of toSend) this.write(message);
+    for (const message of received) if (attempt === transport.attempt) this.receiveMessage(message, now);
+    if (!lockstep.isActive && attempt === transport.attempt) transport.abandon(lockstep.fallbackReason);
   }
 
   /**
@@ -251,8 +186,7 @@ export class GameConnection {
 
   /** @param {number} now */
   onWelcome(now) {
-    this.current?.end();
-    this.liveSince = now;
+    this.transport.onWelcome(now);
     this.lives += 1;
     this.reason = '';
     this.setState('live');
@@ -273,56 +207,23 @@ export class GameConnection {
     this.history.addUpdateGap(now);
   }
 
-  /** Ends a connection on which the server no longer responds. */
-  lost() {
-    if (this.state === 'live') this.onLost(this.socket, NO_ANSWER);
-  }
-
-  /**
-   * Ends a connection or an attempt, and schedules the next attempt.
-   * @param {Socket | null} socket null if the attempt has none
-   *   yet
-   * @param {string} reason
-   */
-  onLost(socket, reason) {
-    if (socket !== this.socket) return;
-    clearTimeout(this.timer);
-    this.current?.end();
+  /** @param {import('../../lib/connection.js').CloseInfo} closed */
+  onClose({ code, reason, text, retryMs }) {
     this.heartbeat.end();
-    this.socket = null;
-    socket?.close();
-    const now = performance.now();
-    if (this.state === 'live' && now - this.liveSince > STABLE_MS) this.attempt = 0;
-    if (reason === TOKEN_WRONG) forgetToken();
-    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fallBackToStream(describeClose(0, reason));
-    // No reconnect: two pages would take the player from each other forever, and a wrong token
-    // stays wrong.
-    const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
+    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fallBackToStream(text);
     // A failed lockstep connection continues as a stream at once.
     const isNowStream = this.isInLockstep && this.lockstep?.isActive === false;
     this.isInLockstep = false;
-    const wait = isUnwanted ? Infinity : isNowStream ? 0 : backoffMs(this.attempt, Math.random());
-    this.attempt += 1;
-    this.retryAt = now + wait;
-    this.reason = reason || this.reason;
+    this.retryAt = performance.now() + (retryMs ?? Infinity);
+    this.reason = reason || (code === GOING_AWAY ? 'server is stopping' : this.reason);
     this.pingMs = null;
-    if (wait < Infinity) this.timer = setTimeout(() => this.open(), wait);
     this.setState('waiting');
-  }
-
-  /**
-   * Called when the page becomes visible or online. Probes a live connection; otherwise retries at
-   * once.
-   */
-  onReturn() {
-    if (this.state === 'live') this.heartbeat.probe(performance.now());
-    else if (this.state === 'connecting' && this.current?.isStale) this.open();
-    else this.retryNow();
+    if (isNowStream) this.retryNow();
   }
 
   /** Retries at once instead of after the delay. */
   retryNow() {
-    if (this.state === 'waiting' && this.retryAt < Infinity) this.open();
+    if (this.transport.isWaiting) this.open();
   }
 
   /** @param {State} state */

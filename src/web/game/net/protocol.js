@@ -7,14 +7,8 @@
 
 import { Dialect, formatTable } from '../../lib/codec.js';
 
-/** Subprotocol that the upgrade request offers. */
-export const SUBPROTOCOL = 'tickwire.v1';
-/** Version of the protocol in `hello` and `welcome`. */
-export const VERSION = 1;
 /** Path of the endpoint, relative, so that the page works below any path. */
 export const ENDPOINT = 'play';
-/** Modes of `hello`. `lockstep` is an additional bit. */
-export const MODE = Object.freeze({ watch: 0, play: 1, lockstep: 2 });
 /** Maximum characters of a name. The server truncates longer names. */
 export const NAME_CHARS = 15;
 /** Maximum characters of a chat line. The server truncates longer lines. */
@@ -25,7 +19,7 @@ export const CLAN_CHARS = 7;
 /** @typedef {import('../../lib/codec.js').Argument} Argument */
 
 /** Dialect of the page. */
-const DIALECT = 'native';
+export const DIALECT = 'native';
 /** Game of the page. */
 const GAME = 'moo';
 /** File with the packet tables. */
@@ -39,13 +33,18 @@ let dialect = null;
  */
 const strides = new Map();
 
-/** Sets the packet tables. @param {import('../../lib/codec.js').Codes} codes */
+/**
+ * Sets the packet tables.
+ * @param {import('../../lib/codec.js').Codes} codes
+ * @returns {Dialect}
+ */
 export function setTables(codes) {
   dialect = new Dialect(codes, DIALECT, { areGroupsFlat: true });
   strides.clear();
   for (const { fields } of dialect.clientPackets.values()) {
     for (const { name, members } of fields) if (members.length > 0) strides.set(name, members.length);
   }
+  return dialect;
 }
 
 /**
@@ -61,7 +60,7 @@ export const predictionSetup = () => [GAME, DIALECT, dialect ? formatTable(diale
 export async function loadTables() {
   const answer = await fetch(new URL(TABLES_FILE, import.meta.url), { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`no packet tables: status ${answer.status}`);
-  setTables(await answer.json());
+  return setTables(await answer.json());
 }
 
 /** Units of the wire, in px or radians. */
