@@ -41,7 +41,7 @@ export { newPrivateRoomUrl } from './lib/address.js';
 
 /** Number of recent round trips whose median is `game.ping`. */
 const PINGS = 5;
-/** Names for `on` that are no packets. */
+/** Names for `on` that are not packets. */
 const EVENTS = ['open', 'close', 'error'];
 
 /**
@@ -188,7 +188,7 @@ export class Game {
    *   after an outage. `isNewWorld`: the world is new to the page, and the state of an earlier
    *   world is invalid.
    * - `close`, with `game.closed`: the connection has ended, or an attempt has failed.
-   * - `error`, also for bytes that are no packet, with the rule `unreadable`.
+   * - `error`, also for bytes that are not a packet, with the rule `unreadable`.
    * @param {string} name
    * @param {(event: any) => void} handler
    * @returns {() => void} removes the handler

@@ -246,8 +246,9 @@ export class EffectPlayer {
   }
 
   /**
-   * Estimates the direction of the hit that hurt a player: away from the nearest player with a
-   * recent hit. Packets do not contain the direction, and an estimate suffices for sparks.
+   * Estimates the direction of the hit that hurt a player: away from the nearest player that has
+   * recently hit something. Packets do not contain the direction, and an estimate suffices for
+   * sparks.
    * @param {number} id
    * @param {{ x: number, y: number }} at
    */

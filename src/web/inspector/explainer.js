@@ -86,7 +86,7 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Receives a message of the server. A message about another client returns an empty result.
+   * Processes a message from the server. The result is empty for a message about another client.
    * @param {ArrayBuffer} message
    * @returns {{ frames?: Entry[], gone?: number, lost?: number, missed?:
    *   number, ended?: string }} `gone`: entries removed at the front
@@ -228,7 +228,7 @@ export class Explainer extends WasmInstance {
   /**
    * Opens a capture file in one call.
    * @param {Uint8Array} file
-   * @returns {About} @throws {Error} if it is no capture or damaged
+   * @returns {About} @throws {Error} if the file is damaged or not a capture
    */
   openFile(file) {
     this.setFileInput(file);

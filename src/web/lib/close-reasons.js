@@ -11,11 +11,11 @@ export const NO_ANSWER = 'no answer';
 export const NO_TABLES = 'no packet tables';
 /** Reason that the page sets if the player leaves the game. */
 export const LEFT_PAGE = 'left';
-/** Reason of the server when another page has taken over the player. */
+/** Reason that the server sends if another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
-/** Reason of the server if the player needs a token and has none. */
+/** Reason that the server sends if the player has no token but needs one. */
 export const TOKEN_MISSING = 'token_missing';
-/** Reason of the server if the token is not valid. */
+/** Reason that the server sends if the token is invalid. */
 export const TOKEN_WRONG = 'token_wrong';
 /** Close reasons after which a page falls back to a stream. */
 export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];

@@ -112,8 +112,8 @@ export function defaultDialect(codes) {
 }
 
 /**
- * One dialect of the packet tables: encodes packets to the server and decodes packets to the
- * client.
+ * One dialect of the packet tables. It encodes client packets (sent to the server), and decodes
+ * server packets (sent to the client).
  */
 export class Dialect {
   /**
@@ -129,11 +129,11 @@ export class Dialect {
     this.units = units;
     this.areGroupsFlat = areGroupsFlat;
     this.codes = codes;
-    /** Packets to the server by name. @type {Map<string, Packet>} */
+    /** Packets that clients send, by name. @type {Map<string, Packet>} */
     this.serverPackets = new Map();
-    /** Packets to the client by code. @type {Map<number | string, Packet>} */
+    /** Packets that the server sends, by code. @type {Map<number | string, Packet>} */
     this.clientPacketsByCode = new Map();
-    /** Packets to the client by name. @type {Map<string, Packet>} */
+    /** Packets that the server sends, by name. @type {Map<string, Packet>} */
     this.clientPackets = new Map();
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];
@@ -149,7 +149,7 @@ export class Dialect {
   }
 
   /**
-   * Whether a packet to the server has this argument.
+   * Whether a packet that clients send has this argument.
    * @param {string} packet
    * @param {string} argument
    */
@@ -158,7 +158,7 @@ export class Dialect {
   }
 
   /**
-   * Drops the values that a packet to the server has no argument for.
+   * Removes the values for which the packet has no argument.
    * @param {string} packet
    * @param {Record<string, any>} values
    */
@@ -167,7 +167,7 @@ export class Dialect {
   }
 
   /**
-   * Encodes a packet to the server.
+   * Encodes a packet that clients send.
    * @param {string} name
    * @param {Record<string, any>} [values] by argument name; a missing one is null
    * @returns {Uint8Array<ArrayBuffer>}
@@ -180,12 +180,12 @@ export class Dialect {
   }
 
   /**
-   * Decodes a packet to the client. A missing argument becomes null, flat groups become an array of
-   * objects.
+   * Decodes a packet that the server sends. A missing argument becomes null. A flat list of groups
+   * becomes an array of objects.
    * @param {Uint8Array} bytes
    * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the
    *   code
-   * @throws {RangeError} if the bytes are no packet
+   * @throws {RangeError} if the bytes are not a packet
    */
   decode(bytes) {
     const message = fromMsgpack(bytes);

@@ -17,7 +17,8 @@
 
 const MAC_COMMAND = ['Meta', 'OS'];
 /**
- * Elements that use keys for text or to change their value. A check box uses only the space bar.
+ * Elements that handle keys to edit text or to change their value. A check box handles only the
+ * space bar.
  */
 const TYPING = 'input:not([type=checkbox]), textarea, select, [contenteditable]';
 /** Elements that the space bar and Enter activate. */
@@ -37,7 +38,7 @@ export function codeOf({ code, key }) {
 }
 
 /**
- * Whether an element uses the keys, for text or to change its value.
+ * Whether an element handles keys itself, to edit text or to change its value.
  * @param {EventTarget | null} target
  */
 export function isTyping(target) {

@@ -162,7 +162,7 @@ function claimChannel(channel, isNew) {
 
 /** Packets without game state. */
 const STATELESS_PACKETS = ['pong', 'error', 'command_accepted', 'command_rejected'];
-/** Rule with which the server reports that the player of a resuming page no longer exists. */
+/** Rule of the `error` packet that the server sends if the player to resume no longer exists. */
 const PLAYER_LEFT = 'player_left';
 
 export class ResumeTick {

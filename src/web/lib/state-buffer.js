@@ -65,7 +65,8 @@ export class StateBuffer {
    * @param {string} name
    * @param {Record<string, any>} values
    * @param {number} now
-   * @param {boolean} isAnswer whether it is a response, which is not sent when its tick ends
+   * @param {boolean} isAnswer whether the packet is a response. Unlike an update, it is not sent at
+   *   the end of its tick
    */
   onPacket(name, values, now, isAnswer) {
     const { tick } = values;

@@ -74,8 +74,8 @@ export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }
       read(null);
     },
     room: async (name) => {
-      // Another room is played from its beginning. The address contains the room for a link or a
-      // reload.
+      // Another room is played from its beginning. Its name is added to the address, so that a link
+      // or a reload opens the same room.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
       playback.selectRoom(name, await request(name, null));
     },

@@ -25,7 +25,7 @@ const GAME = 'moo';
 /** File with the packet tables. */
 const TABLES_FILE = '../../codes.json';
 
-/** Codec of the tables in force; null before they are loaded. @type {Dialect | null} */
+/** Codec of the current tables; null before they are loaded. @type {Dialect | null} */
 let dialect = null;
 /**
  * Number of members of each group in a flat list, by the name of the list.
@@ -76,7 +76,7 @@ export const UNIT = Object.freeze({
 });
 
 /**
- * Encodes a packet to the server. Values that the tables have no argument for are dropped.
+ * Encodes a packet that clients send. Values without an argument in the tables are dropped.
  * @param {string} name
  * @param {Record<string, unknown>} values by argument name; a missing one is nil
  * @returns {Uint8Array<ArrayBuffer> | null} null if the tables lack the packet
@@ -87,10 +87,10 @@ export function encode(name, values) {
 }
 
 /**
- * Decodes a packet to the client. Lists of groups stay flat, for `forEachGroup`.
+ * Decodes a packet that the server sends. Lists of groups stay flat, for `forEachGroup`.
  * @param {Uint8Array} bytes
  * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the code
- * @throws {RangeError} if the bytes are no packet
+ * @throws {RangeError} if the bytes are not a packet
  */
 export function decode(bytes) {
   return dialect?.decode(bytes) ?? null;

@@ -117,8 +117,8 @@ export function mayBuild(item, counts) {
 }
 
 /**
- * Returns the position of a structure in front of a player: their rims touch. The result is rounded
- * to whole px.
+ * Returns the position of a structure in front of a player: their edges touch. The result is
+ * rounded to whole px.
  * @param {{ x: number, y: number }} at
  * @param {number} heading
  * @param {Item} item
