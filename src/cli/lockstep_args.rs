@@ -14,7 +14,7 @@ pub struct LockstepArgs {
     #[arg(long, value_name = "WHO", default_value = "token", env = "TICKWIRE_LOCKSTEP")]
     lockstep: LockstepArg,
     /// Ticks between two snapshots for lockstep clients. A client that joins runs the ticks since
-    /// the last one.
+    /// the last snapshot.
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_SNAPSHOT_TICKS, env = "TICKWIRE_SNAPSHOT_INTERVAL_TICKS",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_MAX_INTERVAL_TICKS)))]
     snapshot_interval_ticks: u32,

@@ -1,5 +1,5 @@
-//! Parsers for flag values that several commands share, or that would otherwise be accepted without
-//! effect.
+//! Parsers for the values of flags. They are shared by several commands, or reject values that
+//! would have no effect.
 
 use std::net::{Ipv6Addr, SocketAddr};
 

@@ -59,7 +59,7 @@ pub enum ConnectionOutput<'c> {
     Event(ConnectionEvent),
 }
 
-/// A request of the client's packets to the server and its room.
+/// A request to the server or its room that results from the client's packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientRequest {
     /// Authenticate the client by the token of its upgrade request, which the driver has. The
@@ -141,8 +141,8 @@ pub enum Denial {
     Rejected(&'static str, &'static str),
     /// Closes the client.
     Closed(CloseReason),
-    /// Sends no reply now. The server closes a rejected client after a delay, and a replay takes
-    /// the reply from its recording.
+    /// Sends no reply. On a server, the client is already rejected and will be closed after a
+    /// delay. In a replay, the recording contains the reply.
     Silent,
 }
 

@@ -27,7 +27,7 @@ use crate::packet::{DecodedPacket, Direction, PacketError};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::Message;
 
-/// A step that a message led to and that is not executed yet.
+/// A pending step of the handling of a message.
 #[derive(Debug)]
 enum Step {
     /// Executes an output of the session.
@@ -114,10 +114,10 @@ impl MessageHandler {
         self.steps.push_back(Step::Request(ClientRequest::Authenticate));
     }
 
-    /// Handles one message.
+    /// Handles one message: queues the steps that it leads to.
     ///
     /// # Errors
-    /// The connection ends after the steps so far.
+    /// The reason to end the connection, after the steps queued before.
     pub fn handle(
         &mut self,
         message: Message<'_>,
@@ -143,7 +143,7 @@ impl MessageHandler {
     /// last one without a reply.
     ///
     /// # Errors
-    /// The connection ends.
+    /// The reason to end the connection.
     pub fn answer(&mut self, answer: Answer, tick: u32) -> Result<(), DisconnectReason> {
         let ended = match (self.open_request.take(), answer) {
             (Some(OpenRequest::Authenticate), Answer::Authenticated(Ok(()))) => {

@@ -20,7 +20,7 @@ use crate::ws::message::ReceivedMessage;
 pub struct ObservedStream {
     /// Whether an observer needs the bytes.
     pub is_observed: bool,
-    /// Whether the observer knows all bytes before `bytes`, back to the start of a message.
+    /// Whether the observer has received all bytes before `bytes`, from the start of a message.
     pub is_following: bool,
     /// Bytes that the observer has not received yet.
     bytes: Vec<u8>,
@@ -38,9 +38,9 @@ pub struct ObservedStream {
 #[derive(Debug, Clone)]
 struct ReadyRange {
     range: Range<usize>,
-    /// Whether no message is unfinished at its end.
+    /// Whether the range is a complete message or control frame.
     is_whole: bool,
-    /// Whether the observer has received it.
+    /// Whether the observer has received the range.
     is_passed: bool,
 }
 

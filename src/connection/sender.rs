@@ -48,7 +48,8 @@ impl QueuedBytes {
 /// Whole frames offered to the queue.
 #[derive(Debug, Clone, Copy)]
 pub enum Frames<'a> {
-    /// Bytes of the caller. They are sent without a copy; only an unsent rest is copied.
+    /// Bytes that the caller owns. The bytes that the kernel accepts are sent without a copy. The
+    /// remaining bytes are copied.
     Borrowed(&'a [u8]),
     /// Bytes that are also sent to other clients. They are never copied.
     Shared(&'a Arc<[u8]>),
@@ -271,7 +272,7 @@ impl Sender {
             }
         }
         if rest.bytes > 0 {
-            // Pieces queued during the system call follow the unsent rest.
+            // Pieces queued during the system call follow the unsent bytes.
             rest.bytes += queue.take_queued.bytes;
             rest.pieces.append(&mut queue.take_queued.pieces);
             queue.take_queued = rest;

@@ -253,8 +253,8 @@ pub trait SpectatorWorld: Debug + Send {
     /// Returns the world for changes that are not commands.
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
-    /// Executes one tick with these commands, and appends the client's update: for `player`;
-    /// without one, for a spectator of `watched` or of the leader.
+    /// Executes one tick with these commands, and appends the client's update. If `player` is
+    /// `None`, the update is for a spectator: of `watched`, or of the leader if that is `None`.
     fn step(
         &mut self,
         commands: &[RawCommand],
@@ -278,8 +278,8 @@ pub trait SpectatorWorld: Debug + Send {
 
 /// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
-    /// Appends the client's update for the next tick: for `player`; without one, for a spectator of
-    /// `watched` or of the leader.
+    /// Appends the client's update for the next tick. If `player` is `None`, the update is for a
+    /// spectator: of `watched`, or of the leader if that is `None`.
     fn append_update(
         &mut self,
         tick: &dyn DynTick,

@@ -338,11 +338,12 @@ pub const PLAYERS: u16 = 20_000;
 /// later updates. In a crowd, all of them at once would exceed [`SEND_QUEUE_BYTES`], and a client
 /// that reads promptly would be closed as slow.
 pub const ENTERS_PER_UPDATE: usize = 64;
-/// Time before a player id is reused. No packet about its first owner is in flight for longer.
+/// Time before a player id is reused. A packet about the previous player is not in flight for
+/// longer.
 pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);
 /// Time before a player id is reused when no other is free. It exceeds [`MAX_COMMAND_LEAD_MS`], so
-/// that a queued command of the first owner cannot reach the second. At this value, 7,000 joins and
-/// leaves per second (measured, one address) still leave free ids.
+/// that a queued command of the previous player is not applied to the new one. At this value, 7,000
+/// joins and leaves per second (measured, one address) still leave free ids.
 pub const MIN_PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(2);
 /// Maximum number of queued player commands of all clients. 2,000 clients that send 120 messages
 /// per second, each scheduled 0.1 s ahead, have at most 24,000. An address with `k` queued commands

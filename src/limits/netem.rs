@@ -31,8 +31,8 @@ pub const NETEM_QUEUE_BYTES: usize = 64 * 1024;
 /// Maximum bytes of one direction that have been read and not delivered: the window of a TCP
 /// connection. While it is full, nothing is read from the sender.
 pub const LINK_WINDOW_BYTES: usize = 256 * 1024;
-/// Maximum characters of conditions in a URL or after `--netem`; all six parts have under 100.
-/// Longer text is rejected.
+/// Maximum characters of network conditions in a URL or after `--netem`. A text with all six parts
+/// has fewer than 100. A longer text is rejected.
 pub const LINK_TEXT_CHARS: usize = 200;
 
 // ---- netem: the proxy of `tickwire netem` -----------------------------------------------------

@@ -14,9 +14,10 @@ pub const PREDICTION_IDLE_LIMIT: Duration = Duration::from_secs(3);
 /// Time after which a command without an ack counts as rejected.
 pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);
 /// Time over which past delays determine the lead of a client. A connection that loses a segment
-/// every few seconds thus retains its lead.
+/// every few seconds therefore retains a longer lead.
 pub const LEAD_WINDOW: Duration = Duration::from_secs(60);
-/// The most recent part of [`LEAD_WINDOW`], in which a single delay counts.
+/// The most recent part of [`LEAD_WINDOW`]. A single long delay in this part increases the lead. An
+/// older delay counts only if it was repeated.
 pub const LEAD_RECENT: Duration = Duration::from_secs(5);
 /// Maximum number of events of the local player that the client has not processed, such as swings
 /// while its page is hidden. The oldest is dropped.

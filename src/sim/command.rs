@@ -2,7 +2,7 @@
 
 use crate::{Action, EncodedAction, PlayerId};
 
-/// An action, its issuer and its sequence. The containing command frame determines the tick.
+/// An action, its issuer and its sequence number. The containing command frame determines the tick.
 ///
 /// The order of the fields is the canonical order of commands within a tick. It is total, so the
 /// order of arrival never matters.
@@ -10,8 +10,8 @@ use crate::{Action, EncodedAction, PlayerId};
 pub struct Command<Action> {
     /// The issuer; 0 is the operator.
     pub player: PlayerId,
-    /// The sequence: strictly increasing for each issuer, from 1. A repeated sequence is rejected.
-    /// No issuer exhausts 64 bits.
+    /// The sequence number: strictly increasing for each issuer, from 1. A command with a repeated
+    /// number is rejected. In practice, 64 bits never overflow.
     pub sequence: u64,
     /// The action.
     pub action: Action,

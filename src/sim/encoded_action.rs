@@ -5,7 +5,7 @@ use std::fmt::{self, Debug};
 use crate::{Malformed, PlayerId, Reader};
 
 /// A change of the world that a player or the operator requests. The commands of a tick are sorted
-/// by issuer, then by sequence, then by action (`Ord`).
+/// by issuer, then by sequence number, then by action (`Ord`).
 pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
     /// Appends the encoded action. The encoding must determine where the action ends.
     fn write(&self, out: &mut Vec<u8>);
@@ -47,8 +47,8 @@ pub enum MembershipChange {
     Joined(PlayerId, String),
     /// A player leaves.
     Left(PlayerId),
-    /// A player stays in the world without a connection. The sequences of its next connection start
-    /// at 1.
+    /// A player stays in the world without a connection. The sequence numbers of its next
+    /// connection start at 1.
     Disconnected(PlayerId),
 }
 

@@ -71,7 +71,7 @@ pub struct StepResult {
 pub struct RejectedCommand {
     /// The player that issued the command.
     pub player: PlayerId,
-    /// The sequence of the command.
+    /// The sequence number of the command.
     pub sequence: u64,
     /// The joining player, if the command is a join.
     pub joining: Option<PlayerId>,
@@ -108,8 +108,8 @@ pub trait Sim: Sized + Debug + Send + 'static {
     /// Number of completed ticks.
     fn tick(&self) -> u32;
 
-    /// The sequence of the last applied operator command. After a restore, the operator's sequence
-    /// continues from it.
+    /// The sequence number of the last applied operator command. After a restore, the operator's
+    /// commands continue from it.
     fn operator_sequence(&self) -> u64;
 
     /// The players in the world.
@@ -148,8 +148,8 @@ pub trait Sim: Sized + Debug + Send + 'static {
     fn save_named(&self) -> Vec<u8>;
 
     /// Restores a world from a state with names, with these parameters. Fields that still exist
-    /// keep their value, and new ones have the value of a new world. The sequences of players
-    /// restart, because their connections restart too.
+    /// keep their value, and new ones have the value of a new world. The sequence numbers of
+    /// players restart, because their connections restart too.
     ///
     /// # Errors
     /// The reason why the rules of this program do not allow such a world.

@@ -18,7 +18,7 @@ pub enum HostileKind {
     Slowloris,
     /// Joins, sends a hundred pings per second, and never reads.
     StalledReaders,
-    /// Joins, and reads 64 bytes ten times per second, which is less than it is sent.
+    /// Joins, and reads 64 bytes ten times per second, fewer than the server sends.
     DripReaders,
     /// Joins and sends small messages, more than its rate limit allows.
     MessageFlood,
@@ -26,7 +26,7 @@ pub enum HostileKind {
     PingFlood,
     /// Joins, and sends messages of 4 KB as fast as the server accepts them.
     ByteFlood,
-    /// Sends one message in one-byte fragments, 4,096 of them a hundred times per second.
+    /// Sends an endless message in one-byte fragments: a hundred times per second, 4,096 fragments.
     TinyFragments,
     /// Sends random bytes after the upgrade.
     Garbage,
@@ -44,8 +44,8 @@ pub enum HostileKind {
     SyncFlood,
     /// Spectates in lockstep, and sends a false checksum for every checksum tick.
     FalseChecksums,
-    /// Connects and disconnects immediately. Over sockets, a given number of times per second:
-    /// before a request, after it, or after joining.
+    /// Connects and disconnects immediately: before its request, after its request, or after
+    /// joining. Over sockets, it repeats this a given number of times per second.
     Churn,
     /// Connects, joins, sends a chat message and leaves, a given number of times per second. Each
     /// connection has the rate limits of a new client.
@@ -81,7 +81,7 @@ use HostileKind::{
     PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders, SyncFlood, TinyFragments,
 };
 
-/// Ends of a client that reads little: over a socket it often detects only the reset.
+/// Ends of a client that reads little. Over a socket, the client often detects only the reset.
 const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 
 /// Each kind in enum order, with its name in reports, and the ends that it must get. An end is the

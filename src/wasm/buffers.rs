@@ -13,7 +13,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Replaces the output of the last call. Returns its length.
+    /// Replaces the output of the last call. Returns the length of the new output.
     pub fn put_out(&mut self, output: Vec<u8>) -> usize {
         self.output = output;
         self.output.len()

@@ -65,7 +65,7 @@ pub extern "C" fn list_open_file(bytes: usize) -> usize {
     })
 }
 
-/// Outputs how far the file was read, its notes and its connections.
+/// Outputs how much of the file was read, and its notes and connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_file_summary() -> usize {
     answer(|tab, _| {
@@ -93,8 +93,8 @@ pub extern "C" fn list_advance(bytes: usize) -> usize {
     })
 }
 
-/// Sets the filter in the input: `{"text":…,"from":…,"client":…,"automatic":…}`. Outputs `{}`, or
-/// `{"wrong":…,"begin":…,"end":…}` with the range of the error in the text.
+/// Sets the filter that the input contains: `{"text":…,"from":…,"client":…,"automatic":…}`. Outputs
+/// `{}`, or `{"wrong":…,"begin":…,"end":…}` with the range of the error in the text.
 #[unsafe(no_mangle)]
 pub extern "C" fn filter() -> usize {
     answer(|tab, input| {
@@ -114,7 +114,8 @@ pub extern "C" fn filter() -> usize {
     })
 }
 
-/// Outputs the numbers of all and of visible frames. If none is visible, `why` has the reason.
+/// Outputs how many frames there are, and how many are visible. If no frame is visible, `why`
+/// contains the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn count() -> usize {
     with_list(|list| list.count().to_string())

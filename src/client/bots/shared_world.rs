@@ -138,14 +138,15 @@ impl SharedWorld {
         self.ran(tick).map(|ran| ran.checksum)
     }
 
-    /// An executed tick. The log is in order and has no gaps.
+    /// Returns a stored tick; `None` if it is not stored. The index is computed, because `executed`
+    /// is in order and has no gaps.
     fn ran(&self, tick: u32) -> Option<&ExecutedTick> {
         let first = self.executed.front()?.tick;
         self.executed.get(tick.checked_sub(first)? as usize)
     }
 
     /// Runs a tick with this frame, if the tick has not run yet. Returns the published state of the
-    /// tick, or `Some(None)` if that is already dropped. Returns `None` if the tick ran with
+    /// tick, or `Some(None)` if the state is no longer stored. Returns `None` if the tick ran with
     /// another frame, or is not the next one.
     fn run(&mut self, info: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
         if let Some(ran) = self.ran(tick) {

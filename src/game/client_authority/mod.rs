@@ -73,8 +73,8 @@ pub struct AuthorityRules {
     /// Tolerated lag in ticks: after that time without reports, an entity may move the whole
     /// distance at once. Less than `report_ticks` counts as `report_ticks`.
     pub slack_ticks: u32,
-    /// Ticks without a report during which the world extrapolates an entity. Limited to the slack,
-    /// so that the owner can always continue from the extrapolated state.
+    /// Ticks without a report during which the world extrapolates an entity. Limited to
+    /// `slack_ticks`, so that the owner can always continue from the extrapolated state.
     pub extrapolation_ticks: u32,
     /// Ticks without a report until the timeout.
     pub timeout_ticks: u32,

@@ -17,13 +17,13 @@ pub const COMMON: [&str; 6] = [
 ];
 /// Maximum entries of a random list.
 const MAX_LIST_ENTRIES: u32 = 4;
-/// Maximum letters of a random text.
+/// Maximum characters of a random text.
 const MAX_TEXT_CHARS: usize = 12;
 /// The characters of extreme texts.
 const HOSTILE_CHARS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f600}'];
 
-/// Encodes a packet to the server with the `given` values by name, and random values otherwise.
-/// Returns `None` if the table cannot encode the values.
+/// Encodes a client packet with the `given` values by name, and random values for its other
+/// arguments. Returns `None` if the table cannot encode the values.
 pub fn packet(
     dialect: &Dialect,
     row: &Row,

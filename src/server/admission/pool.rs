@@ -15,11 +15,12 @@
 //! - In such a pool, an address that has used up its share still gets a slot if the address with
 //!   the most slots holds at least twice as many as this one would then hold. The oldest slot of
 //!   the address with the most slots is displaced.
-//! - An idle connection, which waits for a further request, makes room first: for its own address
-//!   at the latter's limit, and for every other connection if no slot is spare.
-//! - A connection from a trusted proxy has no address until its request arrives. Until then it
-//!   needs no share, and all such connections together may hold half of the pool. Beyond that, a
-//!   new one displaces the oldest of them.
+//! - Idle connections, which wait for a further request, are displaced first: by a new connection
+//!   from the same address if the address has reached its limit, and by any new connection if no
+//!   slot is spare.
+//! - A connection from a trusted proxy has no address until its request arrives. Until then it does
+//!   not count towards the share of an address. All such connections together may hold half of the
+//!   pool. If they do, a new one displaces the oldest of them.
 //!
 //! Slots are held under numbers that the caller assigns in ascending order: the lowest is the
 //! oldest. Releasing a number that holds no slot has no effect.

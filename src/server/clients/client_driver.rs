@@ -85,7 +85,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Starts the client's session.
     ///
     /// # Errors
-    /// The connection must close for this reason.
+    /// The reason to close the connection.
     pub fn begin(&self) -> Result<(), DisconnectReason> {
         self.begin_with(|output| self.execute(output))
     }
@@ -107,7 +107,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Passes received bytes to the client's connection. Bytes of a closing client are ignored.
     ///
     /// # Errors
-    /// The connection is closing, or must close for this reason.
+    /// The connection is already closing, or this is the reason to close it.
     pub fn receive(&self, bytes: &[u8]) -> Result<(), DisconnectReason> {
         self.receive_with(bytes, |output| self.execute(output))
     }
@@ -277,8 +277,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         Ok(player)
     }
 
-    /// Returns the key of the client's seat, if it has one: the token's key or, without player
-    /// tokens, the page's key.
+    /// Returns the key of the client's seat: the key of its player token or, if the server has no
+    /// player tokens, the client's resume key. Returns `None` if the seat has no key.
     fn resume_key(&self) -> Result<Option<SeatKey>, Denial> {
         match self.client.pass() {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),

@@ -134,7 +134,7 @@ impl EmbeddedServer {
     /// Creates a server with its clock at `now`.
     ///
     /// # Errors
-    /// Describes why the packet tables of the game are unusable.
+    /// The reason why the packet tables of the game are unusable.
     pub fn new(options: &Options, now: Duration) -> Result<EmbeddedServer, String> {
         let game = options.game;
         let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
@@ -181,9 +181,9 @@ impl EmbeddedServer {
         })
     }
 
-    /// Opens a connection of the program; its first bytes must be an HTTP request. Returns its
-    /// number. Returns `None` beyond [`limits::EMBEDDED_CONNECTIONS`] or if the connection is
-    /// refused.
+    /// Opens a connection from the program to the server, and returns the connection's number. The
+    /// first bytes must be an HTTP request. Returns `None` beyond [`limits::EMBEDDED_CONNECTIONS`]
+    /// or if the connection is refused.
     pub fn open(&mut self) -> Option<u32> {
         let number = self.open_from(LOCAL_ADDRESS)?;
         self.net.open(number);

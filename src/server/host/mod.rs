@@ -54,7 +54,8 @@ pub trait HostTransport: Transport + Clone {
 
 /// Sees the connections of a host, and may replace the steps of a client.
 pub trait HostObserver<T: HostTransport> {
-    /// Called when a request is refused. Without `head`, the bytes are no request or came late.
+    /// Called when a request is refused. `head` is `None` if the bytes are not a valid request, or
+    /// arrived too late.
     fn on_refused(
         &mut self,
         _host: &HostState<T>,
@@ -67,7 +68,7 @@ pub trait HostObserver<T: HostTransport> {
     /// Starts the session of a new client.
     ///
     /// # Errors
-    /// The connection must close for this reason.
+    /// The reason to close the connection.
     fn begin(&mut self, host: &HostState<T>, client: &Client<T>) -> Result<(), DisconnectReason> {
         host.driver(client).begin()
     }
@@ -75,7 +76,7 @@ pub trait HostObserver<T: HostTransport> {
     /// Passes bytes to the connection of a client.
     ///
     /// # Errors
-    /// The connection is closing, or must close for this reason.
+    /// The connection is already closing, or this is the reason to close it.
     fn receive(
         &mut self,
         host: &HostState<T>,

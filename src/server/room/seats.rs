@@ -40,8 +40,8 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Creates suspended seats for these players, all with the deadline `until`. The numbers
-    /// between them are free.
+    /// Creates suspended seats for these players, all with the deadline `until`. The unused numbers
+    /// below the highest one are free.
     pub fn restore(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
         let taken: BTreeMap<u16, Seat> =
             players.map(|player| (player.0, Seat::Suspended { until })).collect();

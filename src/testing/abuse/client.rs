@@ -1,4 +1,4 @@
-//! The client's end of a hostile connection: packets, and the end that the server gave it.
+//! The client of a hostile connection: its packets, and the way in which the server ended it.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};

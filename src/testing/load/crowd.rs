@@ -7,8 +7,9 @@
 //! A bot reconnects if its server stops, for example at a restart by `tickwire dev`. Otherwise bots
 //! do not reconnect: the measurement ends when the last connection has ended.
 //!
-//! The load generator must be cheap, or it measures itself: it has no thread per bot, and never
-//! waits for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for each dialect.
+//! The load generator must be cheap, so that it does not measure itself. It has no thread per bot,
+//! and never waits for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for
+//! each dialect.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -34,14 +35,14 @@ use crate::packet::Dialect;
 use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::Poller;
 
-/// Maximum number of bots per thread, unless [`THREADS`] is reached.
+/// Maximum number of bots per thread. With [`THREADS`] threads, a thread may have more.
 const BOTS_PER_THREAD: usize = 500;
 /// Maximum number of threads.
 const THREADS: usize = 4;
 /// Time within which all bots must start to play.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time between the last bot's start and the measured time, because joining costs more than
-/// playing.
+/// Time between the start of the last bot and the measured time. It is excluded because joining
+/// costs more than playing.
 const WARMUP_TIME: Duration = Duration::from_secs(1);
 /// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
@@ -231,7 +232,7 @@ impl<'a> BotThread<'a> {
         let measured = self.now().min(ends).saturating_sub(begins);
         let away = self.members.iter_mut().filter(|member| member.returns.is_some());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
-        // The measurement ends here, because leaving is not part of the traffic of play.
+        // The measurement ends here, because it does not include the traffic of leaving bots.
         let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
@@ -258,8 +259,8 @@ impl<'a> BotThread<'a> {
         self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
     }
 
-    /// Start of the measured time, once it is known: shortly after all bots play, or after
-    /// [`CONNECT_TIMEOUT`].
+    /// Returns the start of the measured time: [`WARMUP_TIME`] after all bots have started to play,
+    /// or after [`CONNECT_TIMEOUT`]. Returns `None` until then.
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let is_complete = ready.load(Ordering::Acquire) >= plan.count;

@@ -49,7 +49,7 @@ impl Histogram {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// The value that this share of all values does not exceed; 0 without values.
+    /// Returns the quantile `share` of the values: 0.5 is the median. Returns 0 without values.
     fn quantile(&self, share: f64) -> usize {
         let all: u64 = self.classes.iter().sum();
         let wanted = (all as f64 * share).ceil().max(1.0) as u64;
@@ -251,7 +251,7 @@ impl CrowdReport {
         self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
     }
 
-    /// The gap between two updates that this share of all gaps does not exceed, in milliseconds.
+    /// Returns the quantile `share` of the gaps between two updates, in milliseconds.
     pub fn gap_ms(&self, share: f64) -> f64 {
         (self.tally.gaps.quantile(share) as u32 * BUCKET_WIDTH).as_secs_f64() * 1e3
     }

@@ -48,7 +48,7 @@ pub struct Plan {
     /// server is slow, because the next client in turn loses its connection only after it has
     /// received its player.
     pub per_second: u32,
-    /// Duration, after all clients have connected.
+    /// Duration of the test. It starts when all clients have connected.
     pub time: Duration,
 }
 
@@ -63,7 +63,7 @@ pub struct ResumeReport {
     pub same: Vec<Duration>,
     /// Number of attempts that returned another player.
     pub lost: u64,
-    /// Reasons of the attempts that returned no player within [`PLAYER_TIMEOUT`].
+    /// For each attempt that returned no player within [`PLAYER_TIMEOUT`], the reason.
     pub unanswered: Vec<String>,
     /// Number of deaths, each followed by a respawn.
     pub died: u64,
@@ -77,7 +77,7 @@ impl ResumeReport {
         self.lost == 0 && self.unanswered.is_empty() && self.duplicates == 0 && self.returns > 0
     }
 
-    /// The time within which this share of the successful attempts received its player, in ms.
+    /// Returns the quantile `share` of the durations of the successful attempts, in ms.
     fn quantile_ms(&self, share: f64) -> f64 {
         let mut times = self.same.clone();
         times.sort_unstable();
@@ -209,8 +209,8 @@ impl ResumeTest<'_> {
         self.connect(index, false)
     }
 
-    /// Whether the next client in turn has received a result of its last attempt. The test waits
-    /// for it.
+    /// Whether the next client in turn has received the result of its last attempt. The test waits
+    /// for the result.
     fn is_next_settled(&self) -> bool {
         let next = &self.clients[self.done.returns as usize % self.plan.count];
         next.line.as_ref().is_none_or(|line| line.is_settled)

@@ -53,8 +53,8 @@ pub enum Payload {
 }
 
 impl StreamingReassembler {
-    /// Receives the segment of the next packet. Returns the use of its payload; `None` if it is
-    /// empty.
+    /// Receives the segment of the next packet. Returns what was done with its payload, or `None`
+    /// if the payload is empty.
     pub fn receive(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Option<Payload> {
         let connection = match self.current.entry(ConnectionKey::of(segment)) {
             Entry::Occupied(found) if !self.connections[*found.get()].ends.is_new_connection(segment) => {
@@ -76,8 +76,8 @@ impl StreamingReassembler {
         self.connections.len()
     }
 
-    /// Returns a connection with the pieces of its stored segments only, which are after all
-    /// payloads that were returned.
+    /// Returns a connection with only the pieces of its stored segments. They follow the payloads
+    /// that were in order.
     pub fn connection(&self, number: usize) -> TcpConnection<'_> {
         let StreamedConnection { ends, placed, stored, last } = &self.connections[number];
         let mut builder = ConnectionBuilder::after(ends.clone(), *placed, *last);
@@ -89,7 +89,8 @@ impl StreamingReassembler {
 }
 
 impl StreamedConnection {
-    /// Returns the sender of a segment in order, or stores the segment; `None` if it is empty.
+    /// Returns the sender if the segment is in order. Otherwise stores the segment and returns
+    /// `Some(None)`. Returns `None` if the segment is empty.
     fn receive(&mut self, place: (u64, usize), segment: &Segment<'_>) -> Option<Option<TcpSide>> {
         let (side, offset) = self.ends.receive(segment);
         self.last = place;
@@ -141,8 +142,8 @@ pub(super) mod tests {
         is_orderly && connections.iter().all(|connection| connection.holes.is_empty())
     }
 
-    /// Whether these segments are in order. Each has: sent by the client, flags, sequence number,
-    /// acknowledgement number, payload.
+    /// Whether these segments are in order. The fields of a segment: whether the client sent it,
+    /// flags, sequence number, acknowledgement number, payload.
     fn are_orderly(segments: &[(bool, u8, u32, u32, &[u8])]) -> bool {
         let ends = ["192.0.2.7:50000", "198.51.100.1:3000"].map(|end| end.parse().expect("an address"));
         let encoded = |(is_client, flags, sequence, acknowledged, payload): &(bool, _, _, _, &[u8])| {

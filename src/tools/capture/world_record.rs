@@ -154,7 +154,7 @@ pub enum WorldRecordError {
     Trailing(usize),
     /// A text is not UTF-8.
     Text,
-    /// The number of the part or table is not below their total.
+    /// The number of a part or table is not less than the total number of parts or tables.
     Chunk(u16),
 }
 

@@ -16,7 +16,7 @@ use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpS
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
-/// A head, frame or gap of one connection, or its beginning.
+/// The beginning, a head, a frame or a gap of one connection.
 #[derive(Debug)]
 pub struct CaptureItem<'c> {
     /// The connection's number, from 1, in order of first packets.
@@ -32,7 +32,7 @@ pub struct CaptureItem<'c> {
 /// The content of a [`CaptureItem`].
 #[derive(Debug)]
 pub enum CaptureItemKind<'c> {
-    /// The beginning of the connection, or of the capture within the connection.
+    /// The beginning of the connection, or of its captured part if the capture starts later.
     Begin {
         /// The evidence for the dialect, if no captured request selects it.
         guess: Option<DialectGuess<'c>>,

@@ -25,8 +25,7 @@ pub struct ExportedClient {
 }
 
 /// Encodes a capture of a connection that was opened at `at`. `began` is the start of the server's
-/// clock, as time since 1970, and `codes` are the server's packet tables, which the capture
-/// includes.
+/// clock, as time since 1970. The capture includes the server's packet tables `codes`.
 pub fn capture<'a>(
     (opened, at): (&Handshake, Duration),
     client: &ExportedClient,
@@ -56,8 +55,8 @@ pub fn capture<'a>(
     writer.blocks
 }
 
-/// Writes the dialect of the connection's path, unless the query selects the dialect. Other paths
-/// of the room are unknown to the page.
+/// Writes the path of the connection with its dialect, unless the query of the URL selects the
+/// dialect. The inspector does not know the other paths of the room.
 fn room(writer: &mut CaptureWriter, opened: &Handshake, at: Duration) {
     let line = opened.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let Some(target) = str::from_utf8(line).ok().and_then(|line| line.split(' ').nth(1)) else { return };

@@ -1,5 +1,5 @@
-//! Plays back a capture: lists its rooms while the file is still arriving, and shows one of them as
-//! a game.
+//! Plays back a capture: lists its rooms while the file is still being received, and shows one of
+//! them as a game.
 //!
 //! ```text
 //!   bytes of the file ─► records ─► command frames by room ─┬─► index: verifies each tick once
@@ -36,7 +36,7 @@ pub enum FileEnd {
     Whole,
     /// Within the block at this byte offset.
     Truncated(usize),
-    /// The file cannot be read beyond some byte: a description.
+    /// The file is damaged and cannot be read further. Contains a description of the damage.
     Damaged(String),
 }
 
@@ -60,12 +60,12 @@ pub enum PlaybackRoom {
     Buffering(Vec<((usize, u64), Vec<u8>)>),
     /// The room can be played.
     Ready(Box<RoomPlayback>),
-    /// The room cannot be played: the reason.
+    /// The room cannot be played. Contains the reason.
     Failed(Untrusted),
 }
 
 impl Playback {
-    /// Creates a playback before the first byte of the file.
+    /// Creates a playback that has not received any bytes of the file.
     pub fn new(games: Vec<&'static GameInfo>) -> Playback {
         let rooms = BTreeMap::new();
         Playback {
@@ -139,7 +139,7 @@ impl Playback {
         &self.rooms
     }
 
-    /// The playback of a room; `None` if it cannot be played, or not yet.
+    /// The playback of a room; `None` if the room cannot be played, or cannot be played yet.
     pub fn room_playback(&mut self, room: &str) -> Option<&mut RoomPlayback> {
         match self.rooms.get_mut(room)? {
             PlaybackRoom::Ready(show) => Some(show),
@@ -186,7 +186,7 @@ fn add_record(
     packet: &Packet<'_>,
 ) {
     let decoded = world_record::decode(packet.bytes);
-    // An invalid record ends all rooms, because it may be of any of them.
+    // An invalid record ends the playback of all rooms, because it may belong to any room.
     let (name, record) = match decoded {
         Ok(decoded) => decoded,
         Err(error) => return rooms.values_mut().for_each(|room| room.end(&error.to_string())),

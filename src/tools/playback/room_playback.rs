@@ -96,7 +96,7 @@ struct OpenPlayback {
 #[derive(Debug)]
 struct Seek {
     target_tick: u32,
-    /// The world on its way to `target_tick`; `None` before it is restored.
+    /// The world that is advanced to `target_tick`; `None` before it is restored from a snapshot.
     world: Option<Box<dyn DynWorld>>,
 }
 
@@ -201,7 +201,7 @@ impl RoomPlayback {
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }
-        // The index starts again, and finds the kills again.
+        // The index restarts, and adds the kills again.
         self.markers.retain(|mark| mark.kind != MarkerKind::Killed);
         let first = (self.tape.first, self.begin.clone());
         self.open = Some(OpenPlayback {
@@ -228,8 +228,8 @@ impl RoomPlayback {
         self.open.iter_mut().for_each(|open| open.followed = player);
     }
 
-    /// Runs about `ticks` ticks, of a seek first, then of the index. At the end of a seek, appends
-    /// the messages that a new client receives after its welcome.
+    /// Runs about `ticks` ticks: first for a seek, then for the index. At the end of a seek,
+    /// appends the messages that a new client receives after its welcome.
     pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> WorkResult {
         let RoomPlayback { tape, identity, markers: marks, names, open: Some(open), .. } = self else {
             return WorkResult::default();
@@ -261,7 +261,8 @@ impl RoomPlayback {
         ticks
     }
 
-    /// The completed ticks of the displayed world; `None` before the first seek is complete.
+    /// The number of completed ticks of the displayed world; `None` before the first seek is
+    /// complete.
     pub fn tick(&self) -> Option<u32> {
         self.screen().map(|screen| screen.world().tick())
     }

@@ -25,7 +25,7 @@ const TOKEN_REASONS: [CloseReason; 3] =
     [CloseReason::TokenMissing, CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts];
 /// The name prefix of rules about an address.
 const ADDRESS: &str = "address_";
-/// The replies of a replay, from a packet on.
+/// The replies of a replay to a packet and all later packets.
 #[derive(Debug, Default)]
 pub struct ServerReplies {
     from_packet: usize,
@@ -114,17 +114,17 @@ pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, fa
     0
 }
 
-/// What the server rejected, according to the recording.
+/// The parts of a handshake that the server rejected, according to the recording.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RecordedRejection {
-    /// Whether it rejected the client at its upgrade, because of its token.
+    /// Whether the server rejected the client at its upgrade, because of the client's token.
     pub token: bool,
-    /// Whether it rejected the lockstep mode of the client's `hello`.
+    /// Whether the server rejected the lockstep mode of the client's `hello`.
     pub lockstep: bool,
 }
 
-/// Finds out what the server rejected. A client that the recording shows neither accepted nor
-/// rejected counts as rejected, unless it has received a pong.
+/// Determines whether the server rejected the client. If the recording contains neither an
+/// acceptance nor a rejection, the client counts as rejected, unless it has received a pong.
 pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> RecordedRejection {
     let known = ReplyMatcher::new(endpoint);
     let mut has_pong = false;
@@ -148,7 +148,7 @@ pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> 
     RecordedRejection { token: endpoint.is_native && !has_pong, lockstep: true }
 }
 
-/// The kind of a reply.
+/// The kind of a reply frame.
 enum ReplyKind<'a> {
     Pong,
     Packet(DecodedPacket<'a>),
@@ -252,8 +252,8 @@ impl ReplyFilter {
         true
     }
 
-    /// Whether a frame may be a reply. True at least for every frame for which
-    /// [`ReplyMatcher::may_be`] is.
+    /// Whether a frame may be a reply. Accepts every frame that [`ReplyMatcher::may_be`] accepts,
+    /// and possibly others.
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         let begin = first_four(payload);
         match header.opcode {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::games::moo::world::rules;
 
-/// Maximum period of income that may arrive at once, because updates were delayed.
+/// Maximum time for which the income may arrive at once. Delayed updates cause this.
 const MAX_INCOME_WINDOW: Duration = Duration::from_secs(15);
 
 /// The maximum unclaimed income from windmills.
@@ -47,8 +47,9 @@ impl GoldIncome {
         back
     }
 
-    /// Attributes the last update's rise to a hunt that was reported later, as far as possible. The
-    /// windmills' unclaimed income grows by this amount again.
+    /// Moves as much as possible of the last update's rise from windmills to `bounty`, because a
+    /// hunt was reported after the update. The moved amount becomes unclaimed income of windmills
+    /// again.
     pub(super) fn refund(&mut self, bounty: &mut u64) {
         self.gold += f64::from(take_bounty(bounty, std::mem::take(&mut self.paid)));
     }

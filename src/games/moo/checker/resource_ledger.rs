@@ -1,11 +1,11 @@
 //! Checks that a player's resources rise only as a result of its own actions.
 //!
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
-//! before the swings of the same tick. The player's swings must therefore earn a rise between the
-//! update before it and the update after it. In the native dialect an `object_hits` packet does not
-//! name the attacker, so each object hit together with a hit of the player may be its target.
-//! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
-//! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the
+//! before the swings of the same tick. The swings that earn a rise may therefore be sent between
+//! the previous update and the next one. In the native dialect an `object_hits` packet does not
+//! name the attacker, so each object hit together with a hit of the player may be its target. Other
+//! sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of the
+//! best kind), kills and hunts. Other sources of food are removed animals, and animals that the
 //! player's spikes and turrets kill outside its view. While the player is dead, and in the first
 //! update of a life, no rise is a fault, because the server does not send a player the swings in
 //! the tick of its death.
@@ -25,11 +25,11 @@ use crate::games::moo::world::rules;
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     amount: u32,
-    /// Rise in the current update.
+    /// Rise of the amount in the current update.
     risen: u32,
-    /// Amount earned by swings since the last update.
+    /// Amount that swings since the last update have earned.
     earned: u32,
-    /// Rise in the last update that earlier packets do not explain.
+    /// Part of the rise in the last update that earlier packets do not explain.
     owed: u32,
 }
 

@@ -28,7 +28,7 @@ tickwire_sim::named_enum! {
         OffMap => "off_map",
         /// No player moves faster than the rules allow.
         TooFast => "too_fast",
-        /// The client's own record and its enter have the same position.
+        /// The client's own record and its entry in `enters` have the same position.
         OwnPositionDiffers => "own_position_differs",
         /// The sequence number of the last applied command never decreases.
         AckDecreased => "ack_decreased",
@@ -57,7 +57,7 @@ tickwire_sim::named_enum! {
         DestroyedUnknown => "destroyed_unknown",
         /// A player has at most one weapon per slot and one item per group, and only existing ones.
         Inventory => "inventory",
-        /// A player has at most the limit of structures of each group.
+        /// The structures of a player do not exceed the limit of their group.
         Limit => "limit",
         /// A player receives only upgrades that were offered.
         UpgradeNotOffered => "upgrade_not_offered",
@@ -67,7 +67,7 @@ tickwire_sim::named_enum! {
         AgeDecreased => "age_decreased",
         /// A projectile is sent once, and its kind exists.
         ShotTwice => "shot_twice",
-        /// Only known projectiles end, within their range.
+        /// Only known projectiles end, and only within their range.
         ShotEnd => "shot_end",
         /// Only animals in view are removed or attack.
         AnimalUnknown => "animal_unknown",

@@ -343,8 +343,7 @@ impl CaptureEncoder {
 }
 
 /// Splits bytes into segments of at most [`limits::CAPTURE_SEGMENT_FRAMES`] frames. A client's
-/// bytes may begin within a frame; from a header that cannot be decoded on, the rest is one
-/// segment.
+/// bytes may begin within a frame. All bytes after a header that cannot be decoded are one segment.
 fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (segment, rest) = bytes.split_at(end_of_frames(bytes, from));

@@ -14,7 +14,7 @@ use crate::util::os;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureTarget {
     /// A file, followed by numbered files in the same directory: `a.pcapng`, `a.1.pcapng`. If the
-    /// path is a device, it is written to directly.
+    /// path is a device, the capture is written to it directly.
     File(PathBuf),
     /// Standard output.
     Stdout,
@@ -43,8 +43,8 @@ impl CaptureOutput {
     /// Opens the first file.
     ///
     /// # Errors
-    /// The file exists; it is a named pipe, which would block until a reader opens it; or an I/O
-    /// error.
+    /// The file exists, the file is a named pipe (which would block until a reader opens it), or an
+    /// I/O operation failed.
     pub fn open(target: CaptureTarget) -> io::Result<CaptureOutput> {
         let (first, sink): (_, Box<dyn Write + Send>) = match target {
             CaptureTarget::Stdout => (None, Box::new(io::stdout())),
@@ -80,7 +80,7 @@ impl CaptureOutput {
     /// followed by `a.1.pcapng`. Returns its name.
     ///
     /// # Errors
-    /// [`limits::CAPTURE_FILES`] files exist already, or an I/O error.
+    /// [`limits::CAPTURE_FILES`] files already exist, or an I/O operation failed.
     pub fn next(&mut self) -> io::Result<String> {
         self.sink.flush()?;
         let first = self.first.clone().unwrap_or_default();

@@ -35,9 +35,9 @@ pub(super) struct SubscriberQueue {
     /// Whether the subscription has ended.
     pub(super) is_over: bool,
     items: Vec<Arc<TapEvent>>,
-    /// Indices in `items` at which a part begins.
+    /// Indices in `items` at which a part begins; see the module documentation.
     begins: Vec<usize>,
-    /// Whether the current part has no world yet.
+    /// Whether the current part contains no world of any room yet.
     awaits_first_world: bool,
     /// Bytes of all queued events. Worlds do not count, because they are sent only on request.
     bytes: usize,
@@ -46,7 +46,7 @@ pub(super) struct SubscriberQueue {
     /// otherwise a gap up to the start of its next message. The traffic of a client without an
     /// entry also resumes at the start of a message.
     client_positions: HashMap<u64, (u64, Option<SkippedTraffic>)>,
-    /// Number of the current part, in which `items` ends.
+    /// Number of the current part: the last part in `items`.
     present: u64,
     /// The parts after the current one.
     later: VecDeque<Vec<Arc<TapEvent>>>,

@@ -9,8 +9,8 @@ use crate::testing::abuse::client::{hello, packet};
 use crate::testing::hostile::{HostileKind, KEY, garbage, write_frame};
 use crate::ws::frame::{Header, Opcode};
 
-/// Receive buffer of an attacker that reads little or nothing, in bytes. Small, so that it fills
-/// soon.
+/// Receive buffer of an attacker that reads little or nothing, in bytes. It is small, so that it is
+/// soon full.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
 /// Number of one-byte frames in a block, seven bytes each.
 const TINY_FRAMES: usize = 4096;
@@ -18,9 +18,11 @@ const TINY_FRAMES: usize = 4096;
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
 const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
-/// Longer than a server waits for a client that does not read its page.
+/// Time for which a client of a page stays connected. It is longer than a server waits for a client
+/// that does not read.
 const PAGE_STAY: Duration = Duration::from_secs(13);
-/// Number of messages of a few bytes, and of 4 KB, in a block of an attacker that floods.
+/// Number of messages in a block of a flooding attacker: of short messages, and of messages of 4
+/// KB.
 const FLOOD_FRAMES: usize = 1024;
 const FLOOD_LONG_FRAMES: usize = 32;
 /// Number of random bytes in a block.
@@ -145,30 +147,32 @@ impl SequencePattern {
 /// The behaviour of one attacker.
 #[derive(Debug)]
 pub(super) struct Behavior {
-    /// Whether it requests an upgrade and waits for it. Otherwise it sends immediately.
+    /// Whether the attacker requests an upgrade and waits for the response. Otherwise it sends
+    /// `request` immediately.
     pub(super) upgrades: bool,
-    /// The request that it sends without an upgrade; empty for none.
+    /// The bytes that the attacker sends instead of an upgrade request; empty for none.
     pub(super) request: &'static [u8],
-    /// Whether it requests an upgrade and does not wait for the response.
+    /// Whether the attacker disconnects after its upgrade request, without waiting for the
+    /// response.
     pub(super) closes_after_request: bool,
-    /// The bytes that it sends first.
+    /// The bytes that the attacker sends first.
     pub(super) opening: Vec<u8>,
-    /// The bytes that it then sends repeatedly.
+    /// The bytes that the attacker sends repeatedly after `opening`.
     pub(super) block: Vec<u8>,
     /// Number of commands after each block.
     pub(super) commands: usize,
     pub(super) sequences: SequencePattern,
-    /// Whether it connects with a resume key.
+    /// Whether the attacker connects with a resume key.
     pub(super) has_key: bool,
     /// Number of frames per block, including commands.
     pub(super) frames: usize,
     /// Time between two blocks.
     pub(super) every: Duration,
-    /// Whether it disconnects once the opening is sent.
+    /// Whether the attacker disconnects once `opening` is sent.
     pub(super) leaves: bool,
-    /// Time after which it reconnects, unless the server ends the connection earlier.
+    /// Time after which the attacker reconnects, unless the server ends the connection earlier.
     pub(super) stays: Option<Duration>,
-    /// Time for which it stays before it disconnects.
+    /// Time for which the attacker stays connected before it disconnects.
     pub(super) lingers: Duration,
     pub(super) reads: ReadMode,
 }
@@ -200,7 +204,7 @@ impl Behavior {
         Behavior { block, frames, every: Duration::ZERO, ..Behavior::default() }
     }
 
-    /// The half-open attackers and the kinds without a driver of their own: they read nothing.
+    /// A client that reads and sends nothing after `opening`.
     fn half_open(joins: bool) -> Behavior {
         let opening = if joins { hello() } else { Vec::new() };
         Behavior { reads: ReadMode::Nothing, opening, ..Behavior::default() }
@@ -216,7 +220,7 @@ impl Behavior {
         }
     }
 
-    /// Whether it sends nothing after its opening.
+    /// Whether the attacker sends nothing after `opening`.
     pub(super) fn is_silent(&self) -> bool {
         self.frames == 0 && self.block.is_empty()
     }
@@ -232,7 +236,7 @@ impl Behavior {
         }
     }
 
-    /// The kernel receive buffer that it requests, in bytes.
+    /// The size of the kernel receive buffer that the attacker sets, in bytes.
     pub(super) fn recv_buffer_bytes(&self) -> Option<usize> {
         (self.reads != ReadMode::All).then_some(SMALL_ROOM_BYTES)
     }
@@ -248,7 +252,7 @@ fn flood_messages() -> Vec<u8> {
     (0..FLOOD_FRAMES as u32).flat_map(|nonce| packet(&ClientPacket::Ping { nonce: Some(nonce) })).collect()
 }
 
-/// A ping with 4,000 extra bytes, which the server drops, in a frame.
+/// A frame with a `ping` packet and 4,000 extra bytes. The server drops the packet.
 fn long_packet() -> Vec<u8> {
     let (mut message, mut bytes) = (vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0], Vec::new());
     message.resize(message.len() + 4_000, b'x');

@@ -57,7 +57,7 @@ pub struct AttackPlan {
     pub count: usize,
     /// Duration of the attack.
     pub time: Duration,
-    /// Whether an attacker reconnects after its end. If not, the attack is over with the last end.
+    /// Whether attackers reconnect. If not, the attack ends when the last connection has ended.
     pub reconnects: bool,
 }
 

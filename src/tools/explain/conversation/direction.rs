@@ -21,7 +21,7 @@ pub(super) enum DirectionStage {
     #[default]
     Begin,
     Frames,
-    /// The position within a frame is unknown: a plausible frame is searched.
+    /// The position within a frame is unknown. The next plausible frame is searched for.
     Seek,
     /// After a head that is not part of an upgrade: the bytes are a body.
     Body,

@@ -197,7 +197,8 @@ impl<'c> Conversation<'c> {
         at
     }
 
-    /// Starts both sides in the middle of the stream: a head or a plausible frame is searched.
+    /// Starts both sides in the middle of the stream, with a search for a head or a plausible
+    /// frame.
     pub fn start_midstream(&mut self) {
         self.spoken.start_guessing();
         for half in [&mut self.client, &mut self.server] {

@@ -46,13 +46,13 @@ pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
 /// The source of names for the values in a container.
 #[derive(Clone, Copy)]
 enum ValueNames<'a> {
-    /// Positions serve as names.
+    /// Each value has its position as its name.
     Any,
     /// The envelope of a packet: its code and arguments.
     Envelope(&'a Row),
-    /// Names by position.
+    /// Each value has the name of the argument at its position.
     Members(&'a [Argument]),
-    /// Names by the shape of the container, such as the members of a map.
+    /// Each value has a name from the shape of the container, such as a member of a map.
     Shape(&'a Shape),
 }
 

@@ -12,7 +12,7 @@ mod values;
 
 pub use parts::*;
 
-/// A server packet. The receiver is the client, or its own player.
+/// A server packet. "The receiver" is the client that receives it, or the client's player.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerPacket {
     /// Native: the response to `hello`.
@@ -49,7 +49,7 @@ pub enum ServerPacket {
         /// The receiver's player.
         player: u32,
     },
-    /// MooMoo: a player that will be part of updates.
+    /// MooMoo: a player that later updates may contain.
     AddPlayer(AddedPlayer),
     /// MooMoo: a player left the game.
     RemovePlayer {

@@ -36,8 +36,8 @@ use crate::rules::{self, AnimalKind, Resource};
 /// The commands of one tick.
 pub type MooCommandFrame = tickwire_sim::command_frame::CommandFrame<Action>;
 
-// Encoding truncates a long text to `MAX_TEXT_BYTES`. The rest still exceeds each limit on text, so
-// it is rejected like the whole text.
+// Encoding truncates a long text to `MAX_TEXT_BYTES`. The truncated text still exceeds each limit
+// on text, so that it is rejected like the original text.
 const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CHAT_CHARS && MAX_TEXT_BYTES / 4 > rules::NAME_CHARS);
 const _: () =
     assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES / 4 > rules::MAX_ANNOUNCEMENT_CHARS);

@@ -9,8 +9,8 @@ use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 use crate::trig::{cosine, sine};
 
-/// Walks for one tick, in a direction with an acceleration (in pixels per tick, with 16 binary
-/// places), or lets the body come to rest if `way` is `None`.
+/// Moves a body for one tick. `way` is the direction and the acceleration, in 1/65,536 px per tick
+/// in each tick. With `None`, friction stops the body.
 pub(crate) fn walk(body: &mut Body, way: Option<(Angle, i32)>, terrain: &Terrain, rates: &Rates) {
     let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
     (body.vx, body.vy) = (old_vx, old_vy);

@@ -228,10 +228,10 @@ pub const HUNT_PERCENT: u32 = 175;
 pub const HUNT_BEGIN_PX: i32 = 800;
 /// Distance at which the prey has escaped, in pixels between the centres.
 pub const HUNT_END_PX: i32 = 1_000;
-/// Time without a successful attack after which an animal ends its hunt, in milliseconds, so that
-/// it does not besiege unreachable prey.
+/// Time without a successful attack after which an animal ends its hunt, in milliseconds. It
+/// prevents animals from waiting near unreachable prey.
 pub const HUNT_MS: u16 = 10_000;
-/// Attack range of a hunting animal, in pixels between the rims.
+/// Attack range of a hunting animal, in pixels between the edges of the two bodies.
 pub const STRIKE_PX: i32 = 30;
 /// Minimum time between two attacks of an animal, in milliseconds.
 pub const STRIKE_PERIOD_MS: u16 = 1_000;

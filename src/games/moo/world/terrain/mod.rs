@@ -43,7 +43,7 @@ pub struct Terrain {
 /// around a spawn point use a smaller radius.
 const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 
-/// Number of directions around a new structure in which a free position is searched for a stuck
+/// Number of directions around a new structure that are tried to find a free position for a stuck
 /// body.
 const WAYS_AROUND: u32 = 32;
 

@@ -27,8 +27,8 @@ pub struct PlacedStructure {
 }
 
 impl PlacedStructure {
-    /// Whether a body touches the structure. A body that runs into a solid structure is put just
-    /// outside its rim; a gap of up to `TOUCH_TOLERANCE` still counts as touching.
+    /// Whether a body touches the structure. A body that runs into a solid structure is placed just
+    /// outside the structure's edge. A gap of up to `TOUCH_TOLERANCE` therefore counts as touching.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
         let (dx, dy) = (self.x.distance(body.x), self.y.distance(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();

@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// Uses an item that was checked. Afterwards the hand holds the weapon again.
+    /// Uses an item that was checked. Afterwards the player holds its weapon again.
     pub(crate) fn use_item(&mut self, id: PlayerId, item: &'static Item) {
         let (player, body) = match self.player_mut(id) {
             Some(found) => found,
@@ -177,8 +177,8 @@ impl World {
     }
 }
 
-/// The position in front of a body, rim to rim, rounded to whole pixels, so that clients draw the
-/// exact position.
+/// The position of a new structure in front of a body: the edges touch. It is rounded to whole
+/// pixels, so that clients draw the exact position.
 fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
     let whole = |at: Fixed| Fixed::from_px(at.saturating_add(Fixed(1 << 15)).to_px());

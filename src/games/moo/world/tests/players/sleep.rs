@@ -1,5 +1,5 @@
-//! Details of sleep and flight: which entities sleep, the speed of a projectile in each tick, and
-//! the hand after an upgrade.
+//! Sleeping entities, the speed of a projectile in each tick, and the held weapon or item after an
+//! upgrade.
 
 use crate::controller::kit::Choice;
 use crate::controller::{Animal, Shot};
