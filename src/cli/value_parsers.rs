@@ -51,7 +51,7 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a whole number from `least` to `most`.
+/// Parses a whole number from `min` to `max`.
 ///
 /// # Errors
 /// The text is not a number in this range.

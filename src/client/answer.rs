@@ -76,7 +76,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A reader for a response with a body of at most `body_most` bytes.
+    /// Creates a reader for a response with a body of at most `max_body_bytes`.
     pub fn new(max_body_bytes: usize) -> Answer {
         let reader = ResponseReader::new(limits::HEAD_LIMITS);
         Answer {

@@ -215,8 +215,8 @@ impl LockstepFollower {
         self.corrupted.as_ref()
     }
 
-    /// Handles a packet. Appends packets to send to `say`, in MessagePack. Appends to `told` the
-    /// updates that the server would send to a client without lockstep.
+    /// Handles a packet. Appends the packets to send to `outgoing`, in MessagePack. Appends to
+    /// `messages` the updates that the server would send to a client without lockstep.
     ///
     /// # Errors
     /// A description, if the snapshot is of another game or other rules, or its parts are out of

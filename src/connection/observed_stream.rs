@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::connection_output::ObservedBytes;
 use crate::ws::message::ReceivedMessage;
 
-/// The client's bytes on their way to the observer.
+/// Buffers the client's bytes until the observer receives them.
 #[derive(Debug, Default)]
 pub struct ObservedStream {
     /// Whether an observer needs the bytes.

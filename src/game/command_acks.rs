@@ -18,7 +18,7 @@ pub fn has_command_acks(dialect: &Dialect) -> bool {
 /// Checks that a dialect has both packets or neither, and that their rows fit the server's values.
 ///
 /// # Errors
-/// Names the wrong row and the rule.
+/// A message with the invalid row and the rule that it breaks.
 pub fn check(dialect: &Dialect) -> Result<(), String> {
     let largest = [Value::from(u32::MAX), Value::from(u8::MAX), Value::from(u32::MAX)];
     let reason = [Value::from(u32::MAX), Value::from("a reason's name, which may be long")];

@@ -119,7 +119,7 @@ pub fn has_lockstep(dialect: &Dialect) -> bool {
 /// Checks that a dialect has all of these rows or none, with the arguments that the server uses.
 ///
 /// # Errors
-/// Names the wrong row and the rule.
+/// A message with the invalid row and the rule that it breaks.
 pub fn check(dialect: &Dialect) -> Result<(), String> {
     let name = dialect.name();
     let rows = REQUIRED_ROWS

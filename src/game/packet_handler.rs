@@ -78,8 +78,8 @@ pub trait PacketHandler: Debug + Send {
     /// Called when the client has got a new player.
     fn joined(&mut self) {}
 
-    /// Appends the effects of any other packet to `asks`. The packet may have arrived up to `slack`
-    /// before `now`, because the server may have paused.
+    /// Appends the effects of any other packet to `effects`. The packet may have arrived up to
+    /// `slack` before `now`, because the server may have paused.
     fn packet(
         &mut self,
         packet: &DecodedPacket<'_>,

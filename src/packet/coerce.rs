@@ -196,7 +196,7 @@ fn check_count(number: usize, max: Option<usize>, what: &str) -> Result<(), Argu
     }
 }
 
-/// Truncates a text of more than `most` characters.
+/// Truncates a text of more than `max` characters.
 fn truncate(text: Value, max: Option<usize>) -> Value {
     let end = max.and_then(|max_chars| Some(text.as_str()?.char_indices().nth(max_chars)?.0));
     match (end, text.as_str()) {

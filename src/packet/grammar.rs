@@ -53,21 +53,21 @@ pub enum Shape {
     Flag,
     /// Any value except NaN and infinities.
     Any,
-    /// An integer from `least` to `most`; a float without a fraction is accepted.
+    /// An integer from `min` to `max`; a float without a fraction is accepted.
     Int { min: i64, max: i64, unit: Option<Unit> },
     /// A finite number, integer or float.
     Num { unit: Option<Unit> },
-    /// Text of at most `most` characters; a longer text is truncated.
+    /// Text of at most `max` characters; a longer text is truncated.
     Str { max: Option<usize> },
-    /// At most `most` bytes; longer data is an error.
+    /// At most `max` bytes; longer data is an error.
     Bin { max: Option<usize> },
     /// A map with these keys; other keys are dropped.
     Map(Vec<Argument>),
     /// An array with one value for each member: a packet within an argument.
     Tuple(Vec<Argument>),
-    /// One flat array of at most `most` groups; the number of members is the stride.
+    /// One flat array of at most `max` groups; the number of members is the stride.
     Groups { members: Vec<Argument>, max: Option<usize> },
-    /// An array of at most `most` values of one type.
+    /// An array of at most `max` values of one type.
     List { each: Box<Type>, max: Option<usize> },
 }
 

@@ -240,7 +240,7 @@ impl TableParser {
         Ok(columns)
     }
 
-    /// Parses and checks a row; `here` is its file and line.
+    /// Parses and checks a row; `location` is its file and line.
     fn row(&mut self, line: &str, columns: &[Column], location: &str) -> Result<Row, String> {
         if self.rows == limits::TABLE_ROWS {
             return Err(format!("too many rows: the maximum for all tables is {}", limits::TABLE_ROWS));

@@ -1,5 +1,5 @@
-//! The hostile clients of all tests: their names, what the simple ones send, and the ends that a
-//! server must give them.
+//! The hostile clients of all tests: their names, the bytes that simple ones send, and the ways in
+//! which a server must end their connections.
 //!
 //! `abuse::attack` runs them over sockets, and `simulate` in virtual time.
 
@@ -81,11 +81,13 @@ use HostileKind::{
     PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders, SyncFlood, TinyFragments,
 };
 
-/// Ends of a client that reads little. Over a socket, the client often detects only the reset.
+/// Ways in which the connection of a slow reader ends. Over a socket, the client often detects only
+/// the reset.
 const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 
-/// Each kind in enum order, with its name in reports, and the ends that it must get. An end is the
-/// start of the text in a report. A kind without ends breaks no rule that closes a connection.
+/// Each kind in enum order, with its name in reports, and the ways in which the server must end its
+/// connection. Each way is the start of the text in a report. A kind without entries does not break
+/// a rule that closes a connection.
 const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),
@@ -169,8 +171,8 @@ impl HostileKind {
         ROWS[self as usize].1
     }
 
-    /// Whether a server must end it like this: a close code with its reason, a status, or an error
-    /// of the socket.
+    /// Whether a server must end the connection in this way: a close code with its reason, a
+    /// status, or an error of the socket.
     pub fn must_get(self, ending: &str) -> bool {
         ROWS[self as usize].2.iter().any(|start| ending.starts_with(start))
     }

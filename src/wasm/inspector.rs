@@ -65,8 +65,8 @@ pub extern "C" fn pause(is_paused: u32) -> usize {
     })
 }
 
-/// Handles an inspector message in the input. Outputs the changes: `frames`, `lost`, `missed`,
-/// `ended`.
+/// Handles an inspector message in the input. Outputs the changes: `frames`, `gone`, `lost`,
+/// `missed`, `ended`.
 #[unsafe(no_mangle)]
 pub extern "C" fn receive() -> usize {
     inspect(|inspector, input| match input.len() {

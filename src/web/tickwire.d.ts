@@ -43,7 +43,7 @@ export interface OpenInfo<Welcome> {
   isNewWorld: boolean;
 }
 
-/** Event `error`: the packet, or the rule `unreadable` for bytes that are no packet. */
+/** Event `error`: the packet, or the rule `unreadable` for bytes that are not a packet. */
 export interface GameError {
   rule: string;
   detail: string;
@@ -154,7 +154,7 @@ export interface Features {
 export interface NetworkConditions {
   /** Named network conditions. */
   presets: { name: string; about: string }[];
-  /** Conditions in force with all their values, or an error. */
+  /** Current conditions with all their values, or an error. */
   net: { net?: string; error?: string };
   /** Sets the conditions for all messages that are sent from now on; '' for no delay. */
   setNetem(text: string): Promise<{ net?: string; error?: string }>;

@@ -53,7 +53,7 @@ enum LineEnd {
 }
 
 impl LineReader {
-    /// Creates a reader of a head with at most `bytes_most` bytes.
+    /// Creates a reader of a head of at most `max_bytes`.
     pub fn new(max_bytes: usize) -> LineReader {
         LineReader { max_bytes, line: Vec::new(), bytes: 0, end: LineEnd::None }
     }

@@ -409,7 +409,7 @@ impl ResponseReader {
         Ok(None)
     }
 
-    /// The bytes after the head: the first frames of the server.
+    /// The bytes after the head: the first frames from the server.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }

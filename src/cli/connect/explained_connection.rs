@@ -53,9 +53,9 @@ pub struct ExplainedConnection<'c> {
 }
 
 impl<'c> ExplainedConnection<'c> {
-    /// Connects and sends the request. The path selects the dialect. If the path is no endpoint,
-    /// messages are decoded as packets of `otherwise`, but only if the user requested that dialect
-    /// (`is_asked`).
+    /// Connects and sends the request. The path selects the dialect. If the path is not an
+    /// endpoint, messages are decoded as packets of `otherwise`, but only if the user requested
+    /// that dialect (`is_requested`).
     ///
     /// # Errors
     /// The socket's error.

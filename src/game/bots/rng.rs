@@ -31,7 +31,7 @@ impl BotRng {
         (self.bits() % u64::from(bound)) as u32
     }
 
-    /// Returns a duration from `least` to `most`, in whole milliseconds.
+    /// Returns a random duration from `min` to `max`, in whole milliseconds.
     pub fn between(&mut self, min: Duration, max: Duration) -> Duration {
         let span = max.saturating_sub(min).as_millis() as u32;
         min + Duration::from_millis(self.below(span + 1).into())

@@ -281,7 +281,7 @@ mod tests {
 
     const TICK_MS: u64 = 50;
 
-    /// Simulates a server with 20 ticks per second. `late` is the delay of its ticks.
+    /// Simulates a server with 20 ticks per second. `late_ms` is the delay of its ticks.
     fn pass(clock: &mut ServerClock, from_ms: u64, to_ms: u64, trip_ms: u64, late_ms: u64) {
         for now in (from_ms..to_ms).filter(|now| now % TICK_MS == 0) {
             let at = Duration::from_millis(now);

@@ -89,7 +89,7 @@ impl RemotePlayers {
         self.all.remove(&number);
     }
 
-    /// Removes the players for which `keeps` returns false.
+    /// Removes the players for which `is_retained` returns false.
     pub fn retain(&mut self, mut is_retained: impl FnMut(u32) -> bool) {
         self.all.retain(|number, _| is_retained(*number));
     }

@@ -32,7 +32,7 @@ const NAME: &str = "bot ";
 /// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
-/// Packets to clients that are no events of the game.
+/// Packets from the server that are not events of the game.
 const NON_EVENT_PACKETS: [&str; 10] = [
     "welcome",
     "spawned",

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 
 /// The values of an entity, such as its position, after each of the last ticks: the current one,
-/// and up to `MOST` earlier ones.
+/// and up to `MAX` earlier ones.
 ///
 /// A client shows remote players as they were some ticks before the tick that executes its
 /// commands. To judge a command by the state that its player saw, a game adds the argument
 /// `render_tick:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::rewind_ticks`]
-/// converts it to a number of ticks, at most `MOST`, and [`RewindBuffer::at_ticks_ago`] returns the
+/// converts it to a number of ticks, at most `MAX`, and [`RewindBuffer::at_ticks_ago`] returns the
 /// target's value at that time. The buffer is part of the state and so of snapshots and checksums.
 /// A replay therefore judges every command in the same way.
 ///
@@ -40,7 +40,7 @@ impl<P: Copy, const MAX: u32> RewindBuffer<P, MAX> {
         render_tick.map_or(0, |rendered| tick.saturating_sub(rendered).min(MAX))
     }
 
-    /// Adds the value after a tick. Drops the one of `MOST + 1` ticks ago.
+    /// Adds the value after a tick. Drops the value of `MAX + 1` ticks ago.
     pub fn push(&mut self, value: P) {
         if self.0.len() > MAX as usize {
             self.0.pop_front();
@@ -75,7 +75,7 @@ impl<P: Field, const MAX: u32> Field for RewindBuffer<P, MAX> {
 
     fn read(reader: &mut Reader<'_>) -> Result<RewindBuffer<P, MAX>, Malformed> {
         let mut values = Vec::<P>::read(reader)?;
-        // A migrated state may come from a program with a larger `MOST`.
+        // A migrated state may come from a program with a larger `MAX`.
         let old = values.len().saturating_sub(MAX as usize + 1);
         values.drain(..old);
         Ok(RewindBuffer(values.into()))

@@ -185,7 +185,7 @@ impl Tank {
     }
 }
 
-/// Turns an angle towards another one, the short way round and by at most `most`.
+/// Turns an angle towards another one, the short way round and by at most `max_turn`.
 fn rotate_towards(from: Angle, to: Angle, max_turn: u16) -> Angle {
     let off = to.0.wrapping_sub(from.0);
     Angle(match off {

@@ -64,7 +64,7 @@ impl SyncScheduler {
     }
 }
 
-/// Whether a client that sent its request at `asked` still waits.
+/// Whether a client that sent its request at the time `requests` still waits.
 fn is_present(requests: Duration, now: Duration) -> bool {
     now.saturating_sub(requests) <= limits::LOCKSTEP_SYNC_WAIT
 }

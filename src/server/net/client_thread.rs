@@ -143,7 +143,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
 /// Passes bytes from an inspector to the client's connection, as if the client had sent them.
 ///
 /// # Errors
-/// The reason why they were not passed on.
+/// The reason why the bytes were not passed on.
 pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<(), &'static str> {
     ClientEvents { host, client }.driver().inject(bytes)
 }

@@ -88,7 +88,7 @@ pub fn write_response(stream: &TcpStream, response: &[u8], body: &[u8]) -> io::R
     write_all(stream, body, deadline.saturating_duration_since(Instant::now()))
 }
 
-/// Shuts down the sending side after the last bytes, and drains at most `most_bytes` from the peer.
+/// Shuts down the sending side after the last bytes, and drains at most `max_bytes` from the peer.
 /// Closing a socket with unread bytes resets the connection, and a reset can discard the last
 /// bytes.
 pub fn finish(stream: &TcpStream, max_bytes: usize) {

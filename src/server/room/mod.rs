@@ -187,7 +187,7 @@ impl<G: Game> Room<G> {
         saved: Option<&SavedRoom>,
     ) {
         for question in queries {
-            // The send fails if the operator no longer waits for the result, which is no error.
+            // The send fails if the operator no longer waits for the result. This is not an error.
             match question {
                 RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
                 RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),

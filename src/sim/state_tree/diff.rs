@@ -46,8 +46,8 @@ impl fmt::Display for FieldDiff {
 const PRESENT: &str = "there";
 
 impl StateTree {
-    /// Compares this state (ours) with `other` (theirs). Returns at most `most` differences, in the
-    /// order of the state. Entities that only `other` has are at the end of their list.
+    /// Compares this state (ours) with `other` (theirs). Returns at most `max_diffs` differences,
+    /// in the order of the state. Entities that only `other` has are at the end of their list.
     pub fn differences(&self, other: &StateTree, max_diffs: usize) -> Vec<FieldDiff> {
         let mut found = DiffCollector { list: Vec::new(), max: max_diffs };
         let (ours, theirs) = (by_path(&self.parts), by_path(&other.parts));

@@ -183,7 +183,7 @@ impl ClientSlot {
     /// Compares the client's world model with the published state; see [`ConnectionPair::compare`].
     ///
     /// # Errors
-    /// They differ.
+    /// The world model differs from the published state.
     pub fn compare(&mut self, served: &UpdatedClient, host: &SimServer) -> Result<bool, InvariantFailure> {
         let mut sessions = self.sessions.iter_mut();
         let session = sessions.find(|session| session.client() == Some(served.client.id));

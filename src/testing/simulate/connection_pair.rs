@@ -210,7 +210,7 @@ impl ConnectionPair {
     /// Returns `false` if there is nothing to compare.
     ///
     /// # Errors
-    /// They differ.
+    /// The world model differs from the published state.
     pub fn compare(&mut self, served: &UpdatedClient, host: &SimServer) -> Result<bool, InvariantFailure> {
         let now = host.now();
         let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };

@@ -58,7 +58,7 @@ impl ConnectionTwin {
     /// Starts the twin.
     ///
     /// # Errors
-    /// Its requests or its bytes differ from the record.
+    /// The requests or bytes of the twin differ from the record.
     pub fn begin(&mut self, client: u64, record: RequestRecord) -> Result<(), InvariantFailure> {
         let mut replay = RecordReplay::new(record);
         self.connection.begin(client);
@@ -70,7 +70,7 @@ impl ConnectionTwin {
     /// Receives the same bytes as the first connection, split differently.
     ///
     /// # Errors
-    /// Its requests or its bytes differ from the record.
+    /// The requests or bytes of the twin differ from the record.
     pub fn receive(
         &mut self,
         bytes: &[u8],

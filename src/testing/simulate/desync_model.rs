@@ -94,7 +94,7 @@ impl DesyncModel {
     /// Records a checksum that the server receives from a client.
     ///
     /// # Errors
-    /// It differs from the room's, although the client's world is not corrupted.
+    /// The checksum differs from the room's, although the client's world is not corrupted.
     pub fn on_checksum(
         &mut self,
         client: &Client<ServerTransport>,
@@ -120,7 +120,8 @@ impl DesyncModel {
     /// Checks a desync report that a client receives.
     ///
     /// # Errors
-    /// It names a participant that has not sent this checksum, or that agrees with the room.
+    /// The report names a participant that has not sent this checksum, or that agrees with the
+    /// room.
     pub fn check_report(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
         let broken =
             |detail: String| Err(InvariantFailure::new(REPORT_RULE, format!("{detail}: {report:?}")));

@@ -89,7 +89,7 @@ impl SeatModel {
     /// Records that a client received a player.
     ///
     /// # Errors
-    /// It is not the expected player.
+    /// The player is not the expected one.
     pub fn joined(
         &mut self,
         holder: SeatHolder,

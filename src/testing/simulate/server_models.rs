@@ -64,7 +64,7 @@ impl ServerModels {
     /// regardless of when it became full.
     ///
     /// # Errors
-    /// They differ.
+    /// A rate limit differs from the recorded tokens.
     pub fn check_charged(&self, budgets: &AddressRateLimits, now: Duration) -> Result<(), InvariantFailure> {
         for ((prefix, rule), (action, full_at)) in &self.spent {
             let has = budgets.full_at(*prefix, *action);
@@ -83,7 +83,7 @@ impl ServerModels {
     /// Records that a client received a player.
     ///
     /// # Errors
-    /// It is not the expected player.
+    /// The player is not the expected one.
     pub fn on_joined(
         &mut self,
         client: &Client<ServerTransport>,

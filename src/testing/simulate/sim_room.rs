@@ -343,7 +343,7 @@ impl SimRoom {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something is still in use.
+    /// A resource is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         let ([taken, ..], waiting) = self.handle.seat_counts_and_queue();
         let players = self.replica_world.players().len();

@@ -250,7 +250,7 @@ impl SimServer {
     /// Compares rate limits and slots with the observations.
     ///
     /// # Errors
-    /// They differ.
+    /// A rate limit or the number of slots differs from the observations.
     pub fn check(&self, clients: usize) -> Result<(), InvariantFailure> {
         self.models.check_charged(&self.state.budgets, self.now())?;
         let places = self.state.admission.in_use(SlotKind::Client);
@@ -273,7 +273,7 @@ impl SimServer {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something is still in use.
+    /// A resource is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         self.check(0)?;
         let pending = self.state.admission.in_use(SlotKind::Pending);

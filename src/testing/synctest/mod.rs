@@ -183,8 +183,8 @@ impl From<String> for SynctestError {
 /// ```
 ///
 /// # Errors
-/// Worlds differ: the error contains the seed, the tick and the first fields. Or the game cannot be
-/// started.
+/// The worlds differ, or the game cannot be started. For a difference, the error contains the seed,
+/// the tick and the first fields.
 pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
     run(
         &SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, check_distance: 8 },
@@ -195,7 +195,7 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
 /// Runs a plan, and passes each tick to `see`.
 ///
 /// # Errors
-/// See [`synctest`]. Also a plan that would compare no copy.
+/// See [`synctest`]. A plan that would not compare any copy is also an error.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
     let info = plan.game.about;
     if plan.ticks <= plan.check_distance {

@@ -49,7 +49,8 @@ impl Capture<'_> {
     /// none.
     ///
     /// # Errors
-    /// One line: the tables are incomplete, or the capture has two different sets.
+    /// A message in one line: the tables are incomplete, or the capture has two different sets of
+    /// tables.
     pub fn tables(&self) -> Result<Option<NamedTexts>, String> {
         let (mut found, mut reading): (Option<NamedTexts>, Option<TableAssembler>) = (None, None);
         for packet in self.packets.iter().filter(|packet| packet.link == LINK_WORLD) {

@@ -102,7 +102,7 @@ impl super::Capture<'_> {
     /// tools can read.
     ///
     /// # Errors
-    /// One line: there are no such packets, or their link types differ.
+    /// A message in one line: the capture has no such packets, or their link types differ.
     pub(crate) fn packets_alone(&self) -> Result<Vec<u8>, String> {
         let packets = || self.packets.iter().filter(|packet| packet.link != LINK_WORLD);
         let links: std::collections::BTreeSet<u32> = packets().map(|packet| packet.link).collect();

@@ -70,7 +70,7 @@ pub struct ConnectionSummary {
 /// ones, otherwise `given` or the built-in tables. The paths of the captured rooms are added.
 ///
 /// # Errors
-/// One line: the capture's tables are invalid, or differ from `given`.
+/// A message in one line: the capture's tables are invalid, or differ from `given`.
 pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, String> {
     let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
     let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());

@@ -135,8 +135,8 @@ impl Inspector {
         self.paused_frames = is_paused.then(|| self.paused_frames.unwrap_or(0));
     }
 
-    /// Receives a message of the server. Returns `{"frames":[…]}` with the new frames; also `lost`,
-    /// `paused_frames`, `ended`, and `gone` for the number of visible entries removed from the
+    /// Processes a message from the server. Returns `{"frames":[…]}` with the new frames; also
+    /// `lost`, `missed`, `ended`, and `gone` for the number of visible entries removed from the
     /// list, if any.
     ///
     /// # Errors

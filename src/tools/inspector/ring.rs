@@ -68,8 +68,8 @@ impl SideRing {
 }
 
 impl Ring {
-    /// Stores a frame, which must have the highest number. If the limit of its sender is exceeded,
-    /// drops its oldest frames, and calls `gone` with their numbers.
+    /// Stores a frame, which must have the highest number. If the limit for the frame's sender is
+    /// exceeded, drops the oldest frames of this sender, and calls `gone` with their numbers.
     pub fn push(&mut self, frame: RetainedFrame, mut gone: impl FnMut(u64)) {
         let half = match frame.from {
             Side::Client => &mut self.client,

@@ -24,8 +24,8 @@ impl DelayHistogram {
         self.count += 1;
     }
 
-    /// Returns the delay that `most` per mille of all delays do not exceed; `None` if the histogram
-    /// is empty.
+    /// Returns the quantile of the delays: 500 per mille is the median. Returns `None` if the
+    /// histogram is empty.
     pub fn quantile(&self, per_mille: u64) -> Option<Duration> {
         let rank = (self.count * per_mille).div_ceil(1000).max(1);
         let mut below = 0;

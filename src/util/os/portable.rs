@@ -4,7 +4,7 @@
 //!   a kernel buffer can be set. A client that does not read occupies as much memory as the system
 //!   gives a socket.
 //! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`].
-//!   The server does not wait for readiness; bots and `talk` do.
+//!   The server does not wait for readiness; bots, `connect` and `netem` do.
 //! - **Machine limits** cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
 //! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts

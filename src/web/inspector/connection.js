@@ -26,7 +26,7 @@ export function statusReason(status) {
 
 /** @typedef {import('./list/source-menu.js').Client} Client */
 /**
- * JSON message of the server. `own` and `injected` are client numbers.
+ * JSON message from the server. `own` and `injected` are client numbers.
  * @typedef {{ welcome?: object, clients?: Client[], ended?: Client[], own?: number | null,
  *   injected?: number | null, error?: string }} Message
  */

@@ -67,7 +67,7 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Restarts with the first message of the server, which contains the packet tables.
+   * Restarts with the first message from the server, which contains the packet tables.
    * @param {string} text JSON
    */
   welcome(text) {

@@ -160,7 +160,7 @@ const LOCAL = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[f[cd]|\[
 /** Origins that the page's Content-Security-Policy has blocked. @type {Set<string>} */
 const blocked = new Set();
 globalThis.document?.addEventListener('securitypolicyviolation', ({ blockedURI }) => {
-  // A blocked scheme, such as `inline`, is no URL.
+  // A blocked scheme, such as `inline`, is not a URL.
   if (URL.canParse?.(blockedURI)) blocked.add(originOf(new URL(blockedURI)));
 });
 

@@ -1,6 +1,6 @@
 /**
  * Runs the room's world in this page: `tickwire.wasm` starts from a snapshot and executes the
- * commands of each tick. It receives every message of the server and produces the packets that a
+ * commands of each tick. It receives every message from the server and produces the packets that a
  * stream would contain, so that the page draws lockstep and a stream in the same way. If lockstep
  * is unavailable, `isActive` is false and the page receives a stream; `fallbackReason` contains the
  * reason.
@@ -134,7 +134,7 @@ export class Lockstep {
   }
 
   /**
-   * Receives a message of the server.
+   * Processes a message from the server.
    * @param {Uint8Array} message
    * @param {number} nowMs
    * @returns {{ received: Uint8Array[], toSend: Uint8Array<ArrayBuffer>[] }} packets for the page,

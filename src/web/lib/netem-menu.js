@@ -9,7 +9,7 @@
 import { netemOf } from '../wasm/worker-host.js';
 
 /**
- * Network conditions in force with all their values, or an error.
+ * Current network conditions with all their values, or an error.
  * @typedef {{ net?: string, error?: string }} NetemResult
  */
 

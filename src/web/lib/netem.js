@@ -94,7 +94,7 @@ export class NetemLink {
     this.wasm = null;
     /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** Network conditions in force. @type {import('./netem-menu.js').NetemResult} */
+    /** Current network conditions. @type {import('./netem-menu.js').NetemResult} */
     this.net = {};
     /** Whether messages are delayed. */
     this.isActive = false;

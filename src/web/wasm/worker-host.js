@@ -35,7 +35,7 @@ export class WorkerHost extends EventTarget {
     this.pendingStats = [];
     /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** Network conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
+    /** Current network conditions. @type {import('../lib/netem-menu.js').NetemResult} */
     this.net = {};
     /** @type {((result: import('../lib/netem-menu.js').NetemResult) => void)[]} */
     this.pendingChanges = [];

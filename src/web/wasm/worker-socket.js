@@ -90,7 +90,7 @@ export class WorkerSocket {
 
   /**
    * Receives bytes from the worker.
-   * @param {ArrayBuffer | null} data bytes of the server; null at the end
+   * @param {ArrayBuffer | null} data bytes from the server; null at the end
    */
   receive(data) {
     if (data === null || !this.links) return this.onEnd('');

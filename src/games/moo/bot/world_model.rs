@@ -1,6 +1,6 @@
 //! A client's knowledge of the world, built from server packets of any dialect.
 //!
-//! [`WorldModel::apply`] applies the packets of the server and [`WorldModel::said`] the client's
+//! [`WorldModel::apply`] applies the packets from the server and [`WorldModel::said`] the client's
 //! own packets, in order. Policies decide on the result. Positions are the last known ones, in px.
 //! If a packet contradicts the model, the model applies the consistent part; the `checker` reports
 //! the contradiction.

@@ -38,8 +38,8 @@ impl GoldIncome {
         paid
     }
 
-    /// Cancels the attribution of up to `most` of the last update's rise to windmills, because
-    /// another source explains it. Returns the cancelled amount.
+    /// Moves up to `max_amount` of the last update's rise back to the unclaimed income of
+    /// windmills, because another source explains it. Returns the moved amount.
     pub(super) fn take_back(&mut self, max_amount: u32) -> u32 {
         let back = self.paid.min(max_amount);
         self.paid -= back;

@@ -151,7 +151,7 @@ impl KnownObjects {
         }
     }
 
-    /// Calls `tell` with each change since the last update, in the order of the variants of
+    /// Calls `on_change` with each change since the last update, in the order of the variants of
     /// [`ObjectChange`].
     pub fn compare(
         &mut self,

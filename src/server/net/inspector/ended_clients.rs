@@ -198,7 +198,7 @@ impl State {
 }
 
 impl Tail {
-    /// Adds an event. Drops the oldest events while the tail has more than `most` bytes.
+    /// Adds an event. Drops the oldest events while the tail has more than `max_bytes`.
     fn add(&mut self, event: &Arc<TapEvent>, max_bytes: usize) {
         self.bytes += cost(event);
         self.events.push_back(Arc::clone(event));

@@ -38,7 +38,8 @@ struct ForwardStep {
 
 /// Carries bytes between a client and a server, both non-blocking, until both have ended. The
 /// client's bytes pass through `forward`. The end of one side follows its bytes, as a half-close or
-/// as a reset. Each delivery calls `told` with the direction, the bytes, the losses and the delay.
+/// as a reset. Each delivery calls `on_progress` with the direction, the bytes, the losses and the
+/// delay.
 ///
 /// # Errors
 /// One side has reset its connection, and the reset was passed on; or polling failed.

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use crate::limits;
 use crate::ws::http::HeadReader;
 
-/// Rewrites the bytes of one client on their way to the server.
+/// Rewrites the bytes that one client sends to the server.
 #[derive(Debug)]
 pub struct Forward {
     line: Vec<u8>,

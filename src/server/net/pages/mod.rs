@@ -148,7 +148,7 @@ pub fn response(
     (head, if is_head { Cow::default() } else { body })
 }
 
-/// The packet tables in force. The embedded file of this name has the built-in tables, for the
+/// The current packet tables. The embedded file of this name has the built-in tables, for the
 /// browser edition.
 pub const TABLES_FILE: &str = "codes.json";
 /// The rules of the room's game. The embedded file of this name is for the browser edition.

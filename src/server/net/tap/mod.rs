@@ -110,7 +110,7 @@ impl TapState {
         self.has_world_subscriber.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
-    /// Passes an event of a client to its subscriptions. `seen` is called only if there is a
+    /// Passes an event of a client to its subscriptions. `event` is called only if there is a
     /// subscription.
     fn dispatch(
         queues: &mut BTreeMap<u64, SubscriberQueue>,

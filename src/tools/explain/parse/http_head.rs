@@ -44,8 +44,8 @@ pub struct Head<'a> {
     pub granted: Option<Granted>,
 }
 
-/// Explains the head that begins at byte `start`. `asked` is the request that a response belongs
-/// to.
+/// Explains the head that begins at byte `start`. `upgrade` is the request to which a response
+/// belongs.
 pub fn explain<'a>(
     bytes: &[u8],
     start: usize,

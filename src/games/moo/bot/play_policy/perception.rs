@@ -56,7 +56,7 @@ pub(super) fn other_players(picture: &WorldModel) -> impl Iterator<Item = (u32, 
     others.map(|(id, known)| (*id, known))
 }
 
-/// Whether a swing in a direction would hit, or nearly hit, a player that satisfies `is_meant`.
+/// Whether a swing in a direction would hit, or nearly hit, a player that satisfies `is_wanted`.
 pub(super) fn hits_any_player(
     picture: &WorldModel,
     me: &ModelPlayer,
