@@ -77,7 +77,7 @@ impl GameList {
     /// The game of this name.
     ///
     /// # Errors
-    /// Unknown name; the message lists the games.
+    /// The name is unknown. The message lists the games.
     pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
         let known = self.factories.iter().find(|kind| kind.about.name == name).copied();
         known.ok_or_else(|| {
@@ -89,7 +89,7 @@ impl GameList {
     /// The game of this name for a simulation; the first without a name.
     ///
     /// # Errors
-    /// Unknown name; the message lists the games.
+    /// The name is unknown. The message lists the games.
     pub fn trial(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
@@ -100,7 +100,7 @@ impl GameList {
     /// The game of this name for an embedded server; the first without a name.
     ///
     /// # Errors
-    /// Unknown name; the message lists the games.
+    /// The name is unknown. The message lists the games.
     pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
@@ -112,7 +112,7 @@ impl GameList {
     /// games in which this game is the first, and the option values by name.
     ///
     /// # Errors
-    /// Unknown game or option, or a value out of range.
+    /// The game or an option is unknown, or a value is out of range.
     pub fn with_default(&self, text: &str) -> Result<(GameList, OptionValues), CliError> {
         let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let first = self.named(name)?;

@@ -82,9 +82,9 @@ pub const CLAN_NEWS_INTERVAL: Duration = Duration::from_millis(1000);
 /// Average bytes per second of messages about clans to one client. 60 players that found and leave
 /// clans reach it. Above this rate, changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
-/// Credit beyond `CLAN_NEWS_BYTES_PER_SECOND`, as time at that rate. Within it, a client is
-/// informed immediately that its player joined or left a clan. The longest member list uses 3 s of
-/// the credit.
+/// Burst of messages about clans, as time at `CLAN_NEWS_BYTES_PER_SECOND`. Until the burst is used
+/// up, a client is informed immediately that its player joined or left a clan. The longest member
+/// list uses 3 s of the burst.
 pub const CLAN_OWN_CREDIT: Duration = Duration::from_millis(4000);
 /// Average messages per second that one client may send. Real MooMoo servers kick at 120. When the
 /// burst is used up, the connection is closed with 1008.
@@ -109,7 +109,7 @@ pub const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 // ---- net: connections -----------------------------------------------------------------------
 
-/// Maximum number of connections that wait to be accepted. With the 128 of `std`, 9,900
+/// Maximum number of connections that wait to be accepted. With 128, the value of `std`, 9,900
 /// simultaneous connection attempts take 52 s instead of 0.8 s.
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// Default of `--max-clients`: the maximum number of clients after the handshake. An address with
@@ -145,8 +145,9 @@ pub const PAGE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of requests on one connection: the page makes 98, and a browser spreads them over
 /// 6 connections. The last response closes the connection.
 pub const MAX_REQUESTS_PER_CONNECTION: u32 = 128;
-/// Maximum time between a response and the first byte of the next request on the same connection.
-/// A page makes its requests in bursts, some round trips apart. After it the connection is closed.
+/// Maximum time between a response and the first byte of the next request on the same connection. A
+/// page makes its requests in bursts, some round trips apart. After this time, the connection is
+/// closed.
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time without a received message after which a client is pinged, because proxies drop a tunnel
 /// after 60 s. Whole messages and control frames, such as the pong, restart the time; bytes of an
@@ -201,8 +202,8 @@ pub const RESERVED_DESCRIPTORS: usize = 64;
 /// fewer, the server does not start.
 pub const MIN_CONNECTIONS: usize = 8;
 /// Consecutive errors of `accept` after which a listener pauses before it retries. Aborted
-/// connections cause fewer consecutive errors (ECONNABORTED). Fewer immediate retries than this
-/// cost nothing.
+/// connections cause fewer consecutive errors (ECONNABORTED). The cost of up to this many immediate
+/// retries is negligible.
 pub const ACCEPT_ERRORS: u32 = 8;
 /// Pause of a listener before each further retry, for example while no file descriptor is free.
 /// Without it, `accept` would fail a million times per second.

@@ -26,8 +26,9 @@ pub const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(1);
 /// Further tokens of the address are compared at most at [`TOKENS_TRIED_PER_SECOND`].
 pub const MAX_WRONG_TOKENS: u32 = 10;
 /// Average number of tokens per second that are compared for an address after [`MAX_WRONG_TOKENS`].
-/// A valid token is thus accepted although other clients at the address guess, and guessing takes
-/// 10^7 years for 16 digits. When the burst is used up, every token is treated as wrong.
+/// A valid token is therefore accepted even while other clients at the address guess tokens.
+/// Guessing a token of 16 digits takes 10^7 years. When the burst is used up, every token is
+/// treated as wrong.
 pub const TOKENS_TRIED_PER_SECOND: u32 = 20;
 /// Tokens of an address that may be compared at once after [`MAX_WRONG_TOKENS`].
 pub const TOKENS_TRIED_BURST: u32 = 200;

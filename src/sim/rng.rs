@@ -9,8 +9,8 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// Creates a generator for one purpose. With the same seed, the map and later events thus use
-    /// unrelated numbers.
+    /// Creates a generator for one purpose. With the same seed, generators for different purposes,
+    /// such as the map and later events, return unrelated numbers.
     pub fn new(seed: u32, purpose: u32) -> Rng {
         let mut rng = Rng { state: u64::from(seed) << 32 | u64::from(purpose) };
         rng.next_u64();

@@ -161,7 +161,7 @@ export class Game {
   }
 
   /**
-   * Returns the simulated network of the option `net`: its `presets`, the conditions in force
+   * Returns the simulated network of the option `net`: its `presets`, the current conditions
    * (`net`), and `setNetem(text)`.
    * @returns {Promise<NetemLink | import('./wasm/worker-host.js').WorkerHost>}
    */

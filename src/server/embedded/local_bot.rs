@@ -26,13 +26,13 @@ pub struct LocalBot {
     game: &'static GameInfo,
     codes: Arc<PacketTables>,
     number: usize,
-    /// Its own seed, the number of bots, and the seed shared by all bots.
+    /// The bot's seed, the number of bots, and the seed shared by all bots.
     seeds: (u64, usize, u64),
     keys: fn() -> ConnectionKeys,
     bot: Option<Bot<Box<dyn Agent>>>,
     acts_at: Duration,
     connects_at: Duration,
-    /// Whether it checks received packets, which also enables its statistics.
+    /// Whether the bot checks received packets, which also enables its statistics.
     pub checks: bool,
     /// Statistics of its closed connections.
     deeds: BotStats,

@@ -38,16 +38,17 @@ pub enum LockstepBehavior {
 /// An observation of a lockstep client.
 #[derive(Debug)]
 pub enum Observation {
-    /// Its world after a number of completed ticks, with the checksum unless its world is
+    /// The client's world after a number of completed ticks, with the checksum unless the world is
     /// corrupted.
     World(u32, Option<u64>),
-    /// It corrupted a field before it sent the checksum of this tick.
+    /// The client corrupted a field before it sent the checksum of this tick.
     Corrupted(u32),
-    /// It restored a snapshot. The value is the last tick of the previous world.
+    /// The client restored a snapshot. The value is the last tick of the previous world.
     Restored(u32),
-    /// It received a desync report.
+    /// The client received a desync report.
     Report(DesyncReport),
-    /// Its world was corrupted at this tick, and was not named and restored within two intervals.
+    /// The client's world was corrupted at this tick. No report named the client, and no snapshot
+    /// was restored, within two intervals.
     Unnamed(u32),
     /// A report named the field that it had corrupted.
     Named,

@@ -26,7 +26,7 @@ use crate::util::address_prefix::AddressPrefix;
 
 /// Maximum number of ticks until a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
-/// Maximum number of suspended seats per address. Small, so that the simulation reaches the limit.
+/// Maximum number of suspended seats per address. It is small, so that the simulation reaches it.
 pub const ABSENT_PER_ADDRESS: usize = 32;
 const RESUMES_OWN_PLAYER: &str = "a client that comes back in time gets its own player";
 const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";

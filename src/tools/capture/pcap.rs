@@ -1,4 +1,4 @@
-//! The older format pcap, as tcpdump writes it. It is only read.
+//! The older format pcap, as tcpdump writes it. Tickwire reads this format, but does not write it.
 //!
 //! ```text
 //!   magic 4 · version 2+2 · time zone 4 · accuracy 4 · snapshot length 4 · link type 4

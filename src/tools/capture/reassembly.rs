@@ -229,7 +229,8 @@ pub(crate) struct ConnectionAssembly<'a> {
 }
 
 impl<'a> ConnectionAssembly<'a> {
-    /// Reads one chunk, places one piece, or moves one hole. Returns whether there was one.
+    /// Executes one step: reads a chunk, places a piece, or moves a hole. Returns whether a step
+    /// was left.
     pub fn step(&mut self) -> bool {
         let ConnectionAssembly { connection, flows, holes, .. } = self;
         if let Some(side) = flows.iter().position(DirectionAssembly::needs_chunk) {
@@ -253,7 +254,7 @@ impl<'a> ConnectionAssembly<'a> {
         hole.is_some()
     }
 
-    /// The connection, with the pieces that were placed so far.
+    /// The connection, with the pieces placed so far.
     pub fn connection(&self) -> &TcpConnection<'a> {
         &self.connection
     }
@@ -268,7 +269,7 @@ impl<'a> ConnectionAssembly<'a> {
         self.chunks
     }
 
-    /// Carries out the steps that are left, and returns the connection.
+    /// Executes the remaining steps, and returns the connection.
     pub fn finish(mut self) -> TcpConnection<'a> {
         while self.step() {}
         self.connection

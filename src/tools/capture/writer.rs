@@ -7,8 +7,8 @@
 //! The output is pcapng blocks. Sequence numbers include lost bytes, so that a loss appears as a
 //! gap. Times are relative to the start of the writer's monotonic clock. Each packet has its exact
 //! time, because a replay needs it for the rate limits. Timestamps may decrease between packets of
-//! different threads. They also decrease in a new file at a client that is already connected: its
-//! handshake is written before its first packet, with the original time.
+//! different threads. They may also decrease in a new file, because the handshake of a client that
+//! connected earlier has its original time.
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;

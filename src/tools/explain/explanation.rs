@@ -255,7 +255,7 @@ impl ExplainedFrame<'_> {
         format!("{mark} {}\n", self.line(paint))
     }
 
-    /// The payload of the message that the frame is or completes.
+    /// The payload of the message: the frame is the whole message, or its last fragment.
     fn message(&self) -> &[u8] {
         self.whole.as_ref().map_or(&self.payload, |whole| &whole.payload)
     }

@@ -71,9 +71,9 @@ struct Checkpoint {
 }
 
 impl CaptureFile {
-    /// Creates a file before its first piece is read. The arguments are the connections with data,
-    /// the number of all connections, the pieces in order, the number of packets, and the time of
-    /// the first packet.
+    /// Creates a file whose pieces have not been read yet. The arguments are the connections with
+    /// data, the number of all connections, the pieces in order, the number of packets, and the
+    /// time of the first packet.
     pub(super) fn new(
         codes: &'static PacketTables,
         (conversations, connections): (Vec<FileConnection>, usize),

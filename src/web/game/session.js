@@ -169,7 +169,7 @@ export class Session {
 }
 
 /**
- * Saves the player of the page when it unloads.
+ * Saves the page's player when the page unloads.
  * @param {() => Had | null} player returns the player of this page; null if it has no player
  */
 function savePlayerOnUnload(player) {

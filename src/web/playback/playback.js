@@ -21,8 +21,8 @@ const EACH_TICK_SPEED = 4;
 /** Time limits of a slice of work, ms: for a seek, for the index, for reading the file. */
 const [SEEK_MS, INDEX_MS, READ_MS] = [24, 7, 12];
 /**
- * Maximum time by which a frame advances the playback, ms. A hidden page thus continues where it
- * stopped.
+ * Maximum time by which a frame advances the playback, ms. A hidden page therefore continues where
+ * it stopped.
  */
 const FRAME_MS = 250;
 /** Maximum bytes of the file that one call reads. */

@@ -36,7 +36,7 @@ export class ServerWorker {
   /**
    * Starts the server.
    * @param {{ seed: number, bots: number, game?: string, net?: string }} options
-   * @returns presets, and the conditions in force
+   * @returns presets, and the current conditions
    */
   start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();

@@ -196,8 +196,8 @@ impl ResourceLedger {
             // A resumed player had these resources before, so no windmill, kill or hunt paid them.
             let (mut risen, mut bounty) = (if returned { 0 } else { risen }, 0);
             if kind == rules::Resource::Gold as usize {
-                // Kills are first, because their gold is due now; the income of windmills may be
-                // due later.
+                // Kills are claimed first, because their gold is due now. The income of windmills
+                // may be due later.
                 bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
                 self.income.paid = self.income.pay(risen.saturating_sub(earned + bounty));
                 risen -= self.income.paid;
@@ -314,7 +314,7 @@ mod tests {
         run_checks_every(Duration::ZERO, more)
     }
 
-    /// Like `run_checks`, with `time` before each packet.
+    /// Like `run_checks`, but each packet arrives `time` after the previous one.
     fn run_checks_every(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]

@@ -5,10 +5,11 @@ tickwire_sim::named_enum! {
     /// A rule that a server must obey towards its clients.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum CheckRule {
-        /// `welcome`, or `io_init` and `init_data`, come first and once.
+        /// The first packet is `welcome`, or the first packets are `io_init` and `init_data`. They
+        /// are not sent again.
         WelcomeOrder => "welcome_order",
-        /// `setup`, then the client's own `add_player`, then updates; or `spawned`, then the
-        /// client's own enter, then its own record. Once, and after each death.
+        /// At the first spawn and after each death, the order is: `setup`, the client's own
+        /// `add_player`, then updates; or `spawned`, the client's own enter, then its own record.
         SpawnOrder => "spawn_order",
         /// A living player dies once, and receives nothing about its own body until it respawns.
         Death => "death",
@@ -48,8 +49,8 @@ tickwire_sim::named_enum! {
         SwingUnknown => "swing_unknown",
         /// Only known objects are hit.
         HitUnknown => "hit_unknown",
-        /// Resources rise only by the player's own hits on such objects, by theft, by windmills, or
-        /// by kills and hunts; see `resource_ledger`.
+        /// Resources rise only by the player's own hits on objects that yield them, by theft, by
+        /// windmills, or by kills and hunts; see `resource_ledger`.
         GainUnearned => "gain_unearned",
         /// The number of kills never decreases.
         KillsDecreased => "kills_decreased",

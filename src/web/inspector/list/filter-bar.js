@@ -1,6 +1,6 @@
 /**
  * Filter bar above the list: text field, buttons, and error message. The explainer parses the text
- * and explains an empty list. An invalid filter keeps the previous one in force.
+ * and explains an empty list. While the text is invalid, the previous filter stays active.
  *
  * @module inspector/list/filter-bar
  */

@@ -3,7 +3,7 @@
 //! A structure is built only on free ground, and never beyond the limit of its group.
 //!
 //! ```text
-//!        player    structure        rim to rim, in the direction of view; on the map, not in the
+//!        player    structure        edge to edge, in the direction of view; on the map, not in the
 //!         ( • )──►(    •    )       river, clear of scenery and of the drawn circles of structures
 //! ```
 
