@@ -16,7 +16,7 @@ use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
 use crate::ws::{Connection, Event, Limits, Role, handshake};
 
-/// Connects, echoes until either end closes, and calls `heard` for each event.
+/// Connects, echoes until either end closes, and calls `on_event` for each event.
 ///
 /// # Errors
 /// The connection fails or is lost, or the server breaks a rule. In the last case a close frame

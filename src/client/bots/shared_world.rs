@@ -99,10 +99,10 @@ impl SharedWorldHandle {
         self.worlds.rooms.lock().get(&self.epoch)?.checksum(self.tick)
     }
 
-    /// Runs the next tick with this command frame, and appends its updates to `told` unless the
-    /// tick is before `present`. Returns false, without an effect, in three cases: the frame is not
-    /// the next one, it differs from the frame of the shared world, or the published state of its
-    /// tick is already dropped.
+    /// Runs the next tick with this command frame, and appends its updates to `messages` unless
+    /// the tick is before `present`. Returns false, without an effect, in three cases: the frame is
+    /// not the next one, it differs from the frame of the shared world, or the published state of
+    /// its tick is already dropped.
     pub fn step(
         &mut self,
         frame: &[u8],
