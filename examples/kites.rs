@@ -65,7 +65,7 @@ impl OwnedState for Kite {
         is_in_sky && is_within(self.vx.unsigned_abs(), self.vy.unsigned_abs(), SPEED)
     }
 
-    fn place(&self) -> (i32, i32) {
+    fn position(&self) -> (i32, i32) {
         (self.x, self.y)
     }
 
@@ -184,7 +184,7 @@ impl SimpleGame for Kites {
         self.kites.tick();
         let reach = REACH * STEPS as u32;
         for kite in self.kites.iter() {
-            let (x, y) = kite.state.place();
+            let (x, y) = kite.state.position();
             let near = |star: &Star| is_within(x.abs_diff(star.x * STEPS), y.abs_diff(star.y * STEPS), reach);
             let caught = self.stars.iter().position(near);
             let flyer = self.flyers.iter_mut().find(|flyer| flyer.player == kite.owner_of());

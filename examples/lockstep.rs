@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     socket.set_nonblocking(false)?;
     let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let about = local_worlds::game("moo").ok_or("no such game")?;
+    let about = local_worlds::built_in_game("moo").ok_or("no such game")?;
     let mut follower = LockstepFollower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::output::CliError;
-use super::value_parsers::number;
+use super::value_parsers::parse_number;
 use crate::game::{Game, GameInfo};
 use crate::games;
 use crate::packet::PacketTables;
@@ -29,9 +29,9 @@ impl GameEntry {
     /// The entry for a game's type.
     pub const fn of<G: Game>() -> GameEntry {
         GameEntry {
-            kind: TcpGameFactory::of::<G>(),
-            simulation: simulate::SimGameFactory::of::<G>(),
-            embedded: embedded::EmbeddedGameFactory::of::<G>(),
+            kind: TcpGameFactory::for_game::<G>(),
+            simulation: simulate::SimGameFactory::for_game::<G>(),
+            embedded: embedded::EmbeddedGameFactory::for_game::<G>(),
         }
     }
 }
@@ -56,7 +56,7 @@ impl GameList {
             factories: TcpGameFactory::all(),
             simulations: simulate::SimGameFactory::all(),
             embedded: embedded::EmbeddedGameFactory::all(),
-            codes: games::codes(),
+            codes: games::built_in_tables(),
         }
     }
 
@@ -130,7 +130,7 @@ impl GameList {
             if options.iter().any(|(known, _)| *known == own.name) {
                 return Err(format!("{key} is given twice"));
             }
-            let number = number(value, own.min, own.max);
+            let number = parse_number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
         let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();

@@ -79,7 +79,7 @@ impl DesyncReport {
     }
 
     /// Whether the world of this participant, such as `player 3`, differed.
-    pub fn names(&self, participant: &str) -> bool {
+    pub fn includes(&self, participant: &str) -> bool {
         self.groups.iter().skip(1).any(|(_, all)| all.iter().any(|one| one == participant))
     }
 }
@@ -245,7 +245,7 @@ impl LockstepFollower {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
                 let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
                 let whole = self.reset_sync_request(added)?;
-                whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.begin(&snapshot))
+                whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.sync_to(&snapshot))
             }
             COMMAND_FRAME => {
                 let interrupted = self.parts.interrupt(COMMAND_FRAME);
@@ -265,7 +265,7 @@ impl LockstepFollower {
         result
     }
 
-    fn begin(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
+    fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
         let world = (self.info.look)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;

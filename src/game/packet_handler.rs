@@ -1,7 +1,7 @@
 //! The part of one client's session that belongs to the game.
 //!
 //! The session itself (hello, sequence numbers, admission) is the same for all games. It passes
-//! every other packet to [`PacketHandler::packet`], which returns [`PacketEffect`]s.
+//! every other packet to [`PacketHandler::handle_packet`], which returns [`PacketEffect`]s.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub type NamedPacket<'a> = (&'static str, Vec<(&'static str, Value)>);
 pub trait PacketHandler: Debug + Send {
     /// Returns the first packets from the server, in dialects without `hello`. `connection`
     /// identifies the connection uniquely among all runs of all servers.
-    fn begin(&self, connection: &str) -> Vec<NamedPacket<'static>> {
+    fn first_packets(&self, connection: &str) -> Vec<NamedPacket<'static>> {
         let _ = connection;
         Vec::new()
     }
@@ -80,7 +80,7 @@ pub trait PacketHandler: Debug + Send {
 
     /// Appends the effects of any other packet to `effects`. The packet may have arrived up to
     /// `slack` before `now`, because the server may have paused.
-    fn packet(
+    fn handle_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         now: Duration,

@@ -52,9 +52,9 @@ games! {
 }
 
 /// The packet tables of all games, parsed on first use.
-pub fn codes() -> Arc<PacketTables> {
-    static CODES: OnceLock<Arc<PacketTables>> = OnceLock::new();
+pub fn built_in_tables() -> Arc<PacketTables> {
+    static TABLES: OnceLock<Arc<PacketTables>> = OnceLock::new();
     let tables = || INFO.iter().flat_map(|info| info.tables.iter().copied()).collect::<Vec<_>>();
     let read = || Arc::new(PacketTables::from_texts(&tables()).expect("the built-in tables are tested"));
-    Arc::clone(CODES.get_or_init(read))
+    Arc::clone(TABLES.get_or_init(read))
 }

@@ -131,7 +131,7 @@ pub extern "C" fn rows(first: usize, count: usize) -> usize {
 /// with the index of the next visible frame.
 #[unsafe(no_mangle)]
 pub extern "C" fn place(n: u64) -> f64 {
-    with_tab(|tab| list(tab).map_or(-1.0, |list| list.place(n) as f64))
+    with_tab(|tab| list(tab).map_or(-1.0, |list| list.visible_index(n) as f64))
 }
 
 /// Outputs the entry of a frame, visible or not.

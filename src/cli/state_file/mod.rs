@@ -118,7 +118,7 @@ impl StateFile {
     ) -> Box<TcpRoom> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
         let Some((name, saved)) = at.map(|at| self.rooms.swap_remove(at)) else {
-            return (game.begin)(identity, options);
+            return (game.new_room)(identity, options);
         };
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
         match (game.migrate_room)(identity, &saved, options.clone()) {
@@ -132,7 +132,7 @@ impl StateFile {
             Err(why) => {
                 self.is_needed = true;
                 self.reports.push((true, format!("{title} begins anew: its world cannot go on: {why}")));
-                (game.begin)(identity, options)
+                (game.new_room)(identity, options)
             }
         }
     }

@@ -153,7 +153,7 @@ impl<A: Agent> LockstepAgent<A> {
             Ok(FollowEvent::Other) => return false,
             Ok(FollowEvent::Report(report)) => {
                 let player = self.follower.player().map_or(0, |player| player.0);
-                if report.names(&format!("player {player}")) {
+                if report.includes(&format!("player {player}")) {
                     self.desyncs += 1;
                     let fields: Vec<String> = report.fields.iter().map(|(_, one)| one.to_string()).collect();
                     out.add_fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));

@@ -49,11 +49,11 @@ pub trait BotObserver {
 
     /// The agent found a fault of the server.
     fn on_fault(&mut self, fault: ServerFault) {
-        self.error(fault.rule, fault.detail);
+        self.on_error(fault.rule, fault.detail);
     }
 
     /// Any other error, such as a message that is not a packet: its name, and a description.
-    fn error(&mut self, name: &str, detail: String) {
+    fn on_error(&mut self, name: &str, detail: String) {
         let _ = (name, detail);
     }
 
@@ -169,7 +169,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                     dialect.decode_json(Direction::ToClient, text)
                 }
                 Ok(Some(ClientEvent::Text(text))) => {
-                    self.observer.error("text_message", text.chars().take(80).collect());
+                    self.observer.on_error("text_message", text.chars().take(80).collect());
                     continue;
                 }
                 Ok(Some(ClientEvent::Control)) => continue,
@@ -194,7 +194,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 self.apply_agent_output();
                 self.observer.on_view(saw_update, self.agent.view_stats(), now);
             }
-            Err(error) => self.observer.error(error.name(), error.to_string()),
+            Err(error) => self.observer.on_error(error.name(), error.to_string()),
         }
         if self.stage == BotStage::Connecting && self.agent.is_playing() {
             self.stage = BotStage::Playing;
@@ -206,7 +206,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             ClientConnectionError::Refused(status) => return self.end(&format!("status {status}")),
             ClientConnectionError::Violation(violation) => violation.name(),
         };
-        self.observer.error(name, error.to_string());
+        self.observer.on_error(name, error.to_string());
         self.end(name);
     }
 

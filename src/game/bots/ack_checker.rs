@@ -118,7 +118,7 @@ impl AckChecker {
     /// Checks an accepted run of commands. Returns `None` for a fault.
     fn accept(&mut self, first: u32, count: u32, tick: u32) -> Option<()> {
         for sequence in (0..count.max(1)).map(|number| first.saturating_add(number)) {
-            let named = self.answer(sequence)?;
+            let named = self.take_pending(sequence)?;
             let is_late_enough = self.accepted.is_none_or(|(last, at)| last < sequence && at <= tick);
             if count == 0 || !is_late_enough || named.is_some_and(|named| tick < named) {
                 return None;
@@ -134,12 +134,12 @@ impl AckChecker {
         let is_wrong = UNEXPECTED_REASONS.contains(&reason)
             || !self.is_late && reason.ends_with("_too_soon")
             || !self.shares_address && reason.starts_with("address_");
-        self.answer(sequence).filter(|_| !is_wrong).map(drop)
+        self.take_pending(sequence).filter(|_| !is_wrong).map(drop)
     }
 
     /// Removes a command from the list, and returns its target tick. The outer `None` means that
     /// the command is not in the list.
-    fn answer(&mut self, sequence: u32) -> Option<Option<u32>> {
+    fn take_pending(&mut self, sequence: u32) -> Option<Option<u32>> {
         let at = self.waiting.iter().position(|(own, _)| *own == sequence)?;
         self.waiting.remove(at).map(|(_, tick)| tick)
     }

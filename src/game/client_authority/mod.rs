@@ -51,7 +51,7 @@ pub trait OwnedState: Field + Clone + Debug + PartialEq {
     fn is_valid(&self) -> bool;
 
     /// Returns the position, in units of the game.
-    fn place(&self) -> (i32, i32);
+    fn position(&self) -> (i32, i32);
 
     /// Extrapolates one tick without a report. The result is discarded if it is invalid or too far
     /// for the speed. A client in Rust may call the same function.
@@ -68,7 +68,7 @@ pub struct AuthorityRules {
     pub spawn_ticks: u32,
     /// Minimum ticks between two reports of an entity. Delayed reports may arrive at once.
     pub report_ticks: u32,
-    /// Maximum speed in units of [`OwnedState::place`] per tick. 0 counts as 1.
+    /// Maximum speed in units of [`OwnedState::position`] per tick. 0 counts as 1.
     pub speed: u32,
     /// Tolerated lag in ticks: after that time without reports, an entity may move the whole
     /// distance at once. Less than `report_ticks` counts as `report_ticks`.
@@ -122,7 +122,7 @@ impl From<ReportError> for &'static str {
 
 /// Returns the id of an entity: the owner's number in the upper half, and a number chosen by the
 /// owner in the lower half. So the owner knows the id before the server's ack.
-pub const fn id(owner: PlayerId, number: u16) -> u32 {
+pub const fn entity_id(owner: PlayerId, number: u16) -> u32 {
     (owner.0 as u32) << 16 | number as u32
 }
 
@@ -134,7 +134,7 @@ pub const fn owner_of(id: u32) -> PlayerId {
 /// An entity and its clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntity<K> {
-    /// The id; see [`id`].
+    /// The id; see [`entity_id`].
     pub id: u32,
     /// The current state: the last reported one, extrapolated since.
     pub state: K,
@@ -168,8 +168,8 @@ impl<K: OwnedState> OwnedEntity<K> {
     fn apply_report(&mut self, state: K, tick: u32) -> Result<(), ReportError> {
         let (now, min_interval) = (clock(tick), clock(K::RULES.report_ticks));
         let from = self.clock.max(now.saturating_sub(OwnedEntity::<K>::slack()));
-        let took =
-            (distance(self.last_reported.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
+        let took = (distance(self.last_reported.position(), state.position()) << 16)
+            / u64::from(K::RULES.speed.max(1));
         if from + took.max(min_interval) > now {
             return Err(if took > min_interval { ReportError::TooFast } else { ReportError::TooSoon });
         }
@@ -194,7 +194,7 @@ impl<K: OwnedState> OwnedEntity<K> {
             next.extrapolate();
             // The owner can always continue from here, because it could have moved this far itself.
             let max_distance = u64::from(speed) * u64::from(self.silent_ticks);
-            if next.is_valid() && distance(self.last_reported.place(), next.place()) <= max_distance {
+            if next.is_valid() && distance(self.last_reported.position(), next.position()) <= max_distance {
                 self.state = next;
             }
         }
@@ -254,13 +254,13 @@ impl<K: OwnedState> OwnedEntities<K> {
         self.find(id).ok().map(|at| &self.list[at])
     }
 
-    /// Spawns an entity of a player, with a number that the player chooses. Returns its [`id`]. The
-    /// game must check beforehand whether the player may spawn there.
+    /// Spawns an entity of a player, with a number that the player chooses. Returns its
+    /// [`entity_id`]. The game must check beforehand whether the player may spawn there.
     ///
     /// # Errors
     /// The violated rule.
     pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, ReportError> {
-        let id = id(player, number);
+        let id = entity_id(player, number);
         let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
         let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
         if self.owned_by(player).count() >= K::RULES.max_per_player.into() {

@@ -29,7 +29,7 @@ mod remote_players;
 
 pub use clock::ServerClock;
 pub use corrections::Corrections;
-pub use exported_numbers::{NewPredictor, Predictor, start};
+pub use exported_numbers::{NewPredictor, Predictor, new_predictor};
 pub use interpolation::PositionHistory;
 pub use local_world::{Acked, LocalWorld};
 pub use position::Position;

@@ -266,7 +266,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
         let mut effects = Vec::new();
-        self.verbs.packet(&packet, now, Duration::ZERO, &mut effects);
+        self.verbs.handle_packet(&packet, now, Duration::ZERO, &mut effects);
         let action = effects.iter().find_map(|effect| match effect {
             PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Error(..) => None,

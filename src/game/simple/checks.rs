@@ -24,8 +24,9 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
             StressPacket::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
             StressPacket::Spectate(_) => return Vec::new(),
         };
-        let packet =
-            row.and_then(|row| random_packet::packet(dialect, row, &values, &mut BotRng::new(seed), false));
+        let packet = row.and_then(|row| {
+            random_packet::random_packet(dialect, row, &values, &mut BotRng::new(seed), false)
+        });
         packet.unwrap_or_default()
     }
 

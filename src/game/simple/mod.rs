@@ -161,7 +161,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         JoinRequest { name, game_data: EncodedAction::new(&[]) }
     }
 
-    fn packet(
+    fn handle_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         _now: Duration,
@@ -369,7 +369,7 @@ fn own_rows<S: SimpleGame>(
     }
     let rows = world.players.iter().map(|seat| {
         let mut row = NamedValues::default();
-        world.game.own(seat.player, &mut row);
+        world.game.write_own_state(seat.player, &mut row);
         row.set("sequence", seat.sequence);
         row.set("margin", margin(seat.player));
         (seat.player, row)

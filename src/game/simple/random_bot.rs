@@ -108,7 +108,8 @@ impl<S: SimpleGame> RandomBot<S> {
     fn send_random(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut AgentOutput) {
         let RandomBot { dialect, dice, .. } = self;
         let row = dialect.row(Direction::ToServer, name);
-        out.packets.extend(row.and_then(|row| random_packet::packet(dialect, row, values, dice, is_absurd)));
+        out.packets
+            .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, dice, is_absurd)));
     }
 
     /// Sends one random packet by which players act.

@@ -44,7 +44,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Creates the predictor of the local player for the page; see
     /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
     /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::own`] sets.
+    /// [`SimpleGame::write_own_state`] sets.
     const PREDICTOR: Option<NewPredictor> = None;
 
     /// Creates the initial state.
@@ -83,7 +83,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn write_state(&self, row: &mut NamedValues);
 
     /// Sets the values of the packet `own_state`: the exact state of a player, for its own client.
-    fn own(&self, player: PlayerId, row: &mut NamedValues) {
+    fn write_own_state(&self, player: PlayerId, row: &mut NamedValues) {
         let _ = (player, row);
     }
 

@@ -68,7 +68,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
                 row.name
             ));
         }
-        let (names, others) = (names(&made.arguments), names(&row.arguments));
+        let (names, others) = (argument_names(&made.arguments), argument_names(&row.arguments));
         let differing = names.iter().zip(others.iter()).find(|(made, own)| made != own);
         if let Some((made, own)) = differing {
             return Err(format!(
@@ -82,7 +82,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
 }
 
 /// The names of arguments, each with the names of its members.
-fn names(arguments: &[Argument]) -> Vec<String> {
+fn argument_names(arguments: &[Argument]) -> Vec<String> {
     let name = |argument: &Argument| match &argument.ty.shape {
         Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
             let members = members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>();

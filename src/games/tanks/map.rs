@@ -118,7 +118,7 @@ impl Map {
     }
 
     /// The centre of a random tile without a wall.
-    pub fn place(&self, random: &mut Rng) -> (Fixed, Fixed) {
+    pub fn random_free_position(&self, random: &mut Rng) -> (Fixed, Fixed) {
         let middle = |tile: i32| Fixed::from_px(tile * TILE_PX + TILE_PX / 2);
         loop {
             let (x, y) = (random.between(1, TILES - 2), random.between(1, TILES - 2));

@@ -40,7 +40,7 @@ impl Round {
     }
 
     /// Advances the clock of the round by one tick. Returns whether the round is over now.
-    pub fn run(&mut self, tanks: &[Tank]) -> bool {
+    pub fn tick_round(&mut self, tanks: &[Tank]) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             (self.is_over, self.left, self.winner) = (true, ROUND_PAUSE_TICKS, winner(tanks));
@@ -49,7 +49,7 @@ impl Round {
     }
 
     /// Advances the pause by one tick. Returns whether the next round starts now.
-    pub fn wait(&mut self) -> bool {
+    pub fn tick_pause(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             let number = self.number.wrapping_add(1);

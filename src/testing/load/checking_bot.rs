@@ -94,7 +94,7 @@ impl BotObserver for MeasuringObserver {
         self.measurements.error(fault.rule, format!("{}, {}", self.name, fault.detail));
     }
 
-    fn error(&mut self, name: &str, detail: String) {
+    fn on_error(&mut self, name: &str, detail: String) {
         self.measurements.error(name, detail);
     }
 

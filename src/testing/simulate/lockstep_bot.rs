@@ -156,7 +156,7 @@ impl LockstepBot {
         let Some(corruption) = self.corruption.as_mut().filter(|one| one.tick == report.tick) else { return };
         let fields: Vec<_> =
             report.fields.iter().filter(|(who, _)| *who == label).map(|(_, field)| field).collect();
-        if report.names(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
+        if report.includes(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
             corruption.is_named = true;
             self.seen.push(Observation::Named);
         }

@@ -194,7 +194,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         let received = driver.receive_with(bytes, |output| record.execute(output, &driver));
         let mut checked = self.check_record(client, &record, host.now);
         if let Some(twin) = self.twin.as_mut().filter(|_| !is_closing) {
-            checked = twin.receive(bytes, driver.at, record).and(checked);
+            checked = twin.receive(bytes, driver.read_time, record).and(checked);
         }
         self.note(checked);
         received

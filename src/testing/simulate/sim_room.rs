@@ -82,7 +82,7 @@ impl SimRoom {
         let identity = (kind.about.identity)(dice.bits() as u32);
         let options = options(name, &identity, &mut dice);
         let seat_time = options.resume_time;
-        let room = (kind.begin)(&identity, options);
+        let room = (kind.new_room)(&identity, options);
         let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
         SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
     }
@@ -152,7 +152,7 @@ impl SimRoom {
         let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
-        room.handle().expect(&keys, now);
+        room.handle().restore_seats(&keys, now);
         let empty = SeatModel::new(Duration::ZERO, self.kind.about.checks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);
         *self = SimRoom::with(self.kind, room, shadow, dice, (self.next_notice, seats));

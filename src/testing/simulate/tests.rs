@@ -18,7 +18,7 @@ fn plan(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
 
 fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
     SimulationPlan {
-        game: SimGameFactory::of::<G>(),
+        game: SimGameFactory::for_game::<G>(),
         seed,
         peers,
         time: Duration::from_secs(seconds),

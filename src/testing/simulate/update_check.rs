@@ -64,11 +64,11 @@ impl<'a> CheckedRunner<'a> {
         client.flush(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
-            client.line.0.start_recording();
+            client.transport.0.start_recording();
         }
         let served = turn(self.budgets);
         if is_behind {
-            lane_check::check(&client.endpoint, &client.line.0.noted())?;
+            lane_check::check(&client.endpoint, &client.transport.0.noted())?;
         }
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };

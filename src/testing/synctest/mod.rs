@@ -187,7 +187,13 @@ impl From<String> for SynctestError {
 /// the tick and the first fields.
 pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
     run(
-        &SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, check_distance: 8 },
+        &SynctestPlan {
+            game: EmbeddedGameFactory::for_game::<G>(),
+            ticks,
+            seed,
+            players: 8,
+            check_distance: 8,
+        },
         &mut |_| {},
     )
 }
@@ -264,7 +270,7 @@ impl ComparedWorlds<'_> {
         }
         let frame = (self.info.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
         for command in &frame.commands {
-            *self.report.commands.entry(kind(self.info, &command.action)).or_default() += 1;
+            *self.report.commands.entry(action_name(self.info, &command.action)).or_default() += 1;
             self.acting.extend(Some(command.player).filter(|player| *player != PlayerId::OPERATOR));
         }
         if (tick + 1).is_multiple_of(WINDOW) {
@@ -368,7 +374,7 @@ impl DisturbanceInjector {
 }
 
 /// The kind of an action: the first word of its description that is not just `Act`.
-fn kind(info: &GameInfo, action: &EncodedAction) -> String {
+fn action_name(info: &GameInfo, action: &EncodedAction) -> String {
     let words = (info.words)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());

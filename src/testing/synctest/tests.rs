@@ -13,7 +13,7 @@ use crate::games::tanks::Tanks;
 use crate::packet::DecodedPacket;
 
 fn plan<G: Game>(seed: u32, ticks: u32) -> SynctestPlan {
-    SynctestPlan { game: EmbeddedGameFactory::of::<G>(), seed, ticks, players: 8, check_distance: 4 }
+    SynctestPlan { game: EmbeddedGameFactory::for_game::<G>(), seed, ticks, players: 8, check_distance: 4 }
 }
 
 fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {

@@ -201,8 +201,8 @@ impl<'a> ConnectionBuilder<'a> {
         sides.rotate_right(client);
         let [first, second] = flows;
         let flows = [
-            DirectionAssembly::new(first, placed[0], &ends.lines[0], sides[0], last),
-            DirectionAssembly::new(second, placed[1], &ends.lines[1], sides[1], last),
+            DirectionAssembly::new(first, placed[0], &ends.trackers[0], sides[0], last),
+            DirectionAssembly::new(second, placed[1], &ends.trackers[1], sides[1], last),
         ];
         let connection = TcpConnection {
             client: ends.addresses[client],

@@ -71,7 +71,10 @@ pub struct ConnectionSummary {
 ///
 /// # Errors
 /// A message in one line: the capture's tables are invalid, or differ from `given`.
-pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, String> {
+pub fn capture_tables(
+    capture: &Capture<'_>,
+    given: Option<Arc<PacketTables>>,
+) -> Result<Arc<PacketTables>, String> {
     let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
     let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());
     if paths.is_empty() {

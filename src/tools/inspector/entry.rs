@@ -34,7 +34,7 @@ pub struct FrameEntry {
     pub bytes: u32,
     /// In a capture: the index of the piece that completed the frame, and the index among the items
     /// of the piece.
-    pub place: (u32, u32),
+    pub capture_index: (u32, u32),
     /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
     /// Whether an inspector injected it.
@@ -64,7 +64,7 @@ pub struct NameTable(Vec<String>);
 
 impl NameTable {
     /// Returns the id of a name, and adds the name if it is new.
-    pub fn of(&mut self, name: Option<&str>) -> NameId {
+    pub fn intern(&mut self, name: Option<&str>) -> NameId {
         let Some(name) = name else { return 0 };
         let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
             self.0.push(name.to_owned());
@@ -104,12 +104,12 @@ impl FrameEntry {
             from: explained.from,
             kind,
             opcode: header.map(|header| header.opcode),
-            packet: names.of(frame_json::packet(explained)),
-            rule: names.of(frame_json::rule(explained)),
+            packet: names.intern(frame_json::packet(explained)),
+            rule: names.intern(frame_json::rule(explained)),
             at_us: 0,
             tick: 0,
             bytes: u32::try_from(explained.bytes.len()).unwrap_or(u32::MAX),
-            place: (0, 0),
+            capture_index: (0, 0),
             ping_pair: None,
             is_injected: false,
         }
@@ -130,7 +130,7 @@ impl FrameEntry {
             at_us,
             tick,
             bytes,
-            place,
+            capture_index: place,
             ping_pair: pair,
             is_injected,
         }

@@ -160,7 +160,7 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
                 tally,
             };
             look.walk(&frame.tree, &mut Vec::new());
-            if let Some(whole) = &frame.whole {
+            if let Some(whole) = &frame.message {
                 look.walk(&whole.tree, &mut Vec::new());
             }
             let FieldSearch { holds, is_present: is_there, .. } = look;
@@ -168,7 +168,7 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
             holds
         }
         Test::Bytes(bytes) => {
-            let whole = frame.whole.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
+            let whole = frame.message.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
             [&explained.bytes[..], &frame.payload, whole].iter().any(|all| contains(all, bytes))
         }
         Test::Text(text) => {

@@ -228,7 +228,7 @@ impl FrameList {
 
     /// The index of an entry among the visible entries. For a hidden entry, -1 minus the index of
     /// the next visible entry.
-    pub fn place(&self, n: u64) -> i64 {
+    pub fn visible_index(&self, n: u64) -> i64 {
         match self.visible.binary_search(&n) {
             Ok(at) => at as i64,
             Err(at) => -1 - at as i64,

@@ -115,7 +115,7 @@ pub fn bisect(
             bisected.unmatched_rooms[0].push(name.to_owned());
             continue;
         };
-        let parting = bisect::part(recording, other);
+        let parting = bisect::bisect_room(recording, other);
         let parting =
             parting.map_err(|why| ReplayError::of_file(format!("room {name:?} of the recordings: {why}")))?;
         bisected.rooms.push((name.to_owned(), parting));

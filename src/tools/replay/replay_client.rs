@@ -43,7 +43,7 @@ pub struct ClientReplay {
     pub answers: usize,
     pub differing: Option<ReplyDiff>,
     /// The sequence number of the last command before the capture.
-    pub before: u64,
+    pub last_sequence_before: u64,
 }
 
 /// The inputs of a replay that apply to all clients.
@@ -124,7 +124,7 @@ pub fn replay_client(
     }
     let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
-    Ok(ClientReplay { commands: replayed.commands, answers, differing, before })
+    Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
 }
 
 /// The name of the room that the request of a connection selects.

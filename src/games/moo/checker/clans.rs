@@ -58,12 +58,12 @@ impl ClanChecks {
                 common.fault(CheckRule::ClanUnlisted, format!("{name:?} has ended"));
             }
             ServerPacket::OwnClan(own) => {
-                self.own(common.picture.name_of(own), own.is_owner, common);
+                self.check_own_clan(common.picture.name_of(own), own.is_owner, common);
                 if own.id.is_some() {
                     own_members(&own.members, common);
                 }
             }
-            ServerPacket::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
+            ServerPacket::OwnName { name, is_owner } => self.check_own_clan(name.clone(), *is_owner, common),
             ServerPacket::Members(members) => own_members(members, common),
             ServerPacket::ClanTags(tags) => {
                 tags.iter().for_each(|(player, clan)| tag(*player, *clan, common))
@@ -109,7 +109,7 @@ impl ClanChecks {
         });
     }
 
-    fn own(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
+    fn check_own_clan(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
         let ClanState { own, clans, .. } = &common.picture.clan_state;
         let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
         self.joined += u64::from(name.is_some() && name != *own);

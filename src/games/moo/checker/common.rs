@@ -182,7 +182,7 @@ impl CheckState {
     }
 
     /// The last known position of a player.
-    pub(super) fn place(&self, player: u32) -> Option<(f64, f64)> {
+    pub(super) fn position_of(&self, player: u32) -> Option<(f64, f64)> {
         self.picture.players.get(&player).map(|known| (known.x_px, known.y_px))
     }
 }

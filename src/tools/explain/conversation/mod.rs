@@ -239,7 +239,7 @@ impl<'c> Conversation<'c> {
         let mut at = 0;
         while at < bytes.len() {
             let frame = self.item(bytes, at, from);
-            at = frame.place.end;
+            at = frame.range.end;
             each(frame);
         }
     }
@@ -436,7 +436,7 @@ impl<'c> Conversation<'c> {
             key: header.mask,
             payload,
             content: inside.content,
-            whole,
+            message: whole,
             problem: inside.problem,
             alternatives: inside.otherwise,
             ..ExplainedFrame::new(start..begin + come, tree)

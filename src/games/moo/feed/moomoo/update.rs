@@ -77,7 +77,7 @@ impl MoomooView {
         self.known.window = None;
         if let Some(body) = body {
             let own = &state.players[body];
-            scratch.look.take(state, Some(body), None);
+            scratch.look.compute(state, Some(body), None);
             self.known.window = Some(scratch.look.window);
             self.players(state, scratch, body, out);
             if !sets_up {

@@ -115,7 +115,7 @@ impl NativeView {
         self.known.prefetch();
         let body = state.living(self.known.player);
         let watched = if body.is_none() { self.watched(state) } else { None };
-        look.take(state, body, watched);
+        look.compute(state, body, watched);
         self.known.window = Some(look.window);
         let now = UpdateInput { state, look, own: self.known.own_player(state), body };
         self.spectating(now, watched, out);

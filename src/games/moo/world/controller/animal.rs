@@ -122,14 +122,14 @@ impl Animal {
             (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
             return;
         }
-        let push = self.push(rates.acceleration);
+        let push = self.acceleration_for(rates.acceleration);
         body.heading = self.direction.unwrap_or(body.heading);
         walk(body, self.direction.map(|angle| (angle, push)), terrain, rates);
     }
 
     /// Acceleration with which the animal reaches the speed of its kind and mood. It is derived
     /// from a player's acceleration, because both have the same friction.
-    fn push(&self, acceleration: i32) -> i32 {
+    fn acceleration_for(&self, acceleration: i32) -> i32 {
         let speed = i64::from(self.kind.animal().speed_px_per_s * self.mood.pace_percent());
         (i64::from(acceleration) * speed / i64::from(100 * rules::SPEED_PX_PER_S)) as i32
     }

@@ -70,7 +70,7 @@ impl Hand {
     /// Ends a tick without a swing. A press is retained only if the weapon will be ready within the
     /// next tick. So a player that clicks once per reload time loses no click, even if a click
     /// comes just before the weapon is ready.
-    pub(crate) fn rest(&mut self, tick_thirds: u16) {
+    pub(crate) fn end_tick_without_swing(&mut self, tick_thirds: u16) {
         self.pressed &= self.wait > 0 && self.wait <= tick_thirds;
     }
 

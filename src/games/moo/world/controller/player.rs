@@ -154,7 +154,7 @@ impl Player {
             _ => {}
         }
         self.growth.choice_age = self.choice_age() + 1;
-        self.kit.take(choice);
+        self.kit.replace_with(choice);
     }
 
     /// Whether a tick would change nothing: the player is dead, or it stands, is at rest, is not

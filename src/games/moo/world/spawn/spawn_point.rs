@@ -25,7 +25,7 @@ const SEARCH_PX: u32 = 64;
 const SEARCH_POSITIONS: u32 = 16_384;
 
 /// Chooses the position for a new player. `crowd` is the index of the living players.
-pub(crate) fn place(
+pub(crate) fn choose_spawn_position(
     (players, animals): (&[Entity], &[Entity]),
     crowd: &PlayerIndex,
     terrain: &Terrain,

@@ -185,13 +185,13 @@ impl World {
             Action::Ping => self.outcome.events.push(WorldEvent::Pinged { player: issuer }),
             Action::Spawn { what, x_px, y_px } => self.spawn(what, (x_px, y_px)),
             Action::Announce { text } => self.outcome.events.push(WorldEvent::Announced { text }),
-            Action::Disconnect { player } => self.rest(player),
+            Action::Disconnect { player } => self.stop_player(player),
         }
     }
 
     /// Stops a player after the loss of its connection. Its next connection starts with sequence
     /// number 1.
-    fn rest(&mut self, id: PlayerId) {
+    fn stop_player(&mut self, id: PlayerId) {
         if let Some((player, _)) = self.player_mut(id) {
             player.direction = None;
             player.hand.attack(false);
@@ -213,7 +213,7 @@ impl World {
             let name = &self.name_for(id, name);
             let state = &mut self.state;
             self.player_index.update(&state.players);
-            let (x, y) = spawn_point::place(
+            let (x, y) = spawn_point::choose_spawn_position(
                 (&state.players, &state.animals),
                 &self.player_index,
                 &self.terrain,

@@ -161,7 +161,7 @@ impl World {
         let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
             self.player_index.update(&state.players);
-            spawn_point::place(
+            spawn_point::choose_spawn_position(
                 (&state.players, &state.animals),
                 &self.player_index,
                 &self.terrain,

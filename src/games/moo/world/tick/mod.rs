@@ -133,7 +133,7 @@ impl World {
             if animals[at].body.health == 0 {
                 continue;
             }
-            for other in self.row.around(animals[at].body.x, widest) {
+            for other in self.animal_index.around(animals[at].body.x, widest) {
                 let moved = self.woken_animals[at] || self.woken_animals[other];
                 if other > at && moved && animals[other].body.health > 0 {
                     let (left, right) = animals.split_at_mut(other);
@@ -175,7 +175,7 @@ impl World {
         }
         for entity in self.state.animals.iter_mut().filter(|entity| was_pushed(entity)) {
             settle(&self.terrain, &mut entity.body);
-            self.row.invalidate();
+            self.animal_index.invalidate();
         }
     }
 }

@@ -33,7 +33,7 @@ impl World {
         if !player.kit.may_build(item.group) {
             return Err(Rejection::TooMany);
         }
-        let (x, y) = before(body, item);
+        let (x, y) = position_in_front(body, item);
         self.check_space(x, y, item)
     }
 
@@ -69,7 +69,7 @@ impl World {
             self.outcome.events.push(WorldEvent::Healed { player: id, amount });
         } else {
             player.kit.count(item);
-            let ((x, y), heading) = (before(body, item), body.heading);
+            let ((x, y), heading) = (position_in_front(body, item), body.heading);
             let vx = Fixed::ZERO;
             let radius_px = item.radius_px;
             self.build(Body { x, y, vx, vy: vx, heading, radius_px, health: item.health, owner: id }, item);
@@ -179,7 +179,7 @@ impl World {
 
 /// The position of a new structure in front of a body: the edges touch. It is rounded to whole
 /// pixels, so that clients draw the exact position.
-fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
+fn position_in_front(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
     let whole = |at: Fixed| Fixed::from_px(at.saturating_add(Fixed(1 << 15)).to_px());
     let (x, y) = (way.scaled(cosine(body.heading)), way.scaled(sine(body.heading)));

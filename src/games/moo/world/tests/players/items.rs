@@ -147,7 +147,7 @@ fn an_upgrade_with_a_prerequisite_is_offered_only_with_it() {
         assert!(!offers(&world).contains(&choice), "{choice} without {needed}");
         assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
         let needed = crate::controller::kit::Choice::from_number(needed).expect("it is in the table");
-        player_mut(&mut world, 1).kit.take(needed);
+        player_mut(&mut world, 1).kit.replace_with(needed);
         assert!(offers(&world).contains(&choice));
         act(&mut world, 1, Action::Upgrade { choice });
     }
