@@ -208,7 +208,7 @@ impl SimpleGame for Fog {
     }
 
     fn write_state(&self, row: &mut NamedValues) {
-        row.set("points", self.points.map(Into::into).to_vec());
+        row.list("points", self.points.map(|points| [points.into()]));
         let edges = |wall: Rect| [wall.left, wall.top, wall.right, wall.bottom];
         row.list("walls", WALLS.map(|wall| edges(wall).map(|edge| (edge / PX).into())));
     }

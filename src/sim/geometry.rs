@@ -60,7 +60,8 @@ impl Rect {
             (-dy, i128::from(from.1) - i128::from(self.top)),
             (dy, i128::from(self.bottom) - i128::from(from.1)),
         ] {
-            let is_later = |(one, below): (i128, i128), (other, under): (i128, i128)| one * under > other * below;
+            let is_later =
+                |(one, below): (i128, i128), (other, under): (i128, i128)| one * under > other * below;
             match step {
                 0 if inside < 0 => return None,
                 0 => {}
