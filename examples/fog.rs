@@ -114,15 +114,7 @@ impl SimpleGame for Fog {
     const TABLE: (&'static str, &'static str) = ("fog.tsv", include_str!("fog.tsv"));
     const PAGE: &'static str = include_str!("fog.html");
     const TICK_RATES: &'static [u32] = &[30];
-    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
-        name: "wolves",
-        flag: "wolves",
-        unit: "",
-        meaning: "number of wolves",
-        default: 60,
-        min: 0,
-        max: 5_000,
-    }];
+    const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new("wolves", "number of wolves", 60, 0..=5_000)];
 
     type Action = Action;
 

@@ -1,14 +1,24 @@
-//! Games in one file: a state, a few functions, and no hidden information.
+//! Games in one file: a state and a few functions.
 //!
 //! ```text
-//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─► write_state ─► the packet `state`,
-//!                                                                         encoded once for all
+//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─┬► write_state ─► the packet `state`,
+//!                                                        │                 encoded once for all
+//!                                                        └► write_entities ─► what each client sees
 //! ```
 //!
 //! The [crate's page](crate) has an example, and [`game`](crate::game) a test of it. [`Simple`]
 //! makes a [`Game`] of a [`SimpleGame`]. It adds joins and leaves, sequence numbers, snapshots and
-//! checksums, and a view that sends the packet `state` to every client after each change. A game
-//! with different views for its clients implements [`Game`] itself.
+//! checksums, and a view that sends the packet `state` to every client after each change.
+//!
+//! # Entity lists
+//!
+//! A game in which clients see different things, or many things, has entity lists: rows of the
+//! table in the lane `latest` with an argument `enter` (PROTOCOL.md, section "Entity lists").
+//! [`SimpleGame::write_entities`] adds the entities of each tick, typed by
+//! [`entity_row!`](crate::entity_row). At each update, a client is sent the entities that it sees
+//! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
+//! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees; nothing else is sent to
+//! it. `examples/fog.rs` is a complete game.
 
 mod bot_policy;
 mod bots;
