@@ -81,13 +81,26 @@ impl Sink for ByteSink {
     }
 }
 
-/// Implements [`Field`] for a struct or an enum. Both directions name every field, so a new field
-/// does not compile until it is listed. The order of an enum's variants is part of the snapshot
-/// format. A variant without fields has empty braces.
+/// Defines a struct or an enum that implements [`Field`]. A struct derives `Clone`, `Debug` and
+/// `PartialEq`; an enum, which often is an action, also derives `Eq`, `PartialOrd` and `Ord`. The
+/// order of an enum's variants is part of the snapshot format. A variant without fields has empty
+/// braces.
 ///
 /// ```
 /// use tickwire_sim::fields;
 ///
+/// fields! {
+///     /// A ball on the field.
+///     struct Ball { x: i32, y: i32 }
+/// }
+/// fields! { enum Act { Go { direction: u8 }, Stop {} } }
+/// ```
+///
+/// For a type that is defined elsewhere in the module, the macro lists the fields once more. Both
+/// directions name every field, so a new field does not compile until it is listed.
+///
+/// ```
+/// # use tickwire_sim::fields;
 /// #[derive(Debug, PartialEq)]
 /// struct Ball { x: i32, y: i32 }
 /// fields!(Ball: x: i32, y: i32);
@@ -165,6 +178,35 @@ macro_rules! fields {
             }
         }
     };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $type:ident {
+            $($(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $kind:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $type {
+            $($(#[$field_attribute])* $field_visibility $field: $kind),+
+        }
+        $crate::fields!($type: $($field: $kind),+);
+    };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident {
+            $(
+                $(#[$variant_attribute:meta])*
+                $variant:ident { $($(#[$field_attribute:meta])* $field:ident: $kind:ty),* $(,)? }
+            ),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $visibility enum $type {
+            $($(#[$variant_attribute])* $variant { $($(#[$field_attribute])* $field: $kind),* }),+
+        }
+        $crate::fields!(enum $type: $($variant { $($field: $kind),* }),+);
+    };
 }
 
 /// Implements [`Field`] for a number or a wrapper around a number. With `signed` before the type,
@@ -236,6 +278,30 @@ impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
             *item = read_item(reader)?;
         }
         Ok(items)
+    }
+}
+
+/// A pair, for example a position.
+impl<A: Field, B: Field> Field for (A, B) {
+    const MIN_BYTES: usize = A::MIN_BYTES + B::MIN_BYTES;
+
+    fn write(&self, sink: &mut impl Sink) {
+        sink.enter("0");
+        self.0.write(sink);
+        sink.leave();
+        sink.enter("1");
+        self.1.write(sink);
+        sink.leave();
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<(A, B), Malformed> {
+        reader.enter("0");
+        let first = A::read(reader)?;
+        reader.leave();
+        reader.enter("1");
+        let second = B::read(reader)?;
+        reader.leave();
+        Ok((first, second))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The interface between a world and the room that runs it.
 
 use std::fmt::Debug;
+use std::ops::RangeInclusive;
 
 use crate::fields::Sink;
 use crate::migrate::NamedState;
@@ -23,6 +24,19 @@ pub struct OptionSpec {
     pub min: u32,
     /// The maximum value.
     pub max: u32,
+}
+
+impl OptionSpec {
+    /// Creates an option whose name is one word, without a unit.
+    pub const fn new(
+        name: &'static str,
+        meaning: &'static str,
+        default: u32,
+        range: RangeInclusive<u32>,
+    ) -> OptionSpec {
+        let (min, max) = (*range.start(), *range.end());
+        OptionSpec { name, flag: name, unit: "", meaning, default, min, max }
+    }
 }
 
 /// The parameters of a world. Equal parameters and equal commands give equal worlds.

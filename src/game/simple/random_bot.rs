@@ -11,6 +11,7 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use super::bot_policy::BotPolicy;
+use super::entities::ReceivedEntities;
 use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
@@ -58,6 +59,8 @@ pub struct RandomBot<S> {
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
     pub(super) last_packets: BTreeMap<String, Vec<Value>>,
+    /// The entity lists that it has received.
+    pub(super) entities: BTreeMap<String, ReceivedEntities>,
     /// See [`Agent::reliable_hashes`].
     marks: Vec<u32>,
     welcomed: bool,
@@ -90,6 +93,7 @@ impl<S: SimpleGame> RandomBot<S> {
             dice,
             player: None,
             last_packets: BTreeMap::new(),
+            entities: ReceivedEntities::all(&part.dialect),
             marks: Vec::new(),
             welcomed: false,
             ticks: [None; 2],
@@ -216,7 +220,11 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.check_packet(packet, out);
         }
         let name = packet.row.name.as_str();
-        out.saw_update = name == "state";
+        let received = self.entities.get_mut(name).map(|list| list.apply(packet));
+        out.saw_update = name == "state" || received.is_some();
+        if let Some(Err(error)) = received.filter(|_| self.checks) {
+            out.add_fault("entities", format!("{packet}: {error}"));
+        }
         match name {
             "welcome" => self.welcomed = true,
             "spawned" => self.player = packet.integer("player").map(PlayerId),

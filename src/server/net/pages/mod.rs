@@ -74,7 +74,7 @@ const FILES: browser_edition::Files = files! {
     "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js" "inspector/own-client.js"
     "inspector/playback-sync.js" "inspector/status-line.js" "inspector/work-slices.js"
     "lib/address.js" "lib/attempt.js" "lib/clipboard.js"
-    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/heartbeat.js"
+    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/entities.js" "lib/heartbeat.js"
     "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
     "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js"
     "lib/prediction.js" "lib/resume.js"
