@@ -42,8 +42,8 @@ pub struct SharedRateLimit {
 pub enum PacketEffect {
     /// An action of the client's player, and the shared rate limit of the action, if any.
     Command(EncodedAction, Option<&'static SharedRateLimit>),
-    /// The packet is dropped. Name of the rule for the metrics, and text of the `error` packet, if
-    /// one is sent.
+    /// The packet is dropped. The values are the name of the rule for the metrics, and the text of
+    /// the `error` packet, if one is sent.
     Error(&'static str, Option<&'static str>),
 }
 
@@ -69,13 +69,13 @@ pub trait PacketHandler: Debug + Send {
     /// [`PacketHandler::is_join_packet`].
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
-    /// Handles a repeated request for a player. Drops it by default.
+    /// Handles a repeated request for a player. The default implementation drops the request.
     fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         let _ = profile;
         PacketEffect::Error("already_playing", Some("you are in the game already"))
     }
 
-    /// Called when the client has got a new player.
+    /// Called when the client has received a new player.
     fn joined(&mut self) {}
 
     /// Appends the effects of any other packet to `effects`. The packet may have arrived up to
@@ -93,7 +93,7 @@ pub trait PacketHandler: Debug + Send {
         let _ = (now, out);
     }
 
-    /// Reads the output of [`PacketHandler::save`]. Returns `None` if it is malformed.
+    /// Reads the output of [`PacketHandler::save`]. Returns `None` if the bytes are malformed.
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         let _ = saved;
         Some(())

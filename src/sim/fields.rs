@@ -1,8 +1,8 @@
 //! Visits every field of the state in a fixed order.
 //!
 //! Each type lists its fields once ([`fields!`](crate::fields!)), and the compiler rejects a list
-//! that omits one. Snapshot, checksum and comparison are different sinks of the same visit, so they
-//! cannot diverge.
+//! that omits a field. Snapshot, checksum and comparison are different sinks of the same visit, so
+//! they cannot diverge.
 
 use std::sync::Arc;
 
@@ -27,17 +27,17 @@ pub trait Sink {
         text.bytes().for_each(|byte| self.put(u64::from(byte), 1));
     }
 
-    /// Receives whether an optional value is present. If it is, its scalars follow.
+    /// Receives whether an optional value is present. The scalars of a present value follow.
     fn option(&mut self, is_some: bool) {
         self.put(u64::from(is_some), 1);
     }
 
-    /// Receives the variant of an enum, by its number and its name. Its fields follow.
+    /// Receives the variant of an enum, by its number and its name. The variant's fields follow.
     fn variant(&mut self, number: u64, _name: &'static str) {
         self.put(number, 1);
     }
 
-    /// Receives the number of items of a list. They follow, each between [`Sink::item`] and
+    /// Receives the number of items of a list. The items follow, each between [`Sink::item`] and
     /// [`Sink::end_item`].
     fn length(&mut self, count: usize) {
         self.put(count as u64, 4);
@@ -81,10 +81,9 @@ impl Sink for ByteSink {
     }
 }
 
-/// Defines a struct or an enum that implements [`Field`]. A struct derives `Clone`, `Debug` and
-/// `PartialEq`; an enum, which often is an action, also derives `Eq`, `PartialOrd` and `Ord`. The
-/// order of an enum's variants is part of the snapshot format. A variant without fields has empty
-/// braces.
+/// Implements [`Field`] for a struct or an enum. Writing and reading both name every field, so a
+/// new field does not compile until it is listed. The order of an enum's variants is part of the
+/// snapshot format. A variant without fields has empty braces.
 ///
 /// ```
 /// use tickwire_sim::fields;
@@ -210,7 +209,7 @@ macro_rules! fields {
 }
 
 /// Implements [`Field`] for a number or a wrapper around a number. With `signed` before the type,
-/// the first function returns an `i64`, and reports print the sign.
+/// the function `$to` returns an `i64`, and reports print the sign.
 #[macro_export]
 macro_rules! scalar {
     (signed $type:ty, $bytes:literal, $to:expr, $from:expr) => {
@@ -330,7 +329,8 @@ impl<T: Field> Field for Vec<T> {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let length = reader.scalar(4)? as usize;
-        // The remaining bytes limit the allocation, because the declared count may be false.
+        // Memory is allocated for at most as many items as the remaining bytes can contain, because
+        // the declared count may be false.
         if length > reader.rest().len() / T::MIN_BYTES {
             return Err(Malformed::Truncated);
         }

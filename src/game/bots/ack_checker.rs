@@ -31,7 +31,7 @@ pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
     newest.filter(|_| sequence.is_multiple_of(TARGET_TICK_ONE_IN)).map(|tick| tick.saturating_add(ahead))
 }
 
-/// The unacknowledged commands of a connection, and the last accepted one.
+/// The unacknowledged commands of a connection, and the last accepted command.
 #[derive(Debug, Default)]
 pub struct AckChecker {
     /// Sequence numbers and target ticks of the commands without an ack.
@@ -101,8 +101,8 @@ impl AckChecker {
         })
     }
 
-    /// Checks that all commands before the last accepted one have an ack. Called for each received
-    /// state.
+    /// Checks that all commands before the last accepted command have an ack. Called for each
+    /// received state.
     ///
     /// # Errors
     /// A command has no ack.
@@ -137,8 +137,8 @@ impl AckChecker {
         self.take_pending(sequence).filter(|_| !is_wrong).map(drop)
     }
 
-    /// Removes a command from the list, and returns its target tick. The outer `None` means that
-    /// the command is not in the list.
+    /// Removes a command from the list, and returns its target tick. Returns `None` if the command
+    /// is not in the list, and `Some(None)` if the command has no target tick.
     fn take_pending(&mut self, sequence: u32) -> Option<Option<u32>> {
         let at = self.waiting.iter().position(|(own, _)| *own == sequence)?;
         self.waiting.remove(at).map(|(_, tick)| tick)

@@ -48,7 +48,7 @@ fn at(x: i32) -> Bead {
     Bead { x, speed: 0 }
 }
 
-/// Returns Ann's bead at position 500 in tick 100, without lag of its clock.
+/// Returns Ann's bead at position 500 in tick 100. The bead's clock has no lag.
 fn one() -> OwnedEntities<Bead> {
     let mut beads = OwnedEntities::default();
     assert_eq!(beads.spawn(ANN, 7, at(440), 100), Ok(MINE));
@@ -123,7 +123,7 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
     assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(ReportError::TooSoon));
     assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(ReportError::TooFast));
     assert_eq!(beads.report(ANN, MINE, at(580), 108), Ok(()));
-    // Only the slack is left of the time without reports.
+    // The unused time without reports counts only up to the slack.
     for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(ReportError::TooSoon))] {
         assert_eq!(beads.report(ANN, MINE, at(x), 500), answer, "{x}");
     }

@@ -119,7 +119,7 @@ fn hz(layout: UpdateLayout, rates: &UpdateRates) -> u32 {
 pub struct MooPublisher {
     rates: UpdateRates,
     reader: WorldReader,
-    /// State of the last native update, the base of the differences of the next one.
+    /// State of the last native update: the base of the differences in the next native update.
     turn: Option<Arc<PublicState>>,
 }
 

@@ -51,8 +51,8 @@ const _: () = {
 /// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. For an action that
-    /// waited during a pause of the server, an earlier time is stored.
+    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. The stored time is
+    /// earlier than the arrival for an action that waited during a pause of the server.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// Slack already credited for each kind, so that each pause counts once. Not saved.
     credited: [Duration; ACTION_INTERVALS.len()],

@@ -15,13 +15,13 @@ pub struct MooLocalWorld {
     local: ClientWorld,
     tick_hz: u32,
     own: Option<PlayerId>,
-    /// The last exact record. It remains valid if an update contains none.
+    /// The last exact record. It remains valid if an update contains no exact record.
     exact: Option<OwnRecord>,
     own_state: OwnPlayerState,
 }
 
-/// Values of the local player that the server sends only when they change. They are retained across
-/// its death.
+/// Values of the local player that the server sends only when they change. The values are retained
+/// after the death of the player.
 #[derive(Debug, Clone, Default)]
 struct OwnPlayerState {
     resources: Option<[u32; 4]>,

@@ -20,10 +20,10 @@ const NATIVE_REQUIRED: [(Direction, &str); 5] = [
 const MOOMOO_REQUIRED: [(Direction, &str); 4] =
     [(ToServer, "enter_game"), (ToClient, "setup"), (ToClient, "add_player"), (ToClient, "update_players")];
 
-/// Checks all dialects of these tables that are also built in. Each must have the packets that the
-/// game requires. Each server packet must have the lane of the built-in tables, and the same
-/// argument names in the same order. An argument may have another type that can hold its values,
-/// and more arguments may follow.
+/// Checks all dialects of these tables that are also built in. Each dialect must have the packets
+/// that the game requires. Each server packet must have the lane of the built-in tables, and the
+/// same argument names in the same order. An argument may have another type that can hold its
+/// values, and more arguments may follow.
 ///
 /// # Errors
 /// The first packet that does not fit, with its file and name.

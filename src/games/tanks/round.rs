@@ -33,8 +33,8 @@ impl Round {
         self.is_over
     }
 
-    /// Applies a server update to a client's copy. The clock is disabled, because the server ends
-    /// and starts rounds.
+    /// Applies a server update to a client's copy of the round. The clock of the copy is disabled,
+    /// because the server ends and starts rounds.
     pub fn apply_update(&mut self, is_over: bool) {
         (self.is_over, self.left) = (is_over, u32::MAX);
     }

@@ -17,7 +17,7 @@ pub struct CheckedRunner<'a> {
     now: Duration,
     budgets: &'a AddressRateLimits,
     counts: &'a mut SimulationCounts,
-    /// Clients that were sent the ticks, and whether they were sent the complete state.
+    /// Clients to which the ticks were sent, and whether the complete state was sent.
     informed: Vec<(u64, bool)>,
     broken: Option<InvariantFailure>,
 }
@@ -46,7 +46,7 @@ impl<'a> CheckedRunner<'a> {
         CheckedRunner { now, budgets, counts, informed: Vec::new(), broken: None }
     }
 
-    /// Returns the clients that were sent the ticks, and whether they were sent the complete state.
+    /// Returns the clients to which the ticks were sent, and whether the complete state was sent.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -54,8 +54,8 @@ impl<'a> CheckedRunner<'a> {
         self.broken.map_or(Ok(self.informed), Err)
     }
 
-    /// Runs the update of one client. `None` if it was not sent the ticks; otherwise whether it was
-    /// sent the complete state.
+    /// Runs the update of one client. Returns `None` if the ticks were not sent; otherwise returns
+    /// whether the complete state was sent.
     fn check(
         &mut self,
         client: &Client<ServerTransport>,

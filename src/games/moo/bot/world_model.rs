@@ -1,9 +1,9 @@
 //! A client's knowledge of the world, built from server packets of any dialect.
 //!
-//! [`WorldModel::apply`] applies the packets from the server and [`WorldModel::said`] the client's
-//! own packets, in order. Policies decide on the result. Positions are the last known ones, in px.
-//! If a packet contradicts the model, the model applies the consistent part; the `checker` reports
-//! the contradiction.
+//! [`WorldModel::apply`] applies the packets from the server, and [`WorldModel::on_sent`] the
+//! client's own packets, in order. Policies use the result for their decisions. Positions are the
+//! last known positions, in px. If a packet contradicts the model, the model applies the consistent
+//! part; the `checker` reports the contradiction.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct ClanState {
     pub tags: BTreeMap<u32, String>,
     /// Name of the client's own clan.
     pub own: Option<String>,
-    /// Whether the client's player owns it.
+    /// Whether the client's player owns this clan.
     pub is_owner: bool,
     /// Members of the client's clan.
     pub members: Vec<u32>,

@@ -34,7 +34,7 @@ const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(10);
 enum PendingFault {
     /// A player outside the client's clan sent a ping to that clan.
     Ping(u32),
-    /// A clan member killed another one.
+    /// A clan member killed another member.
     Kill(u32, u32),
 }
 
@@ -83,8 +83,8 @@ impl ClanChecks {
         }
     }
 
-    /// Drops the resolved contradictions after an update, and reports the ones that are older than
-    /// [`ANNOUNCE_TIMEOUT`].
+    /// Drops the resolved contradictions after an update, and reports contradictions that are older
+    /// than [`ANNOUNCE_TIMEOUT`].
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.pending_faults.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.clan_state.is_mate(player);

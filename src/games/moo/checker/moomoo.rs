@@ -14,7 +14,7 @@ use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, Pose, ServerPa
 
 /// Minimum time assumed between two updates. Servers update these dialects about ten times per
 /// second. The measured time may be shorter, because a delayed update may arrive directly before
-/// the next one.
+/// the next update.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// State of a MooMoo connection in addition to the world model.

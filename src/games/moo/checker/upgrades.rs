@@ -43,7 +43,8 @@ pub(super) fn check_packet(
     }
 }
 
-/// The slot of a weapon, or the group of an item; each holds one. `None` if the ID does not exist.
+/// The slot of a weapon, or the group of an item. A slot holds one weapon, a group one item. `None`
+/// if the ID does not exist.
 fn slot_of(id: u8, is_weapon: bool) -> Option<u8> {
     if is_weapon {
         rules::weapon(id).map(|weapon| weapon.slot)

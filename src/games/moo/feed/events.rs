@@ -1,8 +1,8 @@
 //! The events of one tick, which must reach all affected clients even if they miss states.
 //!
-//! Each event stores the positions and names that are sent with it, as of the end of its tick. It
-//! can therefore still be written when only a newer state is left. Changes that are part of the
-//! state (health, resources, present players) are not events.
+//! Each event stores the positions and names that are sent with it, as of the end of its tick. An
+//! event can therefore still be written when only a newer state is left. Changes that are part of
+//! the state (health, resources, present players) are not events.
 
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ pub struct ShotFired {
     pub id: EntityId,
     /// An ID of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
-    /// The entity that fired it: a player or a turret.
+    /// The entity that fired the projectile: a player or a turret.
     pub by: EntityId,
-    /// The turret, if a turret fired it.
+    /// The turret, if a turret fired the projectile.
     pub turret: Option<ObjectRef>,
     /// Exact position, in px.
     pub x: Fixed,

@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Rebuilds the position indices of players and animals if they are stale. The index of animals
-    /// includes dead ones.
+    /// includes dead animals.
     pub(crate) fn update_animal_index(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.player_index.update(players);

@@ -12,13 +12,13 @@ pub struct Hand {
     pub weapon: u8,
     /// The item held in place of the weapon: an ID of [`rules::ITEMS`].
     pub item: Option<u8>,
-    /// Whether it attacks continuously: the button is down.
+    /// Whether the hand attacks continuously, because the button is down.
     pub attacking: bool,
     /// Whether a press of the button has not led to a swing yet. A press counts in its tick even if
     /// the button was released before the swing. If the weapon still reloads, the press also counts
     /// in the next tick.
     pub pressed: bool,
-    /// Time until the next swing, in thirds of a millisecond; 0 if it can swing now.
+    /// Time until the next swing, in thirds of a millisecond; 0 if the hand can swing now.
     pub wait: u16,
 }
 
@@ -57,7 +57,7 @@ impl Hand {
         (self.wait == 0).then(|| if waited > 0 { tick_thirds - waited } else { 0 })
     }
 
-    /// Whether it swings as soon as it can.
+    /// Whether the hand swings as soon as the timer has expired.
     pub(crate) fn is_attacking(&self) -> bool {
         self.has_pending_press() && self.item.is_none()
     }

@@ -68,7 +68,7 @@ impl Kit {
         kit
     }
 
-    /// Resets weapons and items to the initial ones. Structure counts are retained.
+    /// Resets weapons and items to the initial kit. Structure counts are retained.
     pub(crate) fn reset(&mut self) {
         self.weapons = [Some(rules::FIRST_WEAPON), None];
         self.items = [None; GROUPS];
@@ -95,7 +95,7 @@ impl Kit {
         })
     }
 
-    /// Replaces the weapon of the slot or the item of the group by the chosen one.
+    /// Replaces the weapon of the slot, or the item of the group, by the chosen upgrade.
     pub(crate) fn replace_with(&mut self, choice: Choice) {
         match choice {
             Choice::Weapon(weapon) => self.weapons[usize::from(weapon.slot)] = Some(weapon.id),

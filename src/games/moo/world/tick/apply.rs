@@ -31,9 +31,10 @@ impl World {
         }
     }
 
-    /// Reports a rejected upgrade to MooMoo.io clients. These clients compute the offers of an age
-    /// themselves, and display them until the server replies. The choice `u8::MAX` stands for a
-    /// packet that this game lacks; it is answered too.
+    /// Reports a rejected upgrade to MooMoo.io clients, because these clients compute the offers of
+    /// an age themselves, and display the offers until the server replies. The choice `u8::MAX`
+    /// stands for an upgrade that this game lacks. The server replies to such a choice even if the
+    /// player has no upgrade to choose.
     fn record_rejected(&mut self, command: &Command, rejection: Rejection) {
         let Action::Upgrade { choice } = command.action else { return };
         let has_choices = |choices| choices > 0 || choice == u8::MAX;

@@ -227,7 +227,7 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
 }
 
 /// Pushes two overlapping bodies apart, each by half the overlap; to the left and right if their
-/// centres coincide. Both are awake in the next tick. Returns whether they overlapped.
+/// centres coincide. Both bodies are awake in the next tick. Returns whether they overlapped.
 fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
@@ -237,8 +237,8 @@ fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Half of the overlap vector of two bodies, from the first to the second. `None` if it is too
-/// small, so that two players next to each other come to rest.
+/// Half of the overlap vector of two bodies, from the first to the second. `None` if the overlap is
+/// too small, so that two players next to each other come to rest.
 fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
     let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));

@@ -14,7 +14,8 @@ use crate::world::World;
 /// damage, points per two seconds, limit.
 type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
 
-/// First ID of items that MooMoo.io lacks. They are not compared with these tables.
+/// First ID of items that MooMoo.io lacks. These items are not compared with the tables of
+/// MooMoo.io.
 const OWN_ITEMS: u8 = 23;
 
 /// The items that MooMoo.io has too.

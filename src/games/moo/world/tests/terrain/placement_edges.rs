@@ -215,7 +215,7 @@ fn a_new_player_has_95_px_of_space_along_an_axis() {
 #[test]
 fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
     // The view extends 1,248 px to each side and 702 px up and down. A new player near the first
-    // one is at the edge of the others' view at most.
+    // player is at most at the edge of the view of the other players.
     for (other, axis) in [((3_000 + 1_248 + 600, 4_000), 0), ((3_000, 4_000 + 702 + 400), 1)] {
         let world = standing(&[((3_000, 4_000), 1), (other, 19)]);
         let found = newcomers(&world, 60_000);
