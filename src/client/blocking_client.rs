@@ -223,7 +223,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         let mut bytes = Vec::new();
         self.link.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
-            // The server has closed. Its earlier bytes are still read.
+            // The server has closed the connection. The bytes that it sent before are still read.
             Err(error)
                 if matches!(
                     error.kind(),
