@@ -77,7 +77,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
         if now == last_sources {
             continue;
         }
-        // Wait, because editors write several files and cargo must see all of them.
+        // Waits, because editors write several files and cargo must see all of them.
         thread::sleep(limits::DEV_POLL_INTERVAL);
         last_sources = program.sources()?;
         let (began, before) = (Instant::now(), modified_time(&program.path));
@@ -250,7 +250,7 @@ fn parse_depfile(text: &str) -> Vec<PathBuf> {
 }
 
 /// The options with port 0 replaced by a free port, because all runs of the server must use the
-/// same one.
+/// same port.
 fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
     let mut serve = serve.to_vec();
     for at in 0..serve.len() {
