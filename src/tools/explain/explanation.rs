@@ -152,7 +152,8 @@ impl Problem {
         Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
     }
 
-    /// Like [`Problem::violation`], in the head of a response: a client answers no status.
+    /// Like [`Problem::violation`], for the head of a response. A client does not answer such a
+    /// violation with a status; it drops the connection.
     pub(super) fn in_response(violation: Violation, bits: Range<usize>) -> Problem {
         let mut problem = Problem::violation(violation, bits);
         if let (Problem::Violation { answer, .. }, Some(_)) = (&mut problem, violation.status()) {

@@ -329,8 +329,8 @@ impl CaptureFile {
     }
 }
 
-/// Whether a checkpoint is due: after a number of frames, unless it would store more bytes than
-/// were read since the last one.
+/// Whether a checkpoint is due: after a number of frames, unless the checkpoint would store more
+/// bytes than were read since the previous one.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
     frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.buffered_bytes() <= bytes
 }

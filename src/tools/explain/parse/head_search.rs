@@ -32,7 +32,7 @@ fn letters(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
 }
 
-/// The sender of a head, or of bytes that may become one.
+/// The sender of a head, or of bytes that may become a head.
 pub fn side(head: &[u8]) -> Side {
     let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
     if is_response { Side::Server } else { Side::Client }
@@ -56,8 +56,8 @@ pub fn complete_size(bytes: &[u8]) -> Option<usize> {
     end.map(|end| end + HEAD_END.len())
 }
 
-/// The search for the end of a head that arrives in pieces. It examines each byte a fixed number of
-/// times, however small the pieces are.
+/// The search for the end of a head that arrives in pieces. The search examines each byte at most a
+/// fixed number of times, even if the pieces are small.
 #[derive(Clone, Debug)]
 pub struct HeadSearch {
     from: Side,
