@@ -92,7 +92,7 @@ export interface Options<ToClient> {
   /** Name of the game for `mode`; default: `predict`. */
   game?: string;
   /**
-   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without delay until
+   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for a network without delay until
    * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
