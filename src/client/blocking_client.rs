@@ -35,7 +35,7 @@ impl ReceivedPacket {
         own.map(|(_, value)| value).filter(|value| !value.is_nil())
     }
 
-    /// The value of an integer argument; `None` if it is another type or out of range.
+    /// The value of an integer argument; `None` if the value has another type or is out of range.
     pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }

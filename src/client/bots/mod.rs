@@ -42,7 +42,7 @@ pub trait BotObserver {
     fn on_received(&mut self) {}
 
     /// A packet that arrived at `now` was handled. `saw_update` is set for an update; `sight` is
-    /// the agent's view after it.
+    /// the agent's view after the packet.
     fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }
