@@ -201,8 +201,8 @@ impl WatchedProgram {
         Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
     }
 
-    /// Whether the program can load its own packet tables, as every command does first. If it
-    /// cannot, it has printed the file, the line and the reason.
+    /// Returns whether the program can load its own packet tables, which every command loads first.
+    /// After a failure, the program has printed the file, the line and the reason.
     fn loads_its_tables(&self) -> Result<bool, CliError> {
         let mut command = Command::new(&self.path);
         let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
