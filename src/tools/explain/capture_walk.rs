@@ -124,8 +124,8 @@ pub fn walk<'c>(
 }
 
 /// Returns the pieces of all connections in the order in which their receivers could read them.
-/// Each has the number of the packet that made it readable, the index of the connection, and the
-/// index of the piece in the connection.
+/// Each has the number of the packet that made the piece readable, the index of the connection, and
+/// the index of the piece in the connection.
 pub(crate) fn order<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {

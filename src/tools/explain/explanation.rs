@@ -167,7 +167,7 @@ impl Problem {
         matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
-    /// The close code of the other end's response, if it closes the connection.
+    /// The close code of the other end's response, if the other end closes the connection.
     pub fn close_code(&self) -> Option<u16> {
         let Problem::Violation { answer, .. } = self else { return None };
         answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()

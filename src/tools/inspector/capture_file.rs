@@ -6,8 +6,8 @@
 //!                                                             └─► checkpoints ─► one frame
 //! ```
 //!
-//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. To show a
-//! frame, it is explained again, starting at the last checkpoint before it.
+//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. The page
+//! explains a frame again to show it, starting at the last checkpoint before the frame.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

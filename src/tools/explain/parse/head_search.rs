@@ -1,4 +1,4 @@
-//! Where an HTTP head begins and ends, and what it shows before its rules are checked.
+//! Finds where an HTTP head begins and ends, and reads the properties that need no validation.
 //!
 //! A head ends with an empty line, or with the first broken rule that counts. Plain HTTP, and
 //! upgrades to other protocols, need not observe the limits of our server.
@@ -204,10 +204,10 @@ const STATUS_BYTES: usize = "HTTP/1.1 101 ".len();
 pub struct Glance {
     /// The path of a request.
     path: Option<String>,
-    /// Whether it is an upgrade request or a response with status 101.
+    /// Whether the head is an upgrade request or a response with status 101.
     is_of_upgrade: bool,
     is_response: bool,
-    /// Whether it is a response in HTTP/1.0.
+    /// Whether the head is a response in HTTP/1.0.
     is_old_response: bool,
     /// The number of bytes that were searched for line ends.
     searched_bytes: usize,
