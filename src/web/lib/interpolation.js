@@ -109,7 +109,7 @@ export class TickClock {
 
   /**
    * Returns the delay for the measured jitter, ms: 2.25 update intervals without jitter, more with
-   * it.
+   * jitter.
    */
   targetDelayMs() {
     return Math.min(MAX_DELAY_MS, Math.max(2 * this.updateMs, this.updateMs + 1.25 * this.jitterMs) + 0.25 * this.updateMs);

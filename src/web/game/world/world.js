@@ -374,7 +374,8 @@ export class World {
   }
 
   /**
-   * Applies records of animals. Their tick is the one of the update that was received just before.
+   * Applies records of animals. They belong to the tick of the update that was received just
+   * before.
    * @param {any[]} flat @param {number} nowMs
    */
   animals(flat, nowMs) {
