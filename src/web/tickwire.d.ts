@@ -204,7 +204,7 @@ export interface Game<ToServer, ToClient> {
   setFeatures(features: Partial<Features>): void;
   /** Features that are on. */
   readonly features: Features;
-  /** Delay of the rendered state after the newest one, ms; null before `welcome`. */
+  /** Delay of the rendered state after the newest received state, ms; null before `welcome`. */
   readonly interpolationDelay: number | null;
   /** Simulated network of the option `net`. */
   netem(): Promise<NetworkConditions>;
