@@ -109,8 +109,8 @@ impl LineSplitter {
         Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
-    /// Takes the line. Invalid UTF-8 is replaced. No command contains any, and text for players is
-    /// then sent as it is displayed.
+    /// Removes the line from the buffer, and replaces invalid UTF-8. No command contains invalid
+    /// UTF-8. Players receive a text as the console displays it.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

@@ -63,7 +63,8 @@ impl GameList {
     /// A list of these games alone.
     ///
     /// # Errors
-    /// A table is invalid; the message has its file, line and reason. Or the list is empty.
+    /// The list is empty, or a table is invalid. For a table, the message has the file, the line
+    /// and the reason.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
         let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.simulation).collect();
@@ -86,7 +87,7 @@ impl GameList {
         })
     }
 
-    /// The game of this name for a simulation; the first without a name.
+    /// The game of this name for a simulation. `None` selects the first game.
     ///
     /// # Errors
     /// The name is unknown. The message lists the games.
@@ -97,7 +98,7 @@ impl GameList {
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
-    /// The game of this name for an embedded server; the first without a name.
+    /// The game of this name for an embedded server. `None` selects the first game.
     ///
     /// # Errors
     /// The name is unknown. The message lists the games.

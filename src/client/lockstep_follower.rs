@@ -32,7 +32,7 @@ const RETAINED_WORLDS: usize = 3;
 pub enum FollowEvent {
     /// Not a lockstep packet.
     Other,
-    /// A snapshot: the world starts or restarts at this tick.
+    /// A snapshot. The world starts or restarts at this tick.
     Synced(u32),
     /// A command frame: this number of ticks is completed.
     Stepped(u32),
@@ -258,8 +258,8 @@ impl LockstepFollower {
         }
     }
 
-    /// Returns the result unchanged. After an error the requested snapshot will not arrive, so
-    /// another may be requested.
+    /// Returns the result unchanged. After an error, allows another snapshot request, because the
+    /// requested snapshot will not arrive.
     fn reset_sync_request<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_requested_snapshot &= result.is_ok();
         result
@@ -298,7 +298,7 @@ impl LockstepFollower {
             return FollowEvent::Stepped(world.world().tick());
         }
         if std::mem::take(&mut self.is_catching_up) {
-            // Updates start at the present, as for a new client.
+            // The first update describes the current state, as for a new client.
             let looking = (self.info.look)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }

@@ -102,7 +102,7 @@ export interface Options<ToClient> {
   /** Name of the game for `mode`; default: `predict`. */
   game?: string;
   /**
-   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without delay until
+   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for a network without delay until
    * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
@@ -217,7 +217,7 @@ export interface Game<ToServer, ToClient> {
   setFeatures(features: Partial<Features>): void;
   /** Features that are on. */
   readonly features: Features;
-  /** Delay of the rendered state after the newest one, ms; null before `welcome`. */
+  /** Delay of the rendered state after the newest received state, ms; null before `welcome`. */
   readonly interpolationDelay: number | null;
   /** Simulated network of the option `net`. */
   netem(): Promise<NetworkConditions>;

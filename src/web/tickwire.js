@@ -291,7 +291,7 @@ export class Game {
     return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /** Delay of the rendered state after the newest one, ms. @returns {number | null} */
+  /** Delay of the rendered state after the newest received state, ms. @returns {number | null} */
   get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }

@@ -165,7 +165,8 @@ impl<'c> ExplainedConnection<'c> {
                     dial::wait(PollInterest::writable(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The server has closed. Its last bytes are still read.
+                // The server has closed the connection. The bytes that it sent before are still
+                // read.
                 Err(error) if is_connection_lost(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }

@@ -1,8 +1,8 @@
 //! A rate limit for the log lines of each call site. A call site is a place in the code that logs.
 //!
-//! Without it, thousands of connections per second would write megabytes of log. Each call site has
-//! its own token bucket, so a busy call site never suppresses the errors and warnings of another
-//! one. The program's code bounds the number of call sites. Time is an argument.
+//! Without this limit, thousands of connections per second would write megabytes of log. Each call
+//! site has its own token bucket, so a busy call site never suppresses the errors and warnings of
+//! another one. The program's code bounds the number of call sites. Time is an argument.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};

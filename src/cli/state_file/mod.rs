@@ -38,7 +38,7 @@ pub struct StateFile {
     place: Option<StateFilePath>,
     /// Saved worlds of rooms that have not started, by room name.
     rooms: Vec<(String, SavedRoom)>,
-    /// Messages for the log, which starts later: whether it is a warning, and the text.
+    /// Messages for the log, which starts later. Each has a flag, true for a warning, and a text.
     reports: Vec<(bool, String)>,
     /// Whether the outdated file has a world that no other file has.
     is_needed: bool,

@@ -42,7 +42,7 @@ pub trait BotObserver {
     fn on_received(&mut self) {}
 
     /// A packet that arrived at `now` was handled. `saw_update` is set for an update; `sight` is
-    /// the agent's view after it.
+    /// the agent's view after the packet.
     fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }
@@ -117,7 +117,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Closes the connection with code 1000. A close by the server is then no longer reported.
+    /// Closes the connection with code 1000. After this call, a close by the server is not
+    /// reported.
     pub fn leave(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
@@ -134,7 +135,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Moves the bytes to send to the end of `into`.
+    /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
         self.link.drain_output(into);

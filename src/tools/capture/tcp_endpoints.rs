@@ -93,7 +93,8 @@ pub(super) struct TcpEndpoints {
 }
 
 impl TcpEndpoints {
-    /// Creates the connection of this segment, which must still be passed to `receive`.
+    /// Creates the state of the connection of this segment. The caller must still pass the segment
+    /// to `receive`.
     pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
         let (addresses, trackers) = ([segment.head.from, segment.head.to], Default::default());
         TcpEndpoints { addresses, first_packet, trackers, is_desynchronized: false, requester: None }

@@ -38,7 +38,7 @@ pub enum CaptureItemKind<'c> {
         guess: Option<DialectGuess<'c>>,
         /// The address of the end that opened the connection.
         client: SocketAddr,
-        /// The address of the end that accepted it.
+        /// The address of the end that accepted the connection.
         server: SocketAddr,
         /// Whether the capture includes the beginning of the connection.
         is_whole: bool,
@@ -127,8 +127,8 @@ pub fn walk<'c>(
 }
 
 /// Returns the pieces of all connections in the order in which their receivers could read them.
-/// Each has the number of the packet that made it readable, the index of the connection, and the
-/// index of the piece in the connection.
+/// Each has the number of the packet that made the piece readable, the index of the connection, and
+/// the index of the piece in the connection.
 pub(crate) fn order<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
@@ -145,8 +145,8 @@ pub(crate) fn order<'a, 'b: 'a>(
     order
 }
 
-/// The packet after which a piece could be read. `before` is the same number of the previous piece,
-/// or the first packet of the connection.
+/// The packet after which a piece could be read. `before` is the result for the previous piece, or
+/// the first packet of the connection.
 pub(crate) fn readable_after(before: usize, piece: &StreamPiece<'_>) -> usize {
     before.max(piece.packet)
 }
@@ -346,8 +346,8 @@ impl<'c> ConnectionReader<'c> {
         &self.tally
     }
 
-    /// Reports the items that `piece` completes. `packet` is the number of the packet that made it
-    /// readable.
+    /// Reports the items that `piece` completes. `packet` is the number of the packet that made the
+    /// piece readable.
     pub fn receive(
         &mut self,
         packet: usize,

@@ -152,7 +152,8 @@ impl Problem {
         Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
     }
 
-    /// Like [`Problem::violation`], in the head of a response: a client answers no status.
+    /// Like [`Problem::violation`], for the head of a response. A client does not answer such a
+    /// violation with a status; it drops the connection.
     pub(super) fn in_response(violation: Violation, bits: Range<usize>) -> Problem {
         let mut problem = Problem::violation(violation, bits);
         if let (Problem::Violation { answer, .. }, Some(_)) = (&mut problem, violation.status()) {
@@ -166,7 +167,7 @@ impl Problem {
         matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
-    /// The close code of the other end's response, if it closes the connection.
+    /// The close code of the other end's response, if the other end closes the connection.
     pub fn close_code(&self) -> Option<u16> {
         let Problem::Violation { answer, .. } = self else { return None };
         answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()

@@ -6,8 +6,8 @@
 //!                                                             └─► checkpoints ─► one frame
 //! ```
 //!
-//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. To show a
-//! frame, it is explained again, starting at the last checkpoint before it.
+//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. The page
+//! explains a frame again to show it, starting at the last checkpoint before the frame.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -331,8 +331,8 @@ impl CaptureFile {
     }
 }
 
-/// Whether a checkpoint is due: after a number of frames, unless it would store more bytes than
-/// were read since the last one.
+/// Whether a checkpoint is due: after a number of frames, unless the checkpoint would store more
+/// bytes than were read since the previous one.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
     frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.buffered_bytes() <= bytes
 }

@@ -37,7 +37,7 @@ pub struct FrameEntry {
     pub capture_index: (u32, u32),
     /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
-    /// Whether an inspector injected it.
+    /// Whether an inspector injected the frame.
     pub is_injected: bool,
 }
 
@@ -136,13 +136,13 @@ impl FrameEntry {
         }
     }
 
-    /// Whether it is a ping or pong, which programs send automatically.
+    /// Whether the entry is a ping or a pong, which programs send automatically.
     pub fn is_automatic(&self, names: &NameTable) -> bool {
         matches!(self.opcode, Some(Opcode::Ping | Opcode::Pong))
             || matches!(names.name(self.packet), Some("ping" | "pong"))
     }
 
-    /// Whether it marks a gap instead of a frame.
+    /// Whether the entry marks a gap instead of a frame.
     pub fn is_gap(&self) -> bool {
         matches!(self.kind, EntryKind::NotInspected(_) | EntryKind::Gap(_))
     }

@@ -250,7 +250,7 @@ impl FieldSearch<'_> {
     }
 }
 
-/// The number of a leaf: in `unit` if given, otherwise in pixels if it is a position.
+/// The number of a leaf: in `unit` if given, otherwise in pixels for a position.
 fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
     let text = node.value.rsplit(" = ").next().unwrap_or_default();
     let of = |end: &str| text.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());

@@ -86,8 +86,8 @@ impl FrameList {
         self.entries.binary_search_by_key(&n, |entry| entry.n).ok()
     }
 
-    /// Adds an entry, which must have the highest number. With an explanation, it is tested at
-    /// once.
+    /// Adds an entry, which must have the highest number. An entry with an explanation is tested at
+    /// once if all earlier entries are tested.
     pub fn push(&mut self, entry: FrameEntry, explained: Option<&Explanation<'_>>) {
         let is_next = self.judged == self.entries.len();
         self.entries.push_back(entry);

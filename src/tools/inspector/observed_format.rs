@@ -59,7 +59,7 @@ pub enum ObservedKind<'a> {
 }
 
 impl<'a> ObservedKind<'a> {
-    /// The sender and the bytes, if it is a record of bytes.
+    /// The sender and the bytes, if the record contains bytes.
     pub fn bytes(&self) -> Option<(Side, &'a [u8])> {
         match self {
             ObservedKind::Bytes(from, bytes) => Some((*from, bytes)),

@@ -25,7 +25,7 @@ pub struct PingPairs {
 #[derive(Debug, Clone)]
 struct Ping {
     from: Side,
-    /// Whether it is a packet, not a WebSocket ping.
+    /// Whether the ping is a packet and not a WebSocket frame.
     is_packet: bool,
     key: Vec<u8>,
     n: u64,

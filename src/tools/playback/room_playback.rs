@@ -329,8 +329,8 @@ impl OpenPlayback {
         self.index_world.world().tick()
     }
 
-    /// Continues a seek. At its end, returns the number of completed ticks before the displayed
-    /// one.
+    /// Continues a seek. At the end of the seek, returns the number of ticks completed before the
+    /// displayed tick.
     fn continue_seek(
         &mut self,
         tape: &RecordedTicks,

@@ -61,13 +61,13 @@ pub struct Divergence {
     /// second recording has, as text.
     pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
     /// The first tick after which the worlds differ, their checksums, and the differing fields;
-    /// `ours` is the first recording. If the first common worlds already differ, the tick before
-    /// them.
+    /// `ours` is the first recording. If the worlds already differ before the first common tick
+    /// runs, this is the tick before the first common tick.
     pub worlds: Option<(u32, [u64; 2], Vec<FieldDiff>)>,
 }
 
 impl Divergence {
-    /// Whether the recordings do not diverge.
+    /// Whether the recordings are the same.
     pub fn is_same(&self) -> bool {
         self.commands.is_none()
             && self.worlds.is_none()

@@ -213,9 +213,10 @@ pub(super) fn count_issued(info: &GameInfo, commands: &[RawCommand]) -> [usize; 
     counts
 }
 
-/// Returns the command to execute for a recorded one: the decoded command or, if it is not from a
-/// client, or was sent before the capture or by a client that is not captured, the recorded one.
-/// `None` if a captured client never sent it.
+/// Returns the command to execute for a recorded command. This is the decoded command, if there is
+/// one. It is the recorded command if the command is from the server or the operator, was sent
+/// before the capture, or is from a client that is not captured. Returns `None` if a captured
+/// client never sent the command.
 pub(super) fn match_command(
     recorded: &RawCommand,
     tick: &RecordedTick,

@@ -171,7 +171,7 @@ export class Dialect {
   /**
    * Encodes a packet that clients send.
    * @param {string} name
-   * @param {Record<string, any>} [values] by argument name; a missing one is null
+   * @param {Record<string, any>} [values] by argument name; a missing value is null
    * @returns {Uint8Array<ArrayBuffer>}
    * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the table
    */

@@ -15,7 +15,7 @@ const IDLE_PERIODS = 4;
 /** Rate of a server whose `welcome` has none, Hz. */
 const DEFAULT_HZ = 30;
 /**
- * Number of update periods over which a velocity is measured. A single one is too short, because
+ * Number of update periods over which a velocity is measured. A single period is too short, because
  * positions in packets are rounded.
  */
 const VELOCITY_PERIODS = 4;

@@ -160,7 +160,7 @@ struct FieldTable<'a> {
 impl FieldTable<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
         let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
-        // A parent with a head shares one line with it.
+        // A parent node and its head share one line.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let text = match head {
             Some(head) => self.bytes(head),
