@@ -81,9 +81,10 @@ impl Sink for ByteSink {
     }
 }
 
-/// Implements [`Field`] for a struct or an enum. Writing and reading both name every field, so a
-/// new field does not compile until it is listed. The order of an enum's variants is part of the
-/// snapshot format. A variant without fields has empty braces.
+/// Defines a struct or an enum that implements [`Field`]. A struct derives `Clone`, `Debug` and
+/// `PartialEq`; an enum, which often is an action, also derives `Eq`, `PartialOrd` and `Ord`. The
+/// order of an enum's variants is part of the snapshot format. A variant without fields has empty
+/// braces.
 ///
 /// ```
 /// use tickwire_sim::fields;

@@ -74,8 +74,8 @@ impl Rect {
         (numerator * exit.1 <= exit.0 * denominator).then(|| ((numerator << 16) / denominator) as u32)
     }
 
-    /// Returns the nearest center at which a circle touches the rectangle from outside, or the given
-    /// center if they do not overlap.
+    /// Returns the nearest center at which a circle touches the rectangle from outside, or the
+    /// given center if they do not overlap.
     pub fn push_out(&self, (x, y): Point, radius: i32) -> Point {
         if self.contains((x, y)) {
             let distances = [x - self.left, self.right - x, y - self.top, self.bottom - y];

@@ -1,9 +1,8 @@
 //! Games in one file: a state and a few functions.
 //!
 //! ```text
-//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─┬► write_state ─► the packet `state`,
-//!                                                        │                 encoded once for all
-//!                                                        └► write_entities ─► what each client sees
+//!   packet ─► action ─► room ─► apply, tick ─┬► write_state ─► the packet `state`, encoded once
+//!                                            └► write_entities ─► what each client sees
 //! ```
 //!
 //! The [crate's page](crate) has an example, and [`game`](crate::game) a test of it. [`Simple`]
@@ -17,13 +16,14 @@
 //! [`SimpleGame::write_entities`] adds the entities of each tick, typed by
 //! [`entity_row!`](crate::entity_row). At each update, a client is sent the entities that it sees
 //! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
-//! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees; nothing else is sent to
-//! it. `examples/fog.rs` is a complete game.
+//! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees, and nothing else is
+//! sent to it. `examples/fog.rs` is a complete game.
 
 mod bot_policy;
 mod bots;
 #[cfg(not(target_family = "wasm"))]
 mod checks;
+mod encode_once;
 mod entities;
 mod named_values;
 mod prediction;
@@ -45,7 +45,7 @@ pub use entities::{
 use entities::{EntityFrame, EntityLayout, EntityScratch, FrameBuilder, KnownEntities, check_layouts};
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
-use published::encode_once;
+use encode_once::encode_once;
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 use random_packet::COMMON;
@@ -371,7 +371,8 @@ impl SimpleView {
     }
 }
 
-/// Checks the entity lists of a table, and that a game with entity lists has no lockstep by mistake.
+/// Checks the entity lists of a table, and that a game with entity lists supports lockstep only on
+/// purpose.
 fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
     let mut entities = Entities::default();
     S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);

@@ -1,6 +1,5 @@
 //! The published state and events of a simple game.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
@@ -10,7 +9,6 @@ use super::named_values::NamedValues;
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
-use crate::packet::Dialect;
 
 /// An encoded message, or the rule that the values violate.
 pub type EncodedMessage = Result<Vec<u8>, String>;
@@ -106,15 +104,4 @@ pub struct SimpleState<S> {
     /// Number of changes of `row`. Its argument `tick` is not compared.
     pub(super) version: u64,
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
-}
-
-/// Returns the cached encoding, or encodes on the first call. Another dialect would be encoded on
-/// every call, but a simple game has only one.
-pub fn encode_once<'c, T: Clone>(
-    cell: &'c OnceLock<(String, T)>,
-    dialect: &Dialect,
-    encode: impl Fn() -> T,
-) -> Cow<'c, T> {
-    let (name, encoded) = cell.get_or_init(|| (dialect.name().to_owned(), encode()));
-    if name == dialect.name() { Cow::Borrowed(encoded) } else { Cow::Owned(encode()) }
 }

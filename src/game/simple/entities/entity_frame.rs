@@ -10,7 +10,7 @@ use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
 use super::spatial_index::SpatialIndex;
 use crate::game::records::Records;
 use crate::game::simple::SimpleGame;
-use crate::game::simple::published::encode_once;
+use crate::game::simple::encode_once::encode_once;
 use crate::packet::Dialect;
 
 /// The entities of a game at one update, shared by the views of all clients.

@@ -101,6 +101,9 @@ macro_rules! entity_row {
     };
 }
 
+#[cfg(test)]
+pub(super) use entity_row;
+
 /// The entities of a tick, as a game adds them in
 /// [`SimpleGame::write_entities`](super::super::SimpleGame::write_entities).
 #[derive(Debug, Default)]

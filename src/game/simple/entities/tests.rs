@@ -7,6 +7,7 @@ use tickwire_sim::{Command, PlayerId, Rng, Sim as _, StepResult, WorldParams, fi
 use super::super::simple_game::{SimpleGame, TickContext};
 use super::super::world::{SimpleAction, SimpleWorld};
 use super::super::{NamedValues, Simple, SimplePublisher, SimpleView};
+use super::entity_row::entity_row;
 use super::{Entities, EntityInfo, EntityLayout, EntityRef, EntityScratch, ReceivedEntities, Sight, Viewer};
 use crate::game::{Game, Messages, Published, Publisher as _, StateOutcome, UpdateRates, View};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
@@ -70,10 +71,10 @@ enum Nothing {
     Nothing,
 }
 
-crate::entity_row! {
+entity_row! {
     struct AnimalRow in "animals" { id: u32, name: Option<Arc<str>>, x: u16, y: u16, health: u8, is_asleep: bool }
 }
-crate::entity_row! {
+entity_row! {
     struct SecretRow in "secrets" { player: PlayerId, gold: u32 }
 }
 
