@@ -88,7 +88,7 @@ pub struct ClientUpdates<G: Game, L> {
     /// Used instead of the view if the client is in lockstep.
     lockstep_feed: LockstepFeed,
     answers: PendingAcks,
-    /// Whether its updates have started.
+    /// Whether the client's updates have started.
     has_begun: bool,
 }
 

@@ -28,8 +28,9 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// One connection, from its first byte to its end. Release its slot by [`HostConnection::turn`],
-/// [`HostConnection::on_disconnected`] or by dropping it.
+/// One connection, from its first byte to its end. [`HostConnection::turn`] and
+/// [`HostConnection::on_disconnected`] release the slot once the connection is over; dropping the
+/// connection also releases it.
 pub struct HostConnection<T: HostTransport> {
     /// The server's end.
     pub line: T,

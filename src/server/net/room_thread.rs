@@ -83,7 +83,7 @@ fn end_run(host: &ServerState, room: &RunningRoom) {
     }
 }
 
-/// Restarts the room, not before this time. Returns `None` if the room must stop first.
+/// Restarts the room at `not_before` or later. Returns `None` if the room must stop first.
 fn restart_room(
     host: &ServerState,
     room: &Arc<RunningRoom>,

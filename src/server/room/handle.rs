@@ -260,8 +260,9 @@ impl RoomHandle {
     }
 
     /// Registers the seat keys that were saved with a restored world, so that clients can resume
-    /// their players. Until then the players stop, and their sequence numbers restart at 1. If an
-    /// address prefix exceeds its limit of suspended seats, its surplus players leave at once.
+    /// their players. Until its client resumes, a player stands still. The sequence numbers of its
+    /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
+    /// surplus players leave at once.
     pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
@@ -357,8 +358,8 @@ impl RoomHandle {
     }
 
     /// Stores the events of a tick for clients that resume. Does nothing if no client can request
-    /// them. This is so if no client in the room supports it, if seats are not suspended, or if no
-    /// seat has a key.
+    /// these events: no client in the room supports it, seats are not suspended, or no seat has a
+    /// key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.stores_events.load(Ordering::Relaxed)

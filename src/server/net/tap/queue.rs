@@ -98,7 +98,7 @@ impl SubscriberQueue {
         !self.is_over && if client == WORLD_ID { self.wants_world } else { is_accepted() }
     }
 
-    /// Whether `take` would return something.
+    /// Whether `take` would return an event, a loss or the end.
     pub(super) fn is_ready(&self) -> bool {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }

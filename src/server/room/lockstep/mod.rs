@@ -68,8 +68,8 @@ impl Default for LockstepConfig {
 pub struct NextEntries {
     /// The snapshot with which the client starts or restarts.
     pub snapshot: Option<Arc<JournalEntry>>,
-    /// The entries after its position, each with its number. They reach the requested total size
-    /// unless the journal ends first.
+    /// The entries after the client's position, each with its number. They reach the requested
+    /// total size unless the journal ends first.
     pub parts: Vec<(u64, Arc<JournalEntry>)>,
     /// The client's position once all of them are sent.
     pub end: u64,
@@ -213,7 +213,8 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// Requests a snapshot for a connection. Requests before it is sent count as one.
+    /// Requests a snapshot for a connection. Further requests before the snapshot is sent have no
+    /// effect.
     pub fn request_snapshot(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
