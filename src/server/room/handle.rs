@@ -2,7 +2,8 @@
 //! seats; the operator queues commands and queries.
 //!
 //! One lock guards all of this state; the room never holds it during a step. A query is answered
-//! after the next tick. At most [`limits::MAX_ROOM_QUERIES`] queries are queued.
+//! after the next tick, or after the tick that executes the command of the query. At most
+//! [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
 use std::collections::BTreeSet;
