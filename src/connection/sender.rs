@@ -243,7 +243,8 @@ impl Sender {
     }
 
     /// Records how many bytes of a batch the kernel accepted; `Ok(0)` if it accepts none now. The
-    /// caller must send the returned batch next. After `None`, it is no longer the sending thread.
+    /// caller must send the returned batch next. After `None`, the caller is no longer the sending
+    /// thread.
     ///
     /// An error means that the transport has failed. All queued bytes are dropped.
     pub fn on_sent(

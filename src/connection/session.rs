@@ -6,7 +6,8 @@
 //!             other dialects start here ──────────┘
 //! ```
 //!
-//! In each state, the driver queues a leave when the connection ends.
+//! When the connection ends, the driver suspends the seat of the client's player or removes the
+//! player.
 //!
 //! The driver calls [`Session::handle`] for each packet and executes the [`SessionOutput`]s. A
 //! [`CloseReason`] closes the client. The session issues commands only for the client's own player,
