@@ -201,9 +201,9 @@ impl<L: Transport> Client<L> {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Starts the updates, in lockstep or as a stream. Replies to earlier packets must already be
-    /// queued. Events of earlier ticks are not sent, because a resumed client may already have
-    /// them.
+    /// Starts the updates, in lockstep or with the client's view of the world. Replies to earlier
+    /// packets must already be queued. Events of earlier ticks are not sent, because a resumed
+    /// client may already have them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.add_follower(self.id, self.prefix());

@@ -66,7 +66,8 @@ pub enum DriverEvent<'a> {
         /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
         saved: &'a [u8],
     },
-    /// A command or join exceeded a rate limit of the address, or the inbox was full.
+    /// A command or join was rejected for this reason, such as a rate limit of the address or a
+    /// full inbox.
     CommandRejected(&'static str),
     /// The client was accepted with the token of this name.
     Authenticated(&'a str),

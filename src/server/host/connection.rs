@@ -349,12 +349,12 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
-    /// Returns whether it is an inspector's connection.
+    /// Returns whether the connection is an inspector's.
     pub fn is_inspector(&self) -> bool {
         matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
-    /// Returns whether the server has closed it.
+    /// Returns whether the server has closed the connection.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, ConnectionStage::Over)
     }

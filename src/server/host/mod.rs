@@ -52,7 +52,7 @@ pub trait HostTransport: Transport + Clone {
     fn is_aborted(&self) -> bool;
 }
 
-/// Sees the connections of a host, and may replace the steps of a client.
+/// Observes the connections of a host, and may replace the steps of a client.
 pub trait HostObserver<T: HostTransport> {
     /// Called when a request is refused. `head` is `None` if the bytes are not a valid request, or
     /// arrived too late.

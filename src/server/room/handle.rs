@@ -64,7 +64,7 @@ pub struct RoomHandle {
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
-    /// Whether a client that can request missed events has joined since the start of the room.
+    /// Whether a client that can request missed events has connected since the start of the room.
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
@@ -353,7 +353,7 @@ impl RoomHandle {
         has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
-    /// Enables the storage of missed events. Called when a client joins that can request them.
+    /// Enables the storage of missed events. Called when a client connects that can request them.
     pub fn keep_events(&self) {
         self.stores_events.store(true, Ordering::Relaxed);
     }

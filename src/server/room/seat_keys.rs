@@ -59,7 +59,7 @@ impl SeatKeys {
         self.taken.insert(keyed.player, tick);
     }
 
-    /// Removes the key of a player that has left.
+    /// Removes the key of a player's seat.
     pub fn remove(&mut self, player: PlayerId) {
         self.taken.remove(&player);
         if let Some((keyed, is_absent)) = self.seats.remove(&player) {

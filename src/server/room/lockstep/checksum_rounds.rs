@@ -33,7 +33,7 @@ pub(super) struct ChecksumClaim {
     pub label: String,
     /// The participant's address prefix.
     pub prefix: AddressPrefix,
-    /// The tick of the participant's first snapshot.
+    /// The room's tick when the participant received its first snapshot.
     pub world_since_tick: u32,
     /// The checksum.
     pub checksum: u64,
@@ -103,7 +103,7 @@ impl ChecksumRounds {
 
     /// Returns the reports of the rounds that are complete or have timed out. A round waits for one
     /// checksum interval (`every`) and, after the desync was found, for `details_ticks`. `since`
-    /// maps each present participant to the tick of its first snapshot.
+    /// maps each present participant to the room's tick at its first snapshot.
     pub fn report(
         &mut self,
         now: u32,
