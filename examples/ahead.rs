@@ -1,5 +1,5 @@
-//! A player of the built-in game in Rust that is ahead of its server: it turns five times a second, and each
-//! turn acts at once, whatever the line.
+//! A player of the built-in game in Rust, with prediction. It turns five times per second, and each
+//! turn acts at once, whatever the delay of the network.
 //!
 //! ```text
 //! cargo run --release                                                     a server
@@ -20,11 +20,11 @@ use tickwire::client::url::Url;
 use tickwire::game::prediction::Position;
 use tickwire::packet::PacketTables;
 
-/// A frame of a display.
+/// Duration of a frame of a display.
 const FRAME: Duration = Duration::from_micros(16_667);
 /// Frames between two turns: 200 ms.
 const TURN: u32 = 12;
-/// Frames between two lines: a second.
+/// Frames between two printed lines: one second.
 const LINE: u32 = 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let url: Url = arguments.next().as_deref().unwrap_or("ws://127.0.0.1:3000/play").parse()?;
     let seconds: u32 = arguments.next().as_deref().unwrap_or("20").parse()?;
 
-    // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
+    // 1. Connect. `link` encodes the upgrade and the frames; this program reads and writes the
+    //    socket.
     let mut socket = dial::connect(dial::resolve(&url)?, None)?;
     let link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
     writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
     for frame in 0..seconds * LINE {
-        // 2. Everything that has arrived.
+        // 2. Receive all bytes that have arrived.
         let mut has_died = false;
         loop {
             match socket.read(&mut buffer) {
@@ -63,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if has_died {
             player.join(began.elapsed())?;
         }
-        // 3. Where the own player is now, and what it does next.
+        // 3. Advance the prediction, and send the next command of the local player.
         let shown = player.advance(began.elapsed());
         if shown.is_some() && frame % TURN == 0 {
             let direction = (frame / TURN).wrapping_mul(40_503) as u16;
@@ -72,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Some(shown) = shown.filter(|_| frame % LINE == 0) {
             print_line(&player, shown.at, began.elapsed())?;
         }
-        // 4. Everything that is to be sent.
+        // 4. Send the pending bytes.
         player.drain_output(&mut bytes);
         socket.write_all(&bytes)?;
         bytes.clear();

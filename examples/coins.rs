@@ -1,5 +1,6 @@
-//! Coins: the first player to reach the coin gets a point, and the next coin appears elsewhere. The game of
-//! docs/your-first-game.md: this file, a table of packets (`coins.tsv`) and a page (`coins.html`).
+//! Coins: the first player to reach the coin gets a point, and the next coin appears elsewhere.
+//! docs/your-first-game.md explains this game, which has three files: this one, a table of packets
+//! (`coins.tsv`) and a page (`coins.html`).
 //!
 //! ```text
 //! cargo run --release --example coins          the game at http://127.0.0.1:3000/
@@ -14,12 +15,12 @@ use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
-/// Pixels a second.
+/// Speed of a runner, px/s.
 const SPEED: i32 = 180;
-/// A runner so close to the coin gets it, in pixels.
+/// Distance at which a runner gets the coin, px.
 const REACH: i32 = 20;
 
-/// What a player can do: walk up (1), right (2), down (3) or left (4), or stop (0).
+/// The action of a player: walk up (1), right (2), down (3) or left (4), or stop (0).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Go {
     direction: u8,
@@ -27,7 +28,7 @@ struct Go {
 
 fields!(Go: direction: u8);
 
-/// A player on the field.
+/// The runner of a player.
 #[derive(Clone, Debug, PartialEq)]
 struct Runner {
     player: PlayerId,

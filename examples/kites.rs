@@ -1,12 +1,13 @@
-//! Kites: each page flies its own by springs and wind, in floating point, and reports where they are; the server
-//! validates that, and everybody sees them. The kite that is at a star first gets it.
+//! Kites: each page simulates its own kites with springs and wind, in floating point, and reports
+//! their states. The server validates each report and sends the kites to all pages. The first kite
+//! at a star gets the star.
 //!
 //! ```text
 //! cargo run --release --example kites                                           the game at http://127.0.0.1:3000/
 //! cargo run --release --example kites -- bots ws://127.0.0.1:3000 --play        owners in Rust
 //! ```
 //!
-//! The page has a button for each way to cheat, and shows what the server says.
+//! The page has a button for each way to cheat, and shows the server's response.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,24 +25,25 @@ const HEIGHT: i32 = 600;
 /// Kites start below this line.
 const GROUND: i32 = 540;
 const TICK_HZ: u32 = 30;
-/// Places have so many steps a pixel: a speed in px/s is then what a tick adds.
+/// Position units per pixel. With this value, a speed in px/s is also the distance in units per
+/// tick.
 const STEPS: i32 = TICK_HZ as i32;
-/// Pixels a second.
+/// Maximum speed of a kite, px/s.
 const SPEED: u32 = 450;
 const STARS: usize = 4;
-/// A kite so close to a star gets it, in pixels.
+/// Distance at which a kite gets a star, px.
 const REACH: u32 = 26;
 
-/// What an owner reports.
+/// The state of a kite, as its owner reports it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kite {
-    /// In [`STEPS`].
+    /// Position in units of 1/[`STEPS`] px.
     pub x: i32,
-    /// See `x`.
+    /// As `x`.
     pub y: i32,
-    /// In pixels a second.
+    /// Velocity in px/s.
     pub vx: i32,
-    /// See `vx`.
+    /// As `vx`.
     pub vy: i32,
 }
 
@@ -65,7 +67,7 @@ impl OwnedState for Kite {
         is_in_sky && is_within(self.vx.unsigned_abs(), self.vy.unsigned_abs(), SPEED)
     }
 
-    fn place(&self) -> (i32, i32) {
+    fn position(&self) -> (i32, i32) {
         (self.x, self.y)
     }
 
@@ -74,33 +76,33 @@ impl OwnedState for Kite {
     }
 }
 
-/// What a player can do.
+/// The actions of a player.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Let a kite go, under a number of one's own.
+    /// Spawns a kite under a number that the player chooses.
     Fly {
-        /// Which the player has no kite of.
+        /// A number that no kite of the player has.
         number: u16,
-        /// How it is.
+        /// The state of the new kite.
         kite: Kite,
     },
-    /// Say how a kite is.
+    /// Reports the state of a kite.
     Report {
-        /// Its id.
+        /// The id of the kite.
         id: u32,
-        /// How it is.
+        /// The new state.
         kite: Kite,
     },
-    /// Bring a kite in.
+    /// Removes a kite.
     Land {
-        /// Its id.
+        /// The id of the kite.
         id: u32,
     },
 }
 
 fields!(enum Act: Fly { number: u16, kite: Kite }, Report { id: u32, kite: Kite }, Land { id: u32 });
 
-/// Somebody who flies kites.
+/// A player that flies kites.
 #[derive(Clone, Debug, PartialEq)]
 struct Flyer {
     player: PlayerId,
@@ -110,7 +112,7 @@ struct Flyer {
 
 fields!(Flyer: player: PlayerId, name: Arc<str>, score: u16);
 
-/// In pixels.
+/// A star; its position is in px.
 #[derive(Clone, Debug, PartialEq)]
 struct Star {
     x: i32,
@@ -184,7 +186,7 @@ impl SimpleGame for Kites {
         self.kites.tick();
         let reach = REACH * STEPS as u32;
         for kite in self.kites.iter() {
-            let (x, y) = kite.state.place();
+            let (x, y) = kite.state.position();
             let near = |star: &Star| is_within(x.abs_diff(star.x * STEPS), y.abs_diff(star.y * STEPS), reach);
             let caught = self.stars.iter().position(near);
             let flyer = self.flyers.iter_mut().find(|flyer| flyer.player == kite.owner_of());
@@ -217,7 +219,7 @@ impl SimpleGame for Kites {
 }
 
 impl Kites {
-    /// Tells an owner where the world has its kite, so that it goes on from there.
+    /// Sends an owner the state of its kite in the world, from which the owner continues.
     fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner_of() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
@@ -227,7 +229,7 @@ impl Kites {
     }
 }
 
-/// The values of a kite on the wire.
+/// The values of a kite in a packet.
 fn shown(kite: &client_authority::OwnedEntity<Kite>) -> [Value; 5] {
     let Kite { x, y, vx, vy } = kite.state;
     [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
@@ -240,22 +242,23 @@ fn kite(packet: &DecodedPacket<'_>) -> Option<Kite> {
     Some(Kite { x: place("x")?, y: place("y")?, vx, vy })
 }
 
-/// An owner in Rust. It flies by a spring towards a star and the wind, as a page does, and now and then it cheats.
+/// An owner in Rust. It simulates a kite with a spring to a star and with wind, as a page does.
+/// Sometimes it cheats.
 #[derive(Debug, Default)]
 struct Bot {
     tick: u32,
     /// The ids of all kites, and the stars.
     kites: Vec<u32>,
     stars: Vec<[f64; 2]>,
-    /// Its kite, and the tick for which that is computed.
+    /// The kite of the bot. `place` and `speed` are its state at tick `flown`.
     id: Option<u32>,
     place: [f64; 2],
     speed: [f64; 2],
     flown: u32,
-    /// The last number that it chose, and when.
+    /// The number of the last spawned kite, and the tick of the spawn.
     number: u16,
     spawned: Option<u32>,
-    /// Reports, and corrections.
+    /// The numbers of reports and of corrections.
     counts: [u64; 2],
 }
 
@@ -263,7 +266,7 @@ impl BotPolicy for Bot {
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let number = |name| packet.integer::<i32>(name).map_or(0.0, f64::from);
-        // Without a kite in the sky nothing changes, and no state is sent.
+        // No state is sent while there is no kite, because nothing changes then.
         self.tick = packet.integer("tick").map_or(self.tick, |tick: u32| tick.max(self.tick));
         match packet.row.name.as_str() {
             "state" => {
@@ -304,7 +307,7 @@ impl BotPolicy for Bot {
         }
         let id = *mine.first()?;
         if self.id != Some(id) {
-            // Where it is, the first correction says.
+            // The start state is a guess. The first correction replaces it.
             (self.id, self.flown) = (Some(id), self.tick);
             (self.place, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
         }
@@ -337,7 +340,7 @@ impl BotPolicy for Bot {
 }
 
 impl Bot {
-    /// The time since the last report passes.
+    /// Advances the kite by the time since the last report.
     fn fly(&mut self) {
         let seconds = f64::from((self.tick - self.flown).min(TICK_HZ / 2)) / f64::from(TICK_HZ);
         self.flown = self.tick;
@@ -351,7 +354,7 @@ impl Bot {
         self.place = [0, 1].map(|at| (self.place[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
     }
 
-    /// Where a kite is, or so far beside.
+    /// The values of a report: the position of the kite plus `beside`, in px.
     fn report(&self, id: u32, beside: [f64; 2]) -> NamedValues {
         let mut row = NamedValues::default();
         row.set("id", id);

@@ -1,5 +1,5 @@
-//! A spectator in Rust that runs the room's world itself: it gets a snapshot and then the commands of each tick, and sends the server
-//! a checksum of its own world now and then.
+//! A spectator in Rust that runs the room's world itself. It receives a snapshot, and then the
+//! commands of each tick. At intervals it sends the checksum of its own world to the server.
 //!
 //! ```text
 //! cargo run --release                                                     a server
@@ -7,7 +7,8 @@
 //! cargo run --release --example lockstep ws://127.0.0.1:3000/play        this
 //! ```
 //!
-//! With a third argument, a number, it changes a field of its own world once: the server names it, and the world comes back.
+//! With a third argument, a number, it changes a field of its own world once. The server then
+//! reports the difference, and sends a snapshot from which the world restarts.
 
 use std::error::Error;
 use std::io::{Read as _, Write as _, stdout};
@@ -28,12 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u64 = arguments.next().as_deref().unwrap_or("20").parse()?;
     let corrupts: Option<u64> = arguments.next().map(|seed| seed.parse()).transpose()?;
 
-    // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
+    // 1. Connect. `link` encodes the upgrade and the frames; this program reads and writes the
+    //    socket.
     let mut socket = dial::connect(dial::resolve(&url)?, None)?;
     socket.set_nonblocking(false)?;
     let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let about = local_worlds::game("moo").ok_or("no such game")?;
+    let about = local_worlds::built_in_game("moo").ok_or("no such game")?;
     let mut follower = LockstepFollower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 
@@ -61,8 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             match link.next_event()? {
                 None => break,
                 Some(ClientEvent::Open) => say.push(hello(&dialect)?),
-                // 2. The follower restores the snapshot, steps with each frame, and answers with checksums. What a stream would have
-                // said of it comes out in `told`: whoever draws the world decodes that.
+                // 2. The follower restores the snapshot, runs the commands of each frame, and adds
+                //    its checksums to `say`. `told` receives the packets that a stream would
+                //    contain. A program that draws the world decodes them; this one drops them.
                 Some(ClientEvent::Binary(message)) => {
                     let packet = dialect.decode(Direction::ToClient, message)?;
                     if let FollowEvent::Report(report) = follower.on_packet(&packet, &mut say, &mut told)? {
@@ -74,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             say.iter().for_each(|message| link.send_binary(message));
         }
-        // 3. A line each second.
+        // 3. Print a line each second.
         if let Some(world) = follower.world().filter(|_| began.elapsed().as_secs() > shown) {
             shown += 1;
             let (counts, tick, players) = (follower.counts(), world.tick(), world.players().len());
@@ -90,13 +93,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks for lockstep, to watch.
+/// Encodes a `hello` that requests lockstep as a spectator.
 fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
     let values = [1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil];
     dialect.encode(Direction::ToServer, "hello", &values)
 }
 
-/// The texts are those of other clients: a server may let through what would control a terminal.
+/// Prints the differing fields of a report. Replaces control characters, because the texts come
+/// from other clients and a server may not escape them.
 fn print_report(report: &DesyncReport) -> std::io::Result<()> {
     let shown = |text: String| -> String {
         text.chars().map(|sign| if sign.is_control() { '\u{fffd}' } else { sign }).collect()

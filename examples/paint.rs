@@ -1,5 +1,6 @@
-//! Paint: two teams colour a field by walking on it, in rounds of half a minute. A newcomer wrote this
-//! game from docs/your-first-game.md alone, before it was shortened by what was learnt from that.
+//! Paint: two teams colour a field by walking on it, in rounds of half a minute. This game shows
+//! how far docs/your-first-game.md leads: a newcomer wrote it with that document alone. Later it
+//! was shortened.
 //!
 //! ```text
 //! cargo run --release --example paint          the game at http://127.0.0.1:3000/
@@ -17,22 +18,22 @@ const ROWS: i32 = 12;
 const TILE: i32 = 40;
 const WIDTH: i32 = COLUMNS * TILE;
 const HEIGHT: i32 = ROWS * TILE;
-/// Pixels a second.
+/// Speed of a painter, px/s.
 const SPEED: i32 = 150;
-/// A painter so close to the bucket gets it, in pixels.
+/// Distance at which a painter gets the bucket, px.
 const REACH: i32 = 20;
-/// Seconds.
+/// Durations of a round and of the pause after it, s.
 const ROUND: u32 = 30;
 const PAUSE: u32 = 6;
 
-/// What a player can do.
+/// The actions of a player.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Act {
-    /// Walk up (1), right (2), down (3) or left (4), or stop (0).
+    /// Walks up (1), right (2), down (3) or left (4), or stops (0).
     Go { direction: u8 },
-    /// Throw a bucket.
+    /// Empties a bucket of paint.
     Splash,
-    /// Shout something to everybody.
+    /// Sends a text to all players.
     Cheer { text: Arc<str> },
 }
 
@@ -42,7 +43,7 @@ fields!(enum Act: Go { direction: u8 }, Splash {}, Cheer { text: Arc<str> });
 struct Painter {
     player: PlayerId,
     name: Arc<str>,
-    /// 1 red, 2 blue.
+    /// The team: 1 red, 2 blue.
     team: u8,
     x: i32,
     y: i32,
@@ -56,14 +57,14 @@ fields!(Painter: player: PlayerId, name: Arc<str>, team: u8, x: i32, y: i32, dir
 #[derive(Clone, Debug, PartialEq)]
 struct Paint {
     painters: Vec<Painter>,
-    /// Row by row: 0 bare, 1 red, 2 blue.
+    /// The colours of the tiles, row by row: 0 unpainted, 1 red, 2 blue.
     tiles: Vec<u8>,
     bucket_x: i32,
     bucket_y: i32,
     playing: bool,
-    /// Ticks until the round, or the pause, ends.
+    /// Ticks until the end of the round or of the pause.
     left: u32,
-    /// Ticks a second, known after the first tick.
+    /// Ticks per second. Known after the first tick.
     hz: u32,
     winner: Option<u8>,
     round: u16,

@@ -1,13 +1,13 @@
-//! Pong for two, and for all who watch: a whole multiplayer game in this file, a table of packets
-//! (`pong.tsv`) and a page (`pong.html`).
+//! Pong for two players and any number of spectators: a whole multiplayer game in this file, a
+//! table of packets (`pong.tsv`) and a page (`pong.html`).
 //!
 //! ```text
 //! cargo run --release --example pong          the game at http://127.0.0.1:3000/
 //! ```
 //!
 //! The program has the whole command line of tickwire: rooms (`--room NAME`), captures (`--capture
-//! FILE`), `explain`, `replay`, and the inspector at `/wire`. The first two who enter play; the others
-//! watch, and take a side that becomes free.
+//! FILE`), `explain`, `replay`, and the inspector at `/wire`. The first two players that join take
+//! the sides. The others wait, and take a side that becomes free.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
-/// The field, in units of the wire: pixels of the page at its natural size.
+/// The size of the field, in the units of the packets: pixels of the page at its natural size.
 const WIDTH: i32 = 800;
 const HEIGHT: i32 = 600;
-/// Of a paddle's centre from its end of the field.
+/// Distance between a paddle's centre and its end of the field.
 const INSET: i32 = 24;
 const PADDLE: (i32, i32) = (12, 96);
 const RADIUS: i32 = 8;
-/// Positions have so many steps a unit, so that slow movements add up.
+/// Position steps per unit, so that slow movements add up.
 const STEPS: i32 = 256;
-/// Of a paddle, and of the ball when it is served, in units a second.
+/// Speeds of a paddle, and of the served ball, in units per second.
 const PADDLE_SPEED: i32 = 480;
 const BALL_SPEED: i32 = 380;
-/// A paddle makes the ball faster by one part in so many.
+/// A hit by a paddle raises the speed of the ball by 1/`FASTER`.
 const FASTER: i32 = 16;
-/// Points that win the match, and the ticks before a serve and before the next match.
+/// Points that win the match, ticks before a serve, and ticks before the next match.
 const TO_WIN: u8 = 11;
 const SERVE_AFTER: u32 = 60;
 const NEXT_AFTER: u32 = 180;
 
-/// What a player can do: move the own paddle up (-1) or down (1), or stop it (0).
+/// The action of a player: move its paddle up (-1) or down (1), or stop it (0).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Paddle {
     /// -1, 0 or 1.
@@ -48,7 +48,7 @@ fields!(Paddle: direction: i8);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Side {
     player: Option<PlayerId>,
-    /// The centre of its paddle.
+    /// The centre of the side's paddle.
     y: i32,
     direction: i32,
     score: u8,
@@ -56,7 +56,7 @@ struct Side {
 
 fields!(Side: player: Option<PlayerId>, y: i32, direction: i32, score: u8);
 
-/// Someone in the room, in the order in which they came.
+/// A player in the room. `guests` is in the order of joining.
 #[derive(Clone, Debug, PartialEq)]
 struct Guest {
     player: PlayerId,
@@ -71,12 +71,12 @@ pub struct Pong {
     guests: Vec<Guest>,
     left: Side,
     right: Side,
-    /// The ball's centre, and its way in a second, in [`STEPS`].
+    /// The ball's centre, and its velocity per second, in [`STEPS`].
     x: i32,
     y: i32,
     vx: i32,
     vy: i32,
-    /// Ticks until the ball is served; it rests in the middle.
+    /// Ticks until the serve. Until then the ball rests in the middle.
     serve_in: u32,
     winner: Option<PlayerId>,
 }
@@ -186,7 +186,8 @@ impl SimpleGame for Pong {
 }
 
 impl Pong {
-    /// Those who came first take the sides that are free; with another opponent, a new match begins.
+    /// Gives free sides to the players that have waited longest. With a new opponent, a new match
+    /// begins.
     fn take_sides(&mut self) {
         let waiting = |left: &Side, right: &Side, guest: &&Guest| {
             ![left.player, right.player].contains(&Some(guest.player))
@@ -202,7 +203,7 @@ impl Pong {
         }
     }
 
-    /// A match begins, so many ticks from now.
+    /// Begins a match with a serve after `serve_in` ticks.
     fn begin(&mut self, serve_in: u32) {
         (self.left.score, self.right.score, self.winner) = (0, 0, None);
         self.rest(serve_in);
@@ -222,7 +223,7 @@ impl Pong {
         self.vy = turns.random.between(-BALL_SPEED / 2, BALL_SPEED / 2) * STEPS;
     }
 
-    /// A paddle sends the ball back: the farther from its middle, the steeper.
+    /// Returns the ball from a paddle. The angle grows with the distance from the paddle's middle.
     fn meet_paddles(&mut self) {
         let reach = (PADDLE.1 / 2 + RADIUS) * STEPS;
         let line = (INSET + PADDLE.0 / 2 + RADIUS) * STEPS;

@@ -1,5 +1,5 @@
-//! Units: each player has six, and one command sends many of them somewhere. A target that is not one's
-//! own is refused by itself, and the others march.
+//! Units: each player has six units, and one command sends many of them to a position. The server
+//! refuses each unit of another player separately, and the other units march.
 //!
 //! ```text
 //! cargo run --release --example units          the game at http://127.0.0.1:3000/
@@ -13,26 +13,26 @@ use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
-/// Pixels a second.
+/// Speed of a unit, px/s.
 const SPEED: i32 = 120;
 const UNITS_EACH: i32 = 6;
-/// Units of one command. More are refused with the packet, by its table.
+/// Maximum number of units in a command. The packet table rejects a packet with more.
 const TARGETS: usize = 64;
 
-/// What a player can do: send units somewhere.
+/// The action of a player: send units to a position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct March {
-    /// Numbers of units.
+    /// The numbers of the units.
     pub targets: Vec<u16>,
-    /// Where to, in pixels.
+    /// The destination, px.
     pub x: u16,
-    /// See `x`.
+    /// As `x`.
     pub y: u16,
 }
 
 fields!(March: targets: Vec<u16>, x: u16, y: u16);
 
-/// One unit, on its way.
+/// A unit, with its position and its destination.
 #[derive(Clone, Debug, PartialEq)]
 struct Unit {
     number: u16,
@@ -48,7 +48,7 @@ fields!(Unit: number: u16, owner: PlayerId, x: i32, y: i32, to_x: i32, to_y: i32
 /// The whole state of the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Units {
-    /// In the order of their numbers.
+    /// Sorted by number.
     units: Vec<Unit>,
     next: u16,
 }
@@ -69,7 +69,7 @@ impl SimpleGame for Units {
     }
 
     fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
-        // A row for each player, from the top down.
+        // Each player has a row; the rows are ordered from top to bottom.
         let y = 40 + i32::from(player.0 % 10) * 40;
         for number in 0..UNITS_EACH {
             let x = 40 + number * 40;

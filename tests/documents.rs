@@ -317,14 +317,16 @@ fn the_first_game_is_the_one_in_examples() {
     }
 }
 
-/// The Rust in docs/owned.md is that of examples/kites.rs.
+/// The Rust in these documents is in their examples.
 #[test]
-fn what_the_document_about_owners_shows_is_in_the_example() {
+fn what_the_documents_about_games_show_is_in_the_examples() {
     let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
-    let (text, example) = (read("docs/owned.md"), read("examples/kites.rs"));
-    let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let missing: Vec<&str> = blocks.clone().filter(|block| !example.contains(block)).collect();
-    assert!(missing.is_empty() && blocks.count() == 2, "{missing:?}");
+    for (document, example, count) in [("owned.md", "kites.rs", 2), ("your-second-game.md", "fog.rs", 5)] {
+        let (text, example) = (read(&format!("docs/{document}")), read(&format!("examples/{example}")));
+        let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let missing: Vec<&str> = blocks.clone().filter(|block| !example.contains(block)).collect();
+        assert!(missing.is_empty() && blocks.count() == count, "{document}: {missing:?}");
+    }
 }
 
 /// The block `sh` of docs/tools.md, but for what installs packages: a frame is captured, and shown in three ways.

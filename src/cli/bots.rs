@@ -132,7 +132,7 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
     let time = Duration::from_secs(args.seconds.into());
     let native_url = || args.url.clone().with_dialect_path(&DEFAULT_PATHS, "native");
     if (args.attack.is_some() || args.resume_rate.is_some()) && args.url.room_prefix().is_none() {
-        // Checked for the native dialect, which misbehaving clients use.
+        // The URL must fit the native dialect, because misbehaving clients use it.
         tables::dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.attack {
@@ -191,7 +191,7 @@ fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliE
     Err("not every client came back to its own player".to_owned())
 }
 
-/// Error text for a run in which all connections ended before its time: all disconnect reasons.
+/// Error text with all disconnect reasons, for a run in which all connections ended before `time`.
 /// `None` for a complete run.
 fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;

@@ -42,7 +42,8 @@ fn run(console: &Console, print: fn(&str)) {
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
             Err(_) => return,
         };
-        let mut received: Vec<String> = buffer[..count].iter().filter_map(|byte| lines.take(*byte)).collect();
+        let mut received: Vec<String> =
+            buffer[..count].iter().filter_map(|byte| lines.push_byte(*byte)).collect();
         if count == 0 {
             received.extend(lines.end());
         }
@@ -93,7 +94,7 @@ impl LineSplitter {
     }
 
     /// Adds a byte. Returns the line if the byte ends one.
-    pub fn take(&mut self, byte: u8) -> Option<String> {
+    pub fn push_byte(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
             return Some(self.take_line());
         }
@@ -108,8 +109,8 @@ impl LineSplitter {
         Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
-    /// Takes the line. Invalid UTF-8 is replaced. No command contains any, and text for players is
-    /// then sent as it is displayed.
+    /// Removes the line from the buffer, and replaces invalid UTF-8. No command contains invalid
+    /// UTF-8. Players receive a text as the console displays it.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();
@@ -123,7 +124,7 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> Vec<String> {
         let mut lines = LineSplitter::default();
-        let mut received: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
+        let mut received: Vec<String> = bytes.iter().filter_map(|byte| lines.push_byte(*byte)).collect();
         received.extend(lines.end());
         received
     }

@@ -77,7 +77,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
         if now == last_sources {
             continue;
         }
-        // Wait, because editors write several files and cargo must see all of them.
+        // Waits, because editors write several files and cargo must see all of them.
         thread::sleep(limits::DEV_POLL_INTERVAL);
         last_sources = program.sources()?;
         let (began, before) = (Instant::now(), modified_time(&program.path));
@@ -201,8 +201,8 @@ impl WatchedProgram {
         Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
     }
 
-    /// Whether the program can load its own packet tables, as every command does first. If it
-    /// cannot, it has printed the file, the line and the reason.
+    /// Returns whether the program can load its own packet tables, which every command loads first.
+    /// After a failure, the program has printed the file, the line and the reason.
     fn loads_its_tables(&self) -> Result<bool, CliError> {
         let mut command = Command::new(&self.path);
         let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
@@ -250,7 +250,7 @@ fn parse_depfile(text: &str) -> Vec<PathBuf> {
 }
 
 /// The options with port 0 replaced by a free port, because all runs of the server must use the
-/// same one.
+/// same port.
 fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
     let mut serve = serve.to_vec();
     for at in 0..serve.len() {

@@ -38,7 +38,7 @@ pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
     }
 }
 
-/// The replacement for these columns; `None` to let clap choose.
+/// The width to use in place of an unusable value of `columns`. `None` if clap can use the value.
 fn width(columns: Option<&str>) -> Option<usize> {
     let columns: usize = columns?.trim().parse().ok()?;
     (columns < MIN_COLUMNS).then_some(COLUMNS)

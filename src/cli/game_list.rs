@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::output::CliError;
-use super::value_parsers::number;
+use super::value_parsers::parse_number;
 use crate::game::{Game, GameInfo};
 use crate::games;
 use crate::packet::PacketTables;
@@ -29,9 +29,9 @@ impl GameEntry {
     /// The entry for a game's type.
     pub const fn of<G: Game>() -> GameEntry {
         GameEntry {
-            kind: TcpGameFactory::of::<G>(),
-            simulation: simulate::SimGameFactory::of::<G>(),
-            embedded: embedded::EmbeddedGameFactory::of::<G>(),
+            kind: TcpGameFactory::for_game::<G>(),
+            simulation: simulate::SimGameFactory::for_game::<G>(),
+            embedded: embedded::EmbeddedGameFactory::for_game::<G>(),
         }
     }
 }
@@ -56,14 +56,15 @@ impl GameList {
             factories: TcpGameFactory::all(),
             simulations: simulate::SimGameFactory::all(),
             embedded: embedded::EmbeddedGameFactory::all(),
-            codes: games::codes(),
+            codes: games::built_in_tables(),
         }
     }
 
     /// A list of these games alone.
     ///
     /// # Errors
-    /// A table is invalid; the message has its file, line and reason. Or the list is empty.
+    /// The list is empty, or a table is invalid. For a table, the message has the file, the line
+    /// and the reason.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
         let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.simulation).collect();
@@ -86,7 +87,7 @@ impl GameList {
         })
     }
 
-    /// The game of this name for a simulation; the first without a name.
+    /// The game of this name for a simulation. `None` selects the first game.
     ///
     /// # Errors
     /// The name is unknown. The message lists the games.
@@ -97,7 +98,7 @@ impl GameList {
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
-    /// The game of this name for an embedded server; the first without a name.
+    /// The game of this name for an embedded server. `None` selects the first game.
     ///
     /// # Errors
     /// The name is unknown. The message lists the games.
@@ -130,7 +131,7 @@ impl GameList {
             if options.iter().any(|(known, _)| *known == own.name) {
                 return Err(format!("{key} is given twice"));
             }
-            let number = number(value, own.min, own.max);
+            let number = parse_number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
         let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();

@@ -37,7 +37,7 @@ enum LockstepArg {
 
 impl LockstepArgs {
     /// The lockstep settings of every room.
-    pub fn rules(&self) -> LockstepConfig {
+    pub fn config(&self) -> LockstepConfig {
         let access = match self.lockstep {
             LockstepArg::Off => LockstepAccess::Off,
             LockstepArg::Token => LockstepAccess::Token,

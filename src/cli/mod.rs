@@ -116,8 +116,8 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Err(answer) => return refuse_or_help(&answer),
     };
     let done = match cli.command {
-        // A server continues if its output cannot be written, because that must not disconnect
-        // players.
+        // A server continues after a failed write to its output, because such an error must not
+        // disconnect players.
         None => return ended(serve::run(&cli.serve, games)),
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),

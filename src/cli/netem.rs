@@ -72,7 +72,8 @@ fn preset(name: &str) -> Result<Preset, String> {
     netem::preset(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
-/// Resolves a server's host to its first IPv4 address, or without one to its first address.
+/// Resolves a server's host to its first IPv4 address. A host without an IPv4 address is resolved
+/// to its first address.
 fn server(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected a host and a port, such as 127.0.0.1:3000";
     let found: Vec<SocketAddr> =

@@ -19,7 +19,7 @@ use crate::tools::playback::{FileEnd, Playback, PlaybackRoom};
 ///
 /// # Errors
 /// A description, if the file cannot be played or the address cannot be used.
-pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
+pub fn run_playback_server(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
     let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
     if let Some(why) = watch.unavailable_reason() {
         return Err(format!("{}: {why}", file.display()));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tickwire_sim::WorldParams;
 
 use super::game_list::GameList;
-use super::value_parsers::number;
+use super::value_parsers::parse_number;
 use crate::limits;
 use crate::packet::routes::is_room_name;
 use crate::server::net::{ServerConfig, TcpGameFactory};
@@ -85,14 +85,14 @@ impl RoomArg {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let info = self.game.about;
         match key {
-            "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
-            "tick-hz" => self.tick_hz = Some(info.check_tick_hz(number(value, 0, u32::MAX)?)?),
-            "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
+            "seed" => self.seed = Some(parse_number(value, 0, u32::MAX)?),
+            "tick-hz" => self.tick_hz = Some(info.check_tick_hz(parse_number(value, 0, u32::MAX)?)?),
+            "update-hz" => self.update_hz = Some(parse_number(value, 1, 60)?),
             FOREIGN_UPDATE_FLAG if info.foreign_dialects.is_some() => {
-                self.foreign_update_hz = Some(number(value, 1, 60)?)
+                self.foreign_update_hz = Some(parse_number(value, 1, 60)?)
             }
-            "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
-            "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
+            "command-delay-ticks" => self.command_delay_ticks = Some(parse_number(value, 0, u32::MAX)?),
+            "max-clients" => self.max_clients = Some(parse_number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
             _ => {
                 let Some(own) = info.options.iter().find(|option| option.flag == key) else {
@@ -101,7 +101,7 @@ impl RoomArg {
                     let names: Vec<&str> = ROOM_OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };
-                self.options.push((own.name, number(value, own.min, own.max)?));
+                self.options.push((own.name, parse_number(value, own.min, own.max)?));
             }
         }
         Ok(())

@@ -323,7 +323,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         max_clients_per_address: args.max_clients_per_address,
         address_rate_limits: args.address_rate_limits,
         players: args.players.read()?,
-        lockstep: args.lockstep.rules(),
+        lockstep: args.lockstep.config(),
         self_check: args.lockstep.self_check,
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,

@@ -55,7 +55,7 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// The text is not a number in this range.
-pub fn number(text: &str, min: u32, max: u32) -> Result<u32, String> {
+pub fn parse_number(text: &str, min: u32, max: u32) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (min..=max).contains(number));
     number.ok_or_else(|| format!("must be a whole number from {min} to {max}"))
 }

@@ -35,7 +35,7 @@ impl ReceivedPacket {
         own.map(|(_, value)| value).filter(|value| !value.is_nil())
     }
 
-    /// The value of an integer argument; `None` if it is another type or out of range.
+    /// The value of an integer argument; `None` if the value has another type or is out of range.
     pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }
@@ -223,7 +223,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         let mut bytes = Vec::new();
         self.link.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
-            // The server has closed. Its earlier bytes are still read.
+            // The server has closed the connection. The bytes that it sent before are still read.
             Err(error)
                 if matches!(
                     error.kind(),

@@ -9,8 +9,8 @@
 //! connection uses no socket and no clock, and does not decode packets.
 //!
 //! If a connection offers our subprotocol, it moves a token and a resume key from the query of the
-//! target to further offered subprotocols (`key.…` and `bearer.…`). The reason is that proxies log
-//! the target.
+//! target to further offered subprotocols (`key.…` and `bearer.…`). This is because proxies log the
+//! target.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub const SUBPROTOCOL: &str = "tickwire.v1";
 pub struct ConnectionKeys {
     /// The nonce of the upgrade request.
     pub upgrade: [u8; handshake::NONCE_BYTES],
-    /// Returns the masking key of each frame.
+    /// Returns a new masking key. Called for each frame.
     pub mask: fn() -> [u8; frame::MASK_KEY_BYTES],
 }
 
@@ -106,7 +106,7 @@ enum ConnectionState {
         key: String,
         mask: fn() -> [u8; frame::MASK_KEY_BYTES],
     },
-    /// The response was accepted, but [`ClientEvent::Open`] has not been returned yet.
+    /// The response was accepted. [`ClientEvent::Open`] has not been returned yet.
     Upgraded(Connection),
     Open(Connection),
     Failed,
@@ -197,7 +197,7 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// Returns the next event, or `None` until there is more input.
+    /// Returns the next event. `None` means that more input is needed.
     ///
     /// # Errors
     /// The server's violation, returned once. After a violation of RFC 6455 a close frame is in the
@@ -257,7 +257,7 @@ impl ClientConnection {
         }
     }
 
-    /// Moves the bytes to send to the end of `into`.
+    /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.output);
         if let ConnectionState::Upgraded(conn) | ConnectionState::Open(conn) = &mut self.state {

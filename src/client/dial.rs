@@ -12,7 +12,7 @@ pub use crate::util::os::random;
 use crate::util::os::{self, PollInterest, Readiness};
 
 /// Resolves the host of a URL to its first IPv4 address, because our servers listen on IPv4 by
-/// default. Without one, to its first address.
+/// default. A host without an IPv4 address is resolved to its first address.
 ///
 /// # Errors
 /// The host name has no address.
@@ -31,8 +31,8 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     connect_with_recv_buffer(to, from, None)
 }
 
-/// Like [`connect`], with a kernel receive buffer of the given size. It limits how much a peer can
-/// send to a client that does not read.
+/// Like [`connect`], with a kernel receive buffer of the given size. The buffer limits how much a
+/// peer can send to a client that does not read.
 ///
 /// # Errors
 /// As [`connect`].

@@ -19,7 +19,7 @@ use crate::ws::{Connection, Event, Limits, Role, handshake};
 /// Connects, echoes until either end closes, and calls `on_event` for each event.
 ///
 /// # Errors
-/// The connection fails or is lost, or the server breaks a rule. In the last case a close frame
+/// The connection fails or is lost, or the server breaks a rule. After a broken rule, a close frame
 /// with the rule was sent.
 pub fn run(url: &Url, mut on_event: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::connect(dial::resolve(url)?, None)?;
@@ -106,7 +106,8 @@ fn echo(
             }
         }
         let done = event.map(|event| event.is_none());
-        // After each event, so that pongs and messages are sent in the order of their requests.
+        // The output is drained after each event, so that pongs and messages are sent in the order
+        // of their requests.
         conn.drain_output(output);
         if done? {
             return Ok(());

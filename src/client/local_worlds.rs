@@ -15,6 +15,6 @@ pub type TanksLocalWorld = SimpleLocalWorld<games::tanks::Tanks>;
 /// A built-in game by its name, for a
 /// [`LockstepFollower`](super::lockstep_follower::LockstepFollower). A program with a game of its
 /// own uses [`Game::INFO`](crate::game::Game::INFO).
-pub fn game(name: &str) -> Option<&'static GameInfo> {
+pub fn built_in_game(name: &str) -> Option<&'static GameInfo> {
     games::INFO.iter().find(|info| info.name == name).copied()
 }

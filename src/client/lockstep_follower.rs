@@ -32,7 +32,7 @@ const RETAINED_WORLDS: usize = 3;
 pub enum FollowEvent {
     /// Not a lockstep packet.
     Other,
-    /// A snapshot: the world starts or restarts at this tick.
+    /// A snapshot. The world starts or restarts at this tick.
     Synced(u32),
     /// A command frame: this number of ticks is completed.
     Stepped(u32),
@@ -79,7 +79,7 @@ impl DesyncReport {
     }
 
     /// Whether the world of this participant, such as `player 3`, differed.
-    pub fn names(&self, participant: &str) -> bool {
+    pub fn includes(&self, participant: &str) -> bool {
         self.groups.iter().skip(1).any(|(_, all)| all.iter().any(|one| one == participant))
     }
 }
@@ -245,7 +245,7 @@ impl LockstepFollower {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
                 let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
                 let whole = self.reset_sync_request(added)?;
-                whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.begin(&snapshot))
+                whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.sync_to(&snapshot))
             }
             COMMAND_FRAME => {
                 let interrupted = self.parts.interrupt(COMMAND_FRAME);
@@ -258,14 +258,14 @@ impl LockstepFollower {
         }
     }
 
-    /// Returns the result unchanged. After an error the requested snapshot will not arrive, so
-    /// another may be requested.
+    /// Returns the result unchanged. After an error, allows another snapshot request, because the
+    /// requested snapshot will not arrive.
     fn reset_sync_request<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_requested_snapshot &= result.is_ok();
         result
     }
 
-    fn begin(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
+    fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
         let world = (self.info.look)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
@@ -298,7 +298,7 @@ impl LockstepFollower {
             return FollowEvent::Stepped(world.world().tick());
         }
         if std::mem::take(&mut self.is_catching_up) {
-            // Updates start at the present, as for a new client.
+            // The first update describes the current state, as for a new client.
             let looking = (self.info.look)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }

@@ -40,7 +40,7 @@ pub struct PredictingClient<W: LocalWorld> {
 
 impl<W: LocalWorld> PredictingClient<W> {
     /// A client on a new connection. `hello` has the values of the packet `hello` by argument name,
-    /// without `version` and `mode`. Values that the packet has no argument for are ignored.
+    /// without `version` and `mode`. Values without an argument in the packet are dropped.
     pub fn new(
         link: ClientConnection,
         dialect: Arc<Dialect>,
@@ -191,7 +191,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         &mut self.prediction
     }
 
-    /// Moves the bytes to send to the end of `into`.
+    /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         self.link.drain_output(into);
     }

@@ -23,7 +23,7 @@ pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
     let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
-    // The list omits private rooms, and rooms to be created on demand. They play the game of the
+    // The list omits private rooms and rooms that do not exist yet. Both have the game of the
     // default room.
     let like_default = || if list["on_demand"] == true { named("") } else { None };
     let room = named(url.room()).or_else(like_default);
@@ -44,7 +44,7 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => continue,
-            // The bytes so far may be the complete response.
+            // The bytes received before the error may be the complete response.
             Err(_) => break,
         };
         answer.receive(&buffer[..count]).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;

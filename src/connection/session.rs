@@ -185,10 +185,10 @@ impl Session {
             }
             _ => {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
-                let mut asks = std::mem::take(&mut self.effects);
-                self.verbs.packet(packet, now, slack, &mut asks);
-                asks.drain(..).for_each(|ask| self.push_effect(sequence, tick, ask, outputs));
-                self.effects = asks;
+                let mut effects = std::mem::take(&mut self.effects);
+                self.verbs.handle_packet(packet, now, slack, &mut effects);
+                effects.drain(..).for_each(|effect| self.push_effect(sequence, tick, effect, outputs));
+                self.effects = effects;
             }
         }
         Ok(())
@@ -246,8 +246,8 @@ impl Session {
         match self.player() {
             None => outputs.push(SessionOutput::Join(profile, packet.integer("resume_tick"))),
             Some(_) => {
-                let ask = self.verbs.rejoin(&profile);
-                self.push_effect(None, None, ask, outputs);
+                let effect = self.verbs.rejoin(&profile);
+                self.push_effect(None, None, effect, outputs);
             }
         }
     }
@@ -256,10 +256,10 @@ impl Session {
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
-        ask: PacketEffect,
+        effect: PacketEffect,
         outputs: &mut Vec<SessionOutput>,
     ) {
-        match ask {
+        match effect {
             PacketEffect::Command(action, shared) => self.command(sequence, tick, (action, shared), outputs),
             PacketEffect::Error(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
         }

@@ -39,9 +39,9 @@ impl WireFormat {
         paths: &[(&str, &str)],
         head: &RequestHead,
     ) -> Result<WireFormat, RouteError> {
-        let (asked, format) = (head.query("dialect"), head.query("format"));
+        let (dialect_name, format) = (head.query("dialect"), head.query("format"));
         let (dialect, is_json) =
-            routes::find_dialect(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;
+            routes::find_dialect(codes, paths, head.path(), dialect_name.as_deref(), format.as_deref())?;
         Ok(WireFormat::new(Arc::clone(dialect), is_json))
     }
 

@@ -133,8 +133,8 @@ impl CloseReason {
         ROWS[self as usize].2
     }
 
-    /// Returns whether the client broke a rule. From [`CloseReason::WorldFull`] on, the reasons are
-    /// the server's.
+    /// Returns whether the client broke a rule. [`CloseReason::WorldFull`] and all later reasons
+    /// are not faults of the client.
     pub fn is_client_fault(self) -> bool {
         (self as u8) < CloseReason::WorldFull as u8
     }

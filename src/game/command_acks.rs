@@ -1,7 +1,7 @@
 //! The packets that acknowledge commands: their names, and the required rows.
 //!
-//! They are the same in every game. A dialect with both rows has acks. In other dialects, a client
-//! only receives `error` packets for its own faults.
+//! These packets are the same in every game. A dialect with both rows has acks. In other dialects,
+//! a client only receives `error` packets for its own faults.
 
 use crate::packet::{Dialect, Direction, Lane, Value};
 

@@ -105,8 +105,8 @@ tuples! {
     a A, b B, c C, d D, e E, f F, g G, h H, i I;
 }
 
-/// A boolean encoded as true or false. A plain `bool` is encoded as 0 or 1, which is as short and
-/// which every client accepts as a number.
+/// A boolean encoded as true or false. A plain `bool` is encoded as 0 or 1 instead, which has the
+/// same length and which every client accepts as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boolean(pub bool);
 

@@ -30,28 +30,30 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The packet tables: file names and texts. Names of dialects are unique among all games of a
     /// server.
     const TABLES: &'static [(&'static str, &'static str)];
-    /// Packets to clients that the tables must have, in addition to the ones of every game.
+    /// Packets to clients that the tables must have, in addition to the packets that every game
+    /// needs.
     const REQUIRED_PACKETS: &'static [&'static str] = &[];
     /// The page at a room's path: one HTML file with inline script and style. `None`: the server's
     /// page.
     const PAGE: Option<&'static str> = None;
-    /// Returns the rules as JSON, served as `rules.json` at a room's path for the page.
+    /// The function that returns the rules as JSON, for the page. Served as `rules.json` at a
+    /// room's path.
     const RULES_JSON: Option<fn() -> String> = None;
     /// The game's own operator commands.
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Creates the predictor of the local player for the page.
+    /// The function that creates the predictor of the local player, for the page.
     const PREDICTOR: Option<NewPredictor> = None;
     /// The game without its types. A game that has bots or checks adds them here, with
     /// [`GameInfo::with_bots`] and `GameInfo::with_checks`.
     const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
-    /// Returns the world.
+    /// The deterministic world of the game.
     type Sim: Sim;
-    /// The events of a tick. Every client concerned must receive them.
+    /// The events of a tick. Every client that an event affects must receive the event.
     type Events: Debug + Send + Sync + 'static;
-    /// The state after a tick. A newer one replaces it.
+    /// The state after a tick. A newer state replaces an older one.
     type State: Debug + Send + Sync + 'static;
     /// Copies events and state out of the world.
     type Publisher: Publisher<Self>;
@@ -88,7 +90,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
     /// Returns whether a client that resumes after these events must still receive some of them
-    /// ([`View::replay_missed`]), because the state does not show them.
+    /// ([`View::replay_missed`]), because the state does not contain them.
     fn is_sent_on_resume(events: &Self::Events) -> bool {
         let _ = events;
         false
@@ -208,11 +210,11 @@ pub trait View<G: Game>: Debug + Send {
     /// Creates the view of a client that has received nothing yet.
     fn new(dialect: &Dialect) -> Self;
 
-    /// Sets the client's player, if any, and the player to spectate without one.
+    /// Sets the client's player, or, for a client without a player, the player that it spectates.
     fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
 
     /// After a resume, encodes the events of a missed tick that the client must still receive.
-    /// Called before its first update.
+    /// Called before the first update of the client.
     fn replay_missed(&mut self, events: &G::Events, dialect: &Dialect, messages: &mut Messages) {
         let _ = (events, dialect, messages);
     }
@@ -221,7 +223,7 @@ pub trait View<G: Game>: Debug + Send {
     /// the events of its tick.
     ///
     /// The state is deferred while the client `is_behind`, i.e. while older bytes are queued for
-    /// it. The known set then stays, and a later update includes the changes.
+    /// the client. The known set then stays unchanged, and a later update includes the changes.
     fn update(
         &mut self,
         missed: &[Arc<G::Events>],

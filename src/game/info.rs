@@ -84,15 +84,16 @@ pub struct KillPacket {
     pub packet: &'static str,
     /// The argument that is true for a kill. `None` if the packet reports kills only.
     pub only_if: Option<&'static str>,
-    /// The killed player: number or name.
+    /// The argument with the killed player, as a number or a name.
     pub victim: &'static str,
-    /// The killer: number or name. Nil without one.
+    /// The argument with the killer, as a number or a name. The argument is nil if there is no
+    /// killer.
     pub killer: &'static str,
 }
 
 impl GameInfo {
     /// Checks that the tables have the game's dialects, and that each dialect with `hello` has the
-    /// packets without which no client can play.
+    /// packets that every client needs.
     ///
     /// # Errors
     /// Names the first missing row.
@@ -183,7 +184,7 @@ impl Debug for GameInfo {
 /// The error for invalid arguments of an operator command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OperatorCommandError {
-    /// The expected arguments. Empty if the usage is sufficient.
+    /// The expected arguments. Empty if the usage text of the command is sufficient.
     Usage(String),
     /// The reason why the command is impossible.
     Failed(String),
@@ -218,7 +219,7 @@ impl Debug for OperatorCommand {
     }
 }
 
-/// A restored world, or the reason why that is impossible.
+/// A restored world, or the reason why the world cannot be restored.
 pub type DynWorldResult = Result<Box<dyn DynWorld>, String>;
 
 /// A world of any game, for replays and checks.
@@ -254,7 +255,8 @@ pub trait SpectatorWorld: Debug + Send {
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
     /// Executes one tick with these commands, and appends the client's update. If `player` is
-    /// `None`, the update is for a spectator: of `watched`, or of the leader if that is `None`.
+    /// `None`, the update is for a spectator of the player `watched`, or of the leader if `watched`
+    /// is `None`.
     fn step(
         &mut self,
         commands: &[RawCommand],
@@ -269,7 +271,8 @@ pub trait SpectatorWorld: Debug + Send {
     /// Returns the players in the world, with their names.
     fn names(&self) -> Vec<(PlayerId, String)>;
 
-    /// Moves the view out, as an independent feed. A new view starts here.
+    /// Returns the view as an independent feed. This world gets a new view, which has sent nothing
+    /// yet.
     fn detach_feed(&mut self) -> Box<dyn ClientFeed>;
 
     /// Returns the published result of the last [`SpectatorWorld::step`]. `None` before the first.
@@ -279,7 +282,7 @@ pub trait SpectatorWorld: Debug + Send {
 /// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
     /// Appends the client's update for the next tick. If `player` is `None`, the update is for a
-    /// spectator: of `watched`, or of the leader if that is `None`.
+    /// spectator of the player `watched`, or of the leader if `watched` is `None`.
     fn append_update(
         &mut self,
         tick: &dyn DynTick,
@@ -289,5 +292,5 @@ pub trait ClientFeed: Debug + Send {
     );
 }
 
-/// A restored world with a view, or the reason why that is impossible.
+/// A restored world with a view, or the reason why the world cannot be restored.
 pub type SpectatorWorldResult = Result<Box<dyn SpectatorWorld>, String>;

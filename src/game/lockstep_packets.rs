@@ -1,8 +1,8 @@
 //! The packets of lockstep: their names, and the required rows.
 //!
-//! They are the same in every game. A client of a dialect with these rows can join in lockstep: it
-//! runs the room's world itself, from a snapshot and the commands of each tick. It requests this in
-//! `hello` with [`MODE_LOCKSTEP`].
+//! These packets are the same in every game. A client of a dialect with these rows can join in
+//! lockstep: the client runs the room's world itself, from a snapshot and the commands of each
+//! tick. It requests this in `hello` with [`MODE_LOCKSTEP`].
 
 use crate::limits;
 use crate::packet::grammar::format_arguments;
@@ -11,7 +11,7 @@ use crate::packet::{Dialect, Direction, Lane};
 /// Bit of the mode in `hello` that requests lockstep. The lowest bit requests a player.
 pub const MODE_LOCKSTEP: u8 = 2;
 
-/// To the client: a snapshot follows, from which its world starts or restarts.
+/// To the client: a snapshot follows, from which the client's world starts or restarts.
 pub const STATE_SYNC: &str = "state_sync";
 /// To the client: the snapshot before a tick, or a part of it ([`snapshot_parts`]).
 pub const SNAPSHOT: &str = "snapshot";
@@ -67,11 +67,12 @@ pub struct SnapshotParts {
 
 impl SnapshotParts {
     /// Adds a part. Returns the whole snapshot after the last part. A first part longer than
-    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier versions of the server sent a
-    /// snapshot as one packet, and old captures contain such packets.
+    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot, because earlier versions of the server
+    /// sent a snapshot as one packet, and old captures contain such packets.
     ///
     /// # Errors
-    /// The part does not continue the unfinished snapshot, which is dropped. The text names both.
+    /// The part does not continue the unfinished snapshot, which is dropped. The text describes the
+    /// invalid part.
     pub fn add(&mut self, tick: u32, part: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = limits::SNAPSHOT_PART_BYTES;
         let (own, mut bytes) = self.unfinished.take().unwrap_or((tick, Vec::new()));

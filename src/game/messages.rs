@@ -32,7 +32,7 @@ impl Messages {
         self.misfits.clear();
     }
 
-    /// Takes the packets that do not fit their tables.
+    /// Removes and returns the packets that did not fit their tables.
     pub fn take_misfits(&mut self) -> Vec<Misfit> {
         std::mem::take(&mut self.misfits)
     }
@@ -77,8 +77,8 @@ impl MessageWriter<'_> {
         }
     }
 
-    /// Appends a packet if its encoded arguments differ from `last`, and stores them there. Returns
-    /// whether they differ.
+    /// Appends a packet if its encoded arguments differ from `last`, and stores the arguments in
+    /// `last`. Returns whether the arguments differ.
     pub fn send_if_changed<V: WireValues>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
         let start = self.bytes();
         arguments.write(&mut self.messages.bytes);
@@ -126,8 +126,8 @@ impl MessageWriter<'_> {
         self.messages.bytes.len()
     }
 
-    /// Checks that a packet is sent in the lane of its row. The guarantees of the lane depend on
-    /// it. At its start, the server refuses tables with other lanes.
+    /// Checks that a packet is sent in the lane of its row, because the guarantees of a lane hold
+    /// only then. The server does not start with tables that have other lanes.
     fn check_lane(&self, name: &str, lane: Lane) {
         debug_assert_eq!(lane, self.lane, "{name} is sent in another lane than its row has: change the row");
     }

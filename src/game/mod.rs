@@ -1,7 +1,7 @@
 //! The traits that a game implements: [`SimpleGame`] or [`Game`].
 //!
-//! If all clients see the same, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it. If
-//! each client sees only a part of the world, implement [`Game`] itself. [`bots`] contains the
+//! If all clients see the same state, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it.
+//! If each client sees only a part of the world, implement [`Game`] itself. [`bots`] contains the
 //! hooks for bots.
 //!
 //! A test of a game needs no server. It steps the world directly:

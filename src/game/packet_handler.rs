@@ -1,7 +1,7 @@
 //! The part of one client's session that belongs to the game.
 //!
 //! The session itself (hello, sequence numbers, admission) is the same for all games. It passes
-//! every other packet to [`PacketHandler::packet`], which returns [`PacketEffect`]s.
+//! every other packet to [`PacketHandler::handle_packet`], which returns [`PacketEffect`]s.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub struct SharedRateLimit {
 pub enum PacketEffect {
     /// An action of the client's player, and the shared rate limit of the action, if any.
     Command(EncodedAction, Option<&'static SharedRateLimit>),
-    /// The packet is dropped. Name of the rule for the metrics, and text of the `error` packet, if
-    /// one is sent.
+    /// The packet is dropped. The values are the name of the rule for the metrics, and the text of
+    /// the `error` packet, if one is sent.
     Error(&'static str, Option<&'static str>),
 }
 
@@ -55,7 +55,7 @@ pub type NamedPacket<'a> = (&'static str, Vec<(&'static str, Value)>);
 pub trait PacketHandler: Debug + Send {
     /// Returns the first packets from the server, in dialects without `hello`. `connection`
     /// identifies the connection uniquely among all runs of all servers.
-    fn begin(&self, connection: &str) -> Vec<NamedPacket<'static>> {
+    fn first_packets(&self, connection: &str) -> Vec<NamedPacket<'static>> {
         let _ = connection;
         Vec::new()
     }
@@ -69,18 +69,18 @@ pub trait PacketHandler: Debug + Send {
     /// [`PacketHandler::is_join_packet`].
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
-    /// Handles a repeated request for a player. Drops it by default.
+    /// Handles a repeated request for a player. The default implementation drops the request.
     fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         let _ = profile;
         PacketEffect::Error("already_playing", Some("you are in the game already"))
     }
 
-    /// Called when the client has got a new player.
+    /// Called when the client has received a new player.
     fn joined(&mut self) {}
 
     /// Appends the effects of any other packet to `effects`. The packet may have arrived up to
     /// `slack` before `now`, because the server may have paused.
-    fn packet(
+    fn handle_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         now: Duration,
@@ -93,7 +93,7 @@ pub trait PacketHandler: Debug + Send {
         let _ = (now, out);
     }
 
-    /// Reads the output of [`PacketHandler::save`]. Returns `None` if it is malformed.
+    /// Reads the output of [`PacketHandler::save`]. Returns `None` if the bytes are malformed.
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         let _ = saved;
         Some(())

@@ -28,6 +28,21 @@ impl Records {
         Records { bytes, ends, values: R::COUNT }
     }
 
+    /// Creates records of `values` values, without entities.
+    pub fn with_width(values: usize) -> Records {
+        Records { bytes: Vec::new(), ends: Vec::new(), values }
+    }
+
+    /// Appends the record that `write` encodes, which may be empty.
+    ///
+    /// # Errors
+    /// The error of `write`.
+    pub fn push<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        write(&mut self.bytes)?;
+        self.ends.push(self.bytes.len() as u32);
+        Ok(())
+    }
+
     #[inline]
     fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
@@ -63,6 +78,12 @@ impl RecordList {
             self.bytes.extend_from_slice(record);
             self.values += records.values;
         }
+    }
+
+    /// Appends a record of `values` values that `write` encodes.
+    pub fn push_encoded(&mut self, values: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.values += values;
     }
 
     /// Encodes and appends a record.

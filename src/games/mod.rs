@@ -13,7 +13,7 @@ pub trait Visitor {
     fn game<G: Game>(&mut self);
 }
 
-/// Declares the games: each is the module of its directory, and its type.
+/// Declares the games: for each game, the module in its directory and the type of the game.
 macro_rules! games {
     ($first:ident: $default:ty, $($other:ident: $game:ty,)*) => {
         pub mod $first;
@@ -32,8 +32,8 @@ macro_rules! games {
         pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
         /// Starts the prediction of the game with this name; `None` if the game has no prediction.
-        /// Refers to no other item of a game, so that a build for prediction alone contains nothing
-        /// else of the game.
+        /// This function refers to no other item of a game, so that a build for prediction alone
+        /// contains nothing else of the games.
         pub fn predictor(name: &str) -> Option<NewPredictor> {
             match name {
                 <$default as Game>::NAME => <$default as Game>::PREDICTOR,
@@ -52,9 +52,9 @@ games! {
 }
 
 /// The packet tables of all games, parsed on first use.
-pub fn codes() -> Arc<PacketTables> {
-    static CODES: OnceLock<Arc<PacketTables>> = OnceLock::new();
+pub fn built_in_tables() -> Arc<PacketTables> {
+    static TABLES: OnceLock<Arc<PacketTables>> = OnceLock::new();
     let tables = || INFO.iter().flat_map(|info| info.tables.iter().copied()).collect::<Vec<_>>();
     let read = || Arc::new(PacketTables::from_texts(&tables()).expect("the built-in tables are tested"));
-    Arc::clone(CODES.get_or_init(read))
+    Arc::clone(TABLES.get_or_init(read))
 }

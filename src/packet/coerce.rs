@@ -1,5 +1,5 @@
-//! Converts values to the types of the table. The result is in canonical form, as tickwire's
-//! encoder would write it, or an [`ArgumentError`].
+//! Converts values to the types of the table. The result is in canonical form, in which tickwire's
+//! encoder writes values. A value that does not fit its type is an [`ArgumentError`].
 //!
 //! Canonical form removes the variations that the types tolerate: a float without a fraction
 //! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
@@ -125,7 +125,7 @@ fn index(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Coerces a value to a shape. `|nil` and `|0` have been handled before.
+/// Coerces a value to a shape. The caller has already handled `|nil` and `|0`.
 fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     match (&kind.shape, value) {
         (Shape::Any, value) => fit_any(value),
@@ -266,8 +266,8 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Describes the MessagePack type of a value. Only numbers that are too short to be a token are
-/// included.
+/// Describes the MessagePack type of a value. Includes the value of a number only if it is too
+/// short to be a token.
 fn describe_type(value: &Value) -> String {
     match value {
         Value::Nil => "nil".to_owned(),

@@ -42,7 +42,8 @@ pub fn token_in(offered: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()
 }
 
-/// The digits of the resume key in an offered subprotocol; `None` if it has another prefix.
+/// Returns the digits of the resume key in an offered subprotocol. Returns `None` if the
+/// subprotocol has another prefix.
 pub fn key_in(offered: &str) -> Option<&str> {
     offered.strip_prefix(KEY)
 }

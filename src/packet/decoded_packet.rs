@@ -32,23 +32,23 @@ impl DecodedPacket<'_> {
         value.filter(|value| !value.is_nil())
     }
 
-    /// An argument that is an integer. `None` also if it does not fit `N`.
+    /// The value of an integer argument. `None` if the value is nil or does not fit `N`.
     pub fn integer<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }
 
-    /// An argument that is text.
+    /// The value of a text argument.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// An argument that is a `bool` or a `flag`. Any number except 0 is true.
+    /// The value of a `bool` or `flag` argument. Any number except 0 is true.
     pub fn bool_value(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
     }
 
-    /// An argument that is an angle, converted to a binary angle.
+    /// The value of an angle argument, converted to a binary angle.
     pub fn angle(&self, name: &str) -> Option<u16> {
         let at = self.row.argument(name)?;
         angle::read(self.values.get(at)?, &self.row.arguments[at].ty.shape)

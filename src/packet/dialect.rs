@@ -3,9 +3,9 @@
 //! Encoding checks the values against the row, as decoding does. The hot path skips this check: it
 //! uses [`Dialect::prefix`] and appends the array of arguments itself.
 //!
-//! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder tolerates an
-//! envelope without arguments, values after the arguments, and a numeric code of any width or as a
-//! float.
+//! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder accepts an
+//! envelope without arguments, drops values after the arguments, and accepts a numeric code of any
+//! integer width or as a float.
 
 use std::collections::BTreeMap;
 use std::fmt;

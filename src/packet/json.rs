@@ -79,7 +79,7 @@ fn prescan(text: &str, max_values: usize) -> Result<usize, DecodeError> {
 /// A text in which escapes of single surrogates are replaced, so that it can be parsed.
 struct Halves<'a> {
     text: Cow<'a, str>,
-    /// Offset of the first string with such an escape, unless it is an argument from a client. Only
+    /// Offset of the first string with such an escape that is not an argument from a client. Only
     /// arguments from a client may contain typed text.
     broken: Option<usize>,
 }

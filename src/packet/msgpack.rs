@@ -208,8 +208,8 @@ pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Decodes one value that is neither an array nor a map. Text is not repaired: it may need
-/// [`typed_text`].
+/// Decodes one value that is neither an array nor a map. Does not repair text that is not UTF-8:
+/// see [`typed_text`].
 pub fn scalar(bytes: &[u8]) -> Option<Value> {
     rmpv::decode::read_value_with_max_depth(&mut &bytes[..], limits::PACKET_DEPTH).ok()
 }

@@ -131,8 +131,8 @@ impl RouteError {
     }
 }
 
-/// Finds the dialect for a path in any room, and returns whether it is encoded as JSON. `dialect`
-/// and `format` are the fields of the query; `dialect` overrides the path. If the tables lack the
+/// Finds the dialect for a path in any room, and whether its packets are JSON. `dialect` and
+/// `format` are the fields of the query; `dialect` overrides the path. If the tables lack the
 /// dialect of the path, because they belong to another game, their default dialect is used.
 ///
 /// # Errors

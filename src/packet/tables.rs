@@ -172,8 +172,8 @@ impl PacketTables {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
     }
 
-    /// The dialect for requests that name none: `native`, or the first one if these tables have no
-    /// `native`.
+    /// The dialect for requests that name none: `native`, or the first dialect if these tables have
+    /// no `native`.
     pub fn default_dialect(&self) -> Option<&Arc<Dialect>> {
         self.dialects.iter().find(|dialect| dialect.name() == "native").or(self.dialects.first())
     }

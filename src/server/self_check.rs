@@ -241,7 +241,7 @@ impl SelfCheck {
         let mut frames = Vec::new();
         loop {
             let before = frames.len();
-            self.relay.take((&self.room, SELF_CONNECTION), &self.endpoint, &mut frames);
+            self.relay.write_without_client((&self.room, SELF_CONNECTION), &self.endpoint, &mut frames);
             if frames.len() == before {
                 return frames;
             }
@@ -287,7 +287,7 @@ impl SelfCheck {
         self.messages.clear();
         let event = self.follower.on_packet(packet, &mut outgoing, &mut self.messages);
         let replies: Vec<FollowerReply> =
-            outgoing.iter().filter_map(|message| self.answer(message)).collect();
+            outgoing.iter().filter_map(|message| self.deliver_reply(message)).collect();
         if let Ok(FollowEvent::Stepped(tick)) = event {
             self.store_published(tick);
         }
@@ -303,7 +303,9 @@ impl SelfCheck {
             Err(reason) => Err(("snapshot", reason)),
             // The second world has already restarted at a later tick, so its fields could not be
             // compared.
-            Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.push_desync(report.tick, &[]),
+            Ok(FollowEvent::Report(report)) if report.includes(SELF_NAME) => {
+                self.push_desync(report.tick, &[])
+            }
             Ok(FollowEvent::Handled)
                 if replies.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
             {
@@ -345,7 +347,7 @@ impl SelfCheck {
     }
 
     /// Passes a reply of the follower to the room. Returns what the reply means for the self-check.
-    fn answer(&mut self, message: &[u8]) -> Option<FollowerReply> {
+    fn deliver_reply(&mut self, message: &[u8]) -> Option<FollowerReply> {
         let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
         let tick = packet.integer("tick").unwrap_or_default();
         let journal = &self.room.lockstep;

@@ -2,9 +2,9 @@
 //!
 //! The input is the sequence of scalars from [`mod@crate::fields`], so no field is omitted. Four
 //! lanes receive the scalars in turn, so that a processor works on four at a time. Each lane is
-//! 64-bit FNV-1a with scalars instead of bytes and another factor. Each step is a bijection of both
-//! the lane's value and the scalar, and so is the final mixing: if exactly one scalar differs, the
-//! result certainly differs.
+//! 64-bit FNV-1a with scalars instead of bytes and another factor. Every step is invertible, both
+//! for the lane's value and for the scalar, and the final mixing is invertible for each lane. Two
+//! states that differ in exactly one scalar therefore always have different checksums.
 //!
 //! The checksum detects worlds that diverged. It is not cryptographic: two worlds with the same
 //! checksum can be constructed.

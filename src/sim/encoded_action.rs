@@ -10,7 +10,7 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
     /// Appends the encoded action. The encoding must determine where the action ends.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Decodes the action at the start of the bytes, and leaves the rest unread.
+    /// Decodes the action at the start of the bytes. The bytes after the action remain unread.
     ///
     /// # Errors
     /// The bytes do not begin with an action.
@@ -21,7 +21,7 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
         self.encoded_in(&mut Vec::new())
     }
 
-    /// Encodes the action in a buffer that is reused.
+    /// Encodes the action. `buffer` is cleared first; repeated calls can reuse its memory.
     fn encoded_in(&self, buffer: &mut Vec<u8>) -> EncodedAction {
         buffer.clear();
         self.write(buffer);
@@ -61,7 +61,8 @@ pub struct EncodedAction(ActionBytes);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum ActionBytes {
-    /// Length and bytes. The rest of the array is zero, so that equal actions are equal values.
+    /// Length and bytes. The unused end of the array is zero, so that equal actions are equal
+    /// values.
     Inline(u8, [u8; INLINE_BYTES]),
     Heap(Box<[u8]>),
 }

@@ -1,8 +1,8 @@
 //! Visits every field of the state in a fixed order.
 //!
 //! Each type lists its fields once ([`fields!`](crate::fields!)), and the compiler rejects a list
-//! that omits one. Snapshot, checksum and comparison are different sinks of the same visit, so they
-//! cannot diverge.
+//! that omits a field. Snapshot, checksum and comparison are different sinks of the same visit, so
+//! they cannot diverge.
 
 use std::sync::Arc;
 
@@ -27,17 +27,17 @@ pub trait Sink {
         text.bytes().for_each(|byte| self.put(u64::from(byte), 1));
     }
 
-    /// Receives whether an optional value is present. If it is, its scalars follow.
+    /// Receives whether an optional value is present. The scalars of a present value follow.
     fn option(&mut self, is_some: bool) {
         self.put(u64::from(is_some), 1);
     }
 
-    /// Receives the variant of an enum, by its number and its name. Its fields follow.
+    /// Receives the variant of an enum, by its number and its name. The variant's fields follow.
     fn variant(&mut self, number: u64, _name: &'static str) {
         self.put(number, 1);
     }
 
-    /// Receives the number of items of a list. They follow, each between [`Sink::item`] and
+    /// Receives the number of items of a list. The items follow, each between [`Sink::item`] and
     /// [`Sink::end_item`].
     fn length(&mut self, count: usize) {
         self.put(count as u64, 4);
@@ -81,13 +81,25 @@ impl Sink for ByteSink {
     }
 }
 
-/// Implements [`Field`] for a struct or an enum. Both directions name every field, so a new field
-/// does not compile until it is listed. The order of an enum's variants is part of the snapshot
-/// format. A variant without fields has empty braces.
+/// Implements [`Field`] for a struct or an enum. Writing and reading both name every field, so a
+/// new field does not compile until it is listed. The order of an enum's variants is part of the
+/// snapshot format. A variant without fields has empty braces.
 ///
 /// ```
 /// use tickwire_sim::fields;
 ///
+/// fields! {
+///     /// A ball on the field.
+///     struct Ball { x: i32, y: i32 }
+/// }
+/// fields! { enum Act { Go { direction: u8 }, Stop {} } }
+/// ```
+///
+/// For a type that is defined elsewhere in the module, the macro lists the fields once more. Both
+/// directions name every field, so a new field does not compile until it is listed.
+///
+/// ```
+/// # use tickwire_sim::fields;
 /// #[derive(Debug, PartialEq)]
 /// struct Ball { x: i32, y: i32 }
 /// fields!(Ball: x: i32, y: i32);
@@ -165,10 +177,39 @@ macro_rules! fields {
             }
         }
     };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $type:ident {
+            $($(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $kind:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq)]
+        $visibility struct $type {
+            $($(#[$field_attribute])* $field_visibility $field: $kind),+
+        }
+        $crate::fields!($type: $($field: $kind),+);
+    };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $type:ident {
+            $(
+                $(#[$variant_attribute:meta])*
+                $variant:ident { $($(#[$field_attribute:meta])* $field:ident: $kind:ty),* $(,)? }
+            ),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $visibility enum $type {
+            $($(#[$variant_attribute])* $variant { $($(#[$field_attribute])* $field: $kind),* }),+
+        }
+        $crate::fields!(enum $type: $($variant { $($field: $kind),* }),+);
+    };
 }
 
 /// Implements [`Field`] for a number or a wrapper around a number. With `signed` before the type,
-/// the first function returns an `i64`, and reports print the sign.
+/// the function `$to` returns an `i64`, and reports print the sign.
 #[macro_export]
 macro_rules! scalar {
     (signed $type:ty, $bytes:literal, $to:expr, $from:expr) => {
@@ -239,6 +280,30 @@ impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
     }
 }
 
+/// A pair, for example a position.
+impl<A: Field, B: Field> Field for (A, B) {
+    const MIN_BYTES: usize = A::MIN_BYTES + B::MIN_BYTES;
+
+    fn write(&self, sink: &mut impl Sink) {
+        sink.enter("0");
+        self.0.write(sink);
+        sink.leave();
+        sink.enter("1");
+        self.1.write(sink);
+        sink.leave();
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<(A, B), Malformed> {
+        reader.enter("0");
+        let first = A::read(reader)?;
+        reader.leave();
+        reader.enter("1");
+        let second = B::read(reader)?;
+        reader.leave();
+        Ok((first, second))
+    }
+}
+
 impl Field for Arc<str> {
     const MIN_BYTES: usize = 1;
 
@@ -264,7 +329,8 @@ impl<T: Field> Field for Vec<T> {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let length = reader.scalar(4)? as usize;
-        // The remaining bytes limit the allocation, because the declared count may be false.
+        // Memory is allocated for at most as many items as the remaining bytes can contain, because
+        // the declared count may be false.
         if length > reader.rest().len() / T::MIN_BYTES {
             return Err(Malformed::Truncated);
         }

@@ -1,8 +1,8 @@
 //! Arithmetic with the same result on every machine: fixed-point lengths, binary angles, integer
 //! roots.
 //!
-//! It uses no floating point, because its rounding differs between compilers and machines, and one
-//! different bit makes a different world.
+//! This module uses no floating point, because rounding differs between compilers and machines, and
+//! one different bit makes a different world.
 
 /// A length in pixels with 16 fractional bits: `Fixed(65_536)` is one pixel.
 ///
@@ -46,8 +46,8 @@ impl Fixed {
         Fixed(self.0.saturating_sub(other.0))
     }
 
-    /// The product with a factor of 16 fractional bits (65,536 is 1), rounded towards zero, so that
-    /// friction ends at rest.
+    /// The product with a factor of 16 fractional bits (65,536 is 1). It is rounded towards zero,
+    /// because friction must bring a moving body to rest.
     pub const fn scaled(self, factor: i32) -> Fixed {
         let product = self.0 as i64 * factor as i64 / (1 << 16);
         Fixed(clamp_i32(product))
@@ -55,7 +55,8 @@ impl Fixed {
 }
 
 /// Whether the vector with these components has at most the length `reach`, which may be at most
-/// 2^31. Most vectors already exceed it in one component.
+/// 2^31. The components are compared first, because most vectors are longer than `reach` in one
+/// component alone.
 pub const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }
@@ -98,8 +99,8 @@ impl Angle {
     }
 }
 
-/// The direction of a vector, as a scaled vector and its length. The vector is scaled up until
-/// rounding the length no longer matters. The direction of the zero vector is right.
+/// The direction of a vector, as a scaled vector and its length. The vector is scaled up so far
+/// that rounding its length has no visible effect. The direction of the zero vector is right.
 pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     let longest = dx.unsigned_abs().max(dy.unsigned_abs());
     if longest == 0 {
@@ -110,8 +111,8 @@ pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     (dx, dy, square_root((dx * dx + dy * dy) as u64) as i64)
 }
 
-/// Number of bits of the longer component of a [`unit_direction`]. The relative error of its length
-/// is 2^-28, which is invisible at any distance on a map.
+/// Number of bits of the longer component of a [`unit_direction`]. The relative error of the
+/// vector's length is 2^-28, which is invisible at any distance on a map.
 const RAY_BITS: u32 = 28;
 
 /// The square root, rounded down.

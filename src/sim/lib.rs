@@ -12,7 +12,7 @@
 //! and equal commands give equal worlds in debug and release builds, on every machine and in the
 //! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
 //! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
-//! roots) and [`trig`].
+//! roots), [`trig`], and [`geometry`] (walls).
 //!
 //! ```
 //! use tickwire_sim::fields::{ByteSink, Field};
@@ -40,6 +40,7 @@ pub mod command_frame;
 mod encoded_action;
 pub mod fields;
 pub mod fixed;
+pub mod geometry;
 pub mod migrate;
 mod named;
 mod named_enum;

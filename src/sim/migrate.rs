@@ -1,9 +1,9 @@
-//! Migration of a saved state to a program with other fields, by their names.
+//! Migrates a saved state to a program with other fields, by the names of the fields.
 //!
 //! Only the rules that wrote a snapshot can read it. During development the rules of a game change
 //! with every build, but its players should keep their world. Therefore a state can also be written
 //! with the names of its fields ([`NamedWriter`]) and read into the fields of another version
-//! ([`NamedState`]). Fields that still exist keep their value, new ones have the value of a new
+//! ([`NamedState`]). Fields that still exist keep their value, new fields have the value of a new
 //! world, and [`NamedState::migration_notes`] lists removed and new fields.
 //!
 //! ```text
@@ -25,7 +25,7 @@ const MAGIC: &[u8; 4] = b"TWNS";
 const END: u8 = 0;
 const FIELD: u8 = 1;
 const ITEM: u8 = 2;
-/// The operation for a scalar of 1 byte. The next numbers are for 2, 4 and 8 bytes.
+/// The operation for a scalar of 1 byte. The operations for 2, 4 and 8 bytes have the next numbers.
 const SCALAR: u8 = 3;
 /// Maximum nesting of fields and items. A deeper structure is an error.
 const DEPTH: usize = 32;
@@ -119,7 +119,7 @@ impl NamedState {
     /// Decodes the bytes of [`NamedWriter::bytes`].
     ///
     /// # Errors
-    /// The bytes are not such a state.
+    /// The bytes are not a state with named fields.
     pub fn new(bytes: &[u8]) -> Result<NamedState, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.take(MAGIC.len())? != MAGIC {
@@ -141,7 +141,7 @@ impl NamedState {
         &self.game
     }
 
-    /// Reads a field of the state by its name, and takes missing values from `fresh`.
+    /// Reads a field of the state by its name. Values that the saved state lacks come from `fresh`.
     ///
     /// # Errors
     /// A saved value is not valid for the field's type.
@@ -210,8 +210,8 @@ mod tests {
     }
     fields!(Before: ball: Ball, gone: u8, players: Vec<Player>, corners: [u8; 3]);
 
-    /// The next version: a field of the ball is wider, another one is new, the player has a score,
-    /// the variants of `Way` have another order, and `gone` is removed.
+    /// The next version. A field of the ball is wider, and another field is new. The player has a
+    /// score. The variants of `Way` have another order. The field `gone` is removed.
     mod after {
         use super::*;
 

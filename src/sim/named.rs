@@ -120,12 +120,14 @@ impl<'a> Migration<'a> {
         if let Some(own) = found(level.saved) {
             return own.iter().map(|(at, _)| (self.saved, *at)).collect();
         }
-        // The type has changed, so the rest of this field cannot be read from the saved state.
+        // The type has changed, so the remaining scalars of this field cannot be read from the
+        // saved state.
         level.saved = None;
         found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (self.fresh, *at)).collect()
     }
 
-    /// The index of the variant in `names`; 0 if no state has one of these names.
+    /// The index in `names` of the stored variant; 0 if no state has a variant with one of these
+    /// names.
     pub(crate) fn variant(&self, names: &[&str]) -> u64 {
         let mut levels = self.levels.borrow_mut();
         let Some(level) = levels.last_mut() else { return 0 };
@@ -141,7 +143,7 @@ impl<'a> Migration<'a> {
         place.unwrap_or(0) as u64
     }
 
-    /// Returns at least as many bytes as remain. Only their number matters.
+    /// Returns at least as many bytes as remain. Callers use only the length of the result.
     pub(crate) fn rest(&self) -> &'a [u8] {
         if self.saved.len() > self.fresh.len() { self.saved } else { self.fresh }
     }

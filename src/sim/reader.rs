@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::named::Migration;
 
-/// Maximum number of commands in a frame, because its count has 16 bits. More commands are an
-/// error, so that no command is silently omitted.
+/// Maximum number of commands in a frame, because the count in a frame has 16 bits. More commands
+/// are an error, so that no command is silently omitted.
 pub const MAX_COMMANDS: usize = 65_535;
 
 /// The reason why bytes are not an action, a command frame or a state.
@@ -19,7 +19,7 @@ pub enum Malformed {
     Trailing,
     /// No action has this number.
     Kind(u8),
-    /// A value is invalid. Names its type.
+    /// A value of the named type is invalid.
     Value(&'static str),
     /// A text is not UTF-8.
     Text,
@@ -46,7 +46,8 @@ impl std::error::Error for Malformed {}
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    /// The source of values during a migration: a state with named fields, instead of `bytes`.
+    /// During a migration: the state with named fields, from which values are read instead of
+    /// `bytes`.
     migration: Option<&'a Migration<'a>>,
 }
 

@@ -1,6 +1,7 @@
 //! The interface between a world and the room that runs it.
 
 use std::fmt::Debug;
+use std::ops::RangeInclusive;
 
 use crate::fields::Sink;
 use crate::migrate::NamedState;
@@ -23,6 +24,19 @@ pub struct OptionSpec {
     pub min: u32,
     /// The maximum value.
     pub max: u32,
+}
+
+impl OptionSpec {
+    /// Creates an option whose name is one word, without a unit.
+    pub const fn new(
+        name: &'static str,
+        meaning: &'static str,
+        default: u32,
+        range: RangeInclusive<u32>,
+    ) -> OptionSpec {
+        let (min, max) = (*range.start(), *range.end());
+        OptionSpec { name, flag: name, unit: "", meaning, default, min, max }
+    }
 }
 
 /// The parameters of a world. Equal parameters and equal commands give equal worlds.
@@ -120,7 +134,8 @@ pub trait Sim: Sized + Debug + Send + 'static {
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult);
 
     /// Passes every field of the state to the sink, by name: everything that determines later
-    /// ticks, and nothing else. The outermost fields are the fields of the state.
+    /// ticks, and nothing else. The outermost names are the fields of the state in a
+    /// [`state_tree`](crate::state_tree).
     fn write(&self, sink: &mut impl Sink);
 
     /// Computes a checksum over every field of the state.
@@ -130,14 +145,14 @@ pub trait Sim: Sized + Debug + Send + 'static {
         checksum.get()
     }
 
-    /// Encodes the state: an identification of the game, its rules and their version; then the
-    /// scalars of [`Sim::write`]; then their checksum, in 8 bytes.
+    /// Encodes the state: first an identification of the game, its rules and their version, then
+    /// the scalars of [`Sim::write`], then the checksum of the scalars, in 8 bytes.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Whether bytes begin like a snapshot of this world, of any version and with any rules.
     fn is_snapshot(bytes: &[u8]) -> bool;
 
-    /// Restores the world of a snapshot. It continues exactly like the saved one.
+    /// Restores the world of a snapshot. The restored world continues exactly like the saved one.
     ///
     /// # Errors
     /// The reason why the bytes are not a snapshot of this world with these rules.
@@ -148,7 +163,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     fn save_named(&self) -> Vec<u8>;
 
     /// Restores a world from a state with names, with these parameters. Fields that still exist
-    /// keep their value, and new ones have the value of a new world. The sequence numbers of
+    /// keep their value, and new fields have the value of a new world. The sequence numbers of
     /// players restart, because their connections restart too.
     ///
     /// # Errors

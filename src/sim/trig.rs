@@ -76,7 +76,7 @@ fn octant_angle(along: i64, across: i64) -> u16 {
     nearer(low, along, across)
 }
 
-/// The angles of the vectors with the components 256 and 0 to 256.
+/// The angle of the vector (256, `i`) at each index `i`.
 const OCTANT_TABLE: [u16; 257] = {
     let mut angles = [0; 257];
     let mut across = 0;

@@ -1,4 +1,4 @@
-//! The hostile clients of all tests: their names, the bytes that simple ones send, and the ways in
+//! The hostile clients of all tests: their names, the bytes that simple kinds send, and the ways in
 //! which a server must end their connections.
 //!
 //! `abuse::attack` runs them over sockets, and `simulate` in virtual time.
@@ -33,9 +33,10 @@ pub enum HostileKind {
     /// Joins and sends commands: every second attacker far too many, the others as many as the rate
     /// limit allows.
     CommandFlood,
-    /// Joins and sends as many commands as the rate limit allows. A third have target ticks in the
-    /// far future; a third alternate between the past and the far future; a third have sequence
-    /// numbers that repeat, decrease and end with the largest possible one.
+    /// Joins and sends as many commands as the rate limit allows. The commands of a third of the
+    /// attackers have target ticks in the far future. The commands of another third alternate
+    /// between the past and the far future. The last third uses sequence numbers that repeat,
+    /// decrease and end with the largest possible number.
     Contradictions,
     /// Joins with a new resume key, drops the connection so that its player is suspended, and
     /// reconnects with another key.
@@ -45,18 +46,18 @@ pub enum HostileKind {
     /// Spectates in lockstep, and sends a false checksum for every checksum tick.
     FalseChecksums,
     /// Connects and disconnects immediately: before its request, after its request, or after
-    /// joining. Over sockets, it repeats this a given number of times per second.
+    /// joining. Over sockets, this happens a given number of times per second.
     Churn,
     /// Connects, joins, sends a chat message and leaves, a given number of times per second. Each
     /// connection has the rate limits of a new client.
     Reconnect,
     /// Sends MessagePack with headers of huge or deeply nested values.
     Bombs,
-    /// Requests a page and does not read it until the server must have given up. Then it
+    /// Requests a page and does not read the response until the server must have given up. Then it
     /// reconnects.
     HalfOpenPages,
-    /// Requests an upgrade, and every second attacker joins. Then it sends nothing, and does not
-    /// close.
+    /// Requests an upgrade. Every second attacker then joins. Afterwards the attacker sends
+    /// nothing, and does not close.
     HalfOpen,
     /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
     BrokenPackets,
@@ -66,7 +67,7 @@ pub enum HostileKind {
     HalfFrame,
     /// Never sends `hello`.
     NoHello,
-    /// Sends `hello` late, but before the deadline.
+    /// Sends `hello` late, but within the timeout.
     LateHello,
     /// Plays under a name that other players have, and sends commands that are visible to others,
     /// such as founding clans, as fast as its limits allow.
@@ -86,8 +87,8 @@ use HostileKind::{
 const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 
 /// Each kind in enum order, with its name in reports, and the ways in which the server must end its
-/// connection. Each way is the start of the text in a report. A kind without entries does not break
-/// a rule that closes a connection.
+/// connection. Each way is the start of a text in a report. A kind without ways breaks no rule that
+/// closes a connection.
 const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),
@@ -177,8 +178,8 @@ impl HostileKind {
         ROWS[self as usize].2.iter().any(|start| ending.starts_with(start))
     }
 
-    /// Whether the number of attackers is connections per second, each a new client, instead of
-    /// concurrent clients.
+    /// Whether the number of attackers is a number of new clients per second, instead of a number
+    /// of concurrent clients.
     pub fn is_per_second(self) -> bool {
         matches!(self, Churn | Reconnect)
     }

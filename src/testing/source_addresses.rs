@@ -9,7 +9,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Clients per address: a quarter of a server's limit, so that several crowds can run at once.
+/// Clients per address: a quarter of a server's limit, so that several crowds can run at the same
+/// time.
 const CLIENTS_PER_ADDRESS: usize = 16;
 /// The first value of `y`. 1 is reserved for human players, at `127.0.0.1`.
 const FIRST: usize = 2;

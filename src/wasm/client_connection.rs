@@ -1,4 +1,5 @@
-//! The page's end of connections: the upgrade and the masked frames, with the code that bots use.
+//! The client side of a page's connections: the upgrade and the masked frames. The code is the one
+//! that bots use.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

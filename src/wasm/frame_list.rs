@@ -10,7 +10,7 @@ use tickwire::limits;
 
 use super::inspector::{Tab, answer, with_tab};
 
-/// The active list.
+/// The active list: the list of the open file, or without a file the list of the inspector.
 fn list(tab: &Tab) -> Option<&FrameList> {
     tab.file
         .as_ref()
@@ -45,7 +45,7 @@ pub extern "C" fn list_max_file_bytes() -> usize {
     limits::INSPECTOR_FILE_BYTES
 }
 
-/// Opens the capture file in steps of about this many bytes. Outputs `{"percent":…}` until the file
+/// Opens the capture file in steps of about `bytes` bytes. Outputs `{"percent":…}` until the file
 /// is open. Then outputs the same as `list_file_summary`, and the file becomes the active list.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_open_file(bytes: usize) -> usize {
@@ -74,8 +74,8 @@ pub extern "C" fn list_file_summary() -> usize {
     })
 }
 
-/// Reads and filters about this many bytes more. Outputs `{"more":bool}` with the counts of
-/// `count`, and for a file also `pieces` and `read`.
+/// Continues to read and filter, for about `bytes` bytes. Outputs `{"more":bool}` with the counts
+/// of `count`, and for a file also `pieces` and `read`.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_advance(bytes: usize) -> usize {
     answer(|tab, _| {
@@ -131,7 +131,7 @@ pub extern "C" fn rows(first: usize, count: usize) -> usize {
 /// with the index of the next visible frame.
 #[unsafe(no_mangle)]
 pub extern "C" fn place(n: u64) -> f64 {
-    with_tab(|tab| list(tab).map_or(-1.0, |list| list.place(n) as f64))
+    with_tab(|tab| list(tab).map_or(-1.0, |list| list.visible_index(n) as f64))
 }
 
 /// Outputs the entry of a frame, visible or not.

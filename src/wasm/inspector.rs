@@ -87,21 +87,21 @@ pub extern "C" fn explain(n: u64) -> usize {
     })
 }
 
-/// Outputs the explanation of bytes as the next bytes of the connection. The input is
+/// Explains the given bytes as the next bytes of the connection. The input is
 /// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn explain_bytes() -> usize {
     inspect(|inspector, input| inspector.explain_bytes(text(input)?).map(String::into_bytes))
 }
 
-/// Outputs the bytes of a client's frame with other values. The input is `{"n":…,"set":{…}}`, see
-/// [`Inspector::rewrite`].
+/// Encodes a client's frame with changed values, and outputs its bytes. The input is
+/// `{"n":…,"set":{…}}`, see [`Inspector::rewrite`].
 #[unsafe(no_mangle)]
 pub extern "C" fn rewrite() -> usize {
     inspect(|inspector, input| inspector.rewrite(text(input)?).map(String::into_bytes))
 }
 
-/// Outputs the number of bytes by packet and field since the last call.
+/// Outputs the bytes by packet and field, counted since the last call.
 #[unsafe(no_mangle)]
 pub extern "C" fn fields() -> usize {
     inspect(|inspector, _| Ok(inspector.fields().into_bytes()))

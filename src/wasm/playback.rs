@@ -171,8 +171,8 @@ pub extern "C" fn watch_follow(player: u32) {
     with_room_playback(|show| show.follow(player));
 }
 
-/// Continues a seek or the index for about this many ticks. Outputs a byte that is 1 if work is
-/// left. After the end of a seek, the records of a new client follow.
+/// Continues a seek or the index for about this many ticks. Outputs one byte, which is 1 if work is
+/// left. After the end of a seek, the records for a new client follow this byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_work(ticks: u32) -> usize {
     let mut reply = Messages::default();

@@ -1,7 +1,7 @@
 //! Prediction for a page: simulates the local player before the server's answer.
 //!
-//! It is a module of its own, `prediction.wasm`, built from this folder without the server. So a
-//! page of a server with sockets loads no more code than it needs.
+//! The module `prediction.wasm` is built from this folder without the server. A page that connects
+//! to a remote server therefore loads only the code that it needs.
 
 use std::cell::RefCell;
 use std::sync::Arc;

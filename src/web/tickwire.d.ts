@@ -13,6 +13,16 @@ export type Packets = Record<string, any>;
 /** Values of a packet to the client. All are present; a nil value is null. */
 export type IncomingValues<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
 
+/** Entity of an entity list: a packet in the lane `latest` with a list of groups `enter`. */
+export type Entity<Values> = 0 extends 1 & Values ? any : Values extends { enter?: infer List } ? NonNullable<List> extends (infer One extends object)[] ? One : never : never;
+
+/**
+ * State that `newest` and `interpolated` return for a packet: its values, or for an entity list all
+ * entities in view in order of id.
+ */
+export type State<Values> = 0 extends 1 & Values ? IncomingValues<Values> : [Entity<Values>] extends [never] ? IncomingValues<Values>
+  : Pick<IncomingValues<Values>, keyof Values & 'tick'> & { entities: Entity<Values>[] };
+
 /** Values of a packet to the server. `sequence`, `tick` and `render_tick` are filled in if omitted. */
 export type OutgoingValues<Values> = Omit<Values, 'sequence' | 'tick' | 'render_tick'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'render_tick')>>;
 
@@ -92,7 +102,7 @@ export interface Options<ToClient> {
   /** Name of the game for `mode`; default: `predict`. */
   game?: string;
   /**
-   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without delay until
+   * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for a network without delay until
    * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
@@ -185,14 +195,17 @@ export interface Game<ToServer, ToClient> {
   send<Packet extends PacketName<ToServer>>(name: Packet, ...values: SendArguments<ToServer[Packet]>): boolean;
   /** Joins the game. Called while spectating or after death. */
   join(values?: Packets): boolean;
-  /** Newest values of a packet. */
-  newest<Packet extends PacketName<ToClient>>(name: Packet): IncomingValues<ToClient[Packet]> | null;
+  /** Newest values of a packet; of an entity list, the state `{ tick, entities }` after it. */
+  newest<Packet extends PacketName<ToClient>>(name: Packet): State<ToClient[Packet]> | null;
+  /** Newest entities of an entity list by id; empty before its first packet. */
+  entities<Packet extends PacketName<ToClient>>(name: Packet): ReadonlyMap<number, Entity<ToClient[Packet]>>;
   /**
    * Returns the interpolated values of a packet about two updates ago. If updates are missing, the
-   * values are extrapolated for a moment. `fields`: further numbers to interpolate; `extrapolate`:
-   * lists that the game's rules extrapolate.
+   * values are extrapolated for a moment. Of an entity list, the `entities` are interpolated.
+   * `fields`: further numbers to interpolate; `extrapolate`: lists that the game's rules
+   * extrapolate.
    */
-  interpolated<Packet extends PacketName<ToClient>>(name: Packet, how?: { fields?: string[]; extrapolate?: string[]; now?: number }): IncomingValues<ToClient[Packet]> | null;
+  interpolated<Packet extends PacketName<ToClient>>(name: Packet, how?: { fields?: string[]; extrapolate?: string[]; now?: number }): State<ToClient[Packet]> | null;
   /**
    * Returns the predicted local player, after all commands that were sent. Null without `predict`
    * or without a living local player.
@@ -204,7 +217,7 @@ export interface Game<ToServer, ToClient> {
   setFeatures(features: Partial<Features>): void;
   /** Features that are on. */
   readonly features: Features;
-  /** Delay of the rendered state after the newest one, ms; null before `welcome`. */
+  /** Delay of the rendered state after the newest received state, ms; null before `welcome`. */
   readonly interpolationDelay: number | null;
   /** Simulated network of the option `net`. */
   netem(): Promise<NetworkConditions>;

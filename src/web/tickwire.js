@@ -21,6 +21,7 @@
 
 import { wrongMode, captureFromQuery } from './lib/address.js';
 import { formatTable } from './lib/codec.js';
+import { EntityLists } from './lib/entities.js';
 import { EDITION, GAME } from './wasm/edition.js';
 import { Heartbeat } from './lib/heartbeat.js';
 import { NetHistory } from './lib/net-history.js';
@@ -69,6 +70,7 @@ export class Game {
   #dialect = null;
   /** @type {StateBuffer | null} */
   #states = null;
+  #entities = new EntityLists();
   #connection;
   #options;
   /** Arguments of `hello` and `join`. @type {Record<string, any>} */
@@ -233,16 +235,30 @@ export class Game {
     return this.send('join', this.#dialect?.supportedValues('join', this.#player));
   }
 
-  /** Newest values of a packet. @param {string} name @returns {Record<string, any> | null} */
+  /**
+   * Newest values of a packet. Of an entity list, the state `{ tick, entities }` after the packet.
+   * @param {string} name
+   * @returns {Record<string, any> | null}
+   */
   newest(name) {
     return this.#states?.newest(name) ?? null;
+  }
+
+  /**
+   * Returns the newest entities of an entity list by id; empty before its first packet.
+   * @param {string} name
+   * @returns {ReadonlyMap<any, Record<string, any>>}
+   */
+  entities(name) {
+    return this.#entities.byId(name);
   }
 
   /**
    * Returns the values of a packet about two updates ago, so that movement is smooth. Positions and
    * angles are interpolated between two packets; other values come from the earlier one. Entries of
    * a group list are matched by their first member. Missing updates are extrapolated for a moment.
-   * After the next update, the rendered values blend to the received ones.
+   * After the next update, the rendered values blend to the received ones. Of an entity list, the
+   * `entities` are interpolated.
    * @param {string} name
    * @param {{ fields?: string[], extrapolate?: string[], now?: number }} [how] `fields`: further
    *   numbers to interpolate; `extrapolate`: lists with `x` and `y` that the rules of the option
@@ -250,7 +266,7 @@ export class Game {
    * @returns {Record<string, any> | null} null before the first packet
    */
   interpolated(name, { fields, extrapolate, now = this.#now() } = {}) {
-    const packet = this.#dialect?.clientPackets.get(name);
+    const packet = this.#entities.statePacket(name) ?? this.#dialect?.clientPackets.get(name);
     const prediction = this.#prediction;
     const extrapolatePosition = prediction?.isActive ? prediction.extrapolate.bind(prediction) : undefined;
     return (packet && this.#states?.interpolate(packet, now, { units: this.#options.units ?? false, fields, extrapolate, extrapolatePosition, features: this.#features })) ?? null;
@@ -275,7 +291,7 @@ export class Game {
     return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /** Delay of the rendered state after the newest one, ms. @returns {number | null} */
+  /** Delay of the rendered state after the newest received state, ms. @returns {number | null} */
   get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }
@@ -391,6 +407,7 @@ export class Game {
     const isNewWorld = !isReconnect || this.state === 'open' || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
     if (isNewWorld || !this.#states) this.#states = new StateBuffer(welcome);
     this.#states.onPacket('welcome', welcome, now, true);
+    if (this.#dialect) this.#entities.begin(this.#dialect, this.#states, welcome, now);
     this.#connection.onWelcome(now);
     this.history.begin();
     this.#newestTick = 0;
@@ -427,7 +444,8 @@ export class Game {
 
   /** @param {string} name @param {Record<string, any>} values @param {number} now */
   #onPacket(name, values, now) {
-    this.#states?.onPacket(name, values, now, name === 'pong');
+    const state = this.#entities.apply(name, values);
+    this.#states?.onPacket(name, state?.values ?? values, now, name === 'pong', state ?? {});
     if (typeof values.tick === 'number' && values.tick > this.#newestTick && name !== 'pong') {
       this.#newestTick = values.tick;
       this.history.addUpdateGap(now);

@@ -452,7 +452,7 @@ fn a_name_shared_by_several_clients_is_not_shown() {
 #[test]
 fn the_room_of_a_path_says_its_dialect() {
     let (at, server) = (Duration::ZERO, SERVER.parse().expect("an address"));
-    let codes = tickwire::internal::games::codes();
+    let codes = tickwire::internal::games::built_in_tables();
     let mut writer = writer::CaptureWriter::new(at);
     writer.begin(true);
     writer.tables(at, &codes.texts());
@@ -472,7 +472,7 @@ fn the_room_of_a_path_says_its_dialect() {
         flow.bytes(&mut writer, capture::TcpSide::Server, &answer, (at, ""));
     }
     let capture = capture::read(&writer.blocks).expect("a capture");
-    let codes = capture_walk::codes(&capture, None).expect("good tables");
+    let codes = capture_walk::capture_tables(&capture, None).expect("good tables");
     let otherwise = codes.default_dialect().expect("there are dialects");
     let tallies = capture_walk::walk(&capture.connections(), &codes, (None, otherwise), None, |_| {});
     let dialects: Vec<(&str, bool)> =

@@ -105,7 +105,7 @@ fn packets(items: Vec<Explanation<'_>>, skipped: [usize; 2]) -> Vec<Packet> {
             begun[side] = begin;
         }
         let Content::Packet(Some(_), Some(line)) = &frame.content else { continue };
-        let (opcode, message) = match &frame.whole {
+        let (opcode, message) = match &frame.message {
             Some(whole) => (whole.opcode, whole.payload.clone()),
             None => (opcode, frame.payload.clone()),
         };

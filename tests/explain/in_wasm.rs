@@ -69,7 +69,7 @@ impl Twin {
 
     /// Takes what was observed, and gives the entries of the frames.
     fn receive<'a>(&mut self, all: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
-        let mut message = observed_format::begin(self.client);
+        let mut message = observed_format::start_message(self.client);
         for what in all {
             observed_format::write(
                 &mut message,

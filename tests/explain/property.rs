@@ -308,7 +308,7 @@ proptest! {
         check(&explanation);
         prop_assert_eq!(first_rule(std::slice::from_ref(&explanation)), verdict(from, &bytes));
         if verdict(from, &bytes).is_none() {
-            let whole = explanation.frames.iter().filter_map(|frame| frame.whole.as_ref());
+            let whole = explanation.frames.iter().filter_map(|frame| frame.message.as_ref());
             let joined: Vec<Vec<u8>> = whole.map(|whole| whole.payload.clone()).collect();
             let sent: Vec<Vec<u8>> =
                 messages.iter().filter(|message| !message.2.is_empty()).map(|message| message.1.clone()).collect();

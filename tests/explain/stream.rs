@@ -206,7 +206,7 @@ fn a_last_fragment_is_explained_with_its_message() {
     );
     let last = explanation.frames.last().expect("four frames");
     assert!(matches!(&last.content, Content::Packet(Some(row), _) if row.name == "pong"));
-    let tick = last.whole.as_ref().expect("a message").tree.find("tick").expect("an argument");
+    let tick = last.message.as_ref().expect("a message").tree.find("tick").expect("an argument");
     assert_eq!((tick.bytes(), tick.value.as_str()), (4..5, "5 ticks"));
     let report = explanation.report();
     assert!(report.contains("The whole message, 5 bytes in 3 frames"), "{report}");

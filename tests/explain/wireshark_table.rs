@@ -29,7 +29,7 @@ fn dissector() -> String {
 
 #[test]
 fn the_committed_dissector_is_what_the_program_prints_for_the_built_in_tables() {
-    let is_same = print(&games::codes(), TablesFormat::Wireshark) == dissector();
+    let is_same = print(&games::built_in_tables(), TablesFormat::Wireshark) == dissector();
     assert!(is_same, "tickwire.lua is stale; refresh it with: scripts/wireshark/build.sh");
 }
 
@@ -48,7 +48,7 @@ fn every_part_is_in_the_dissector_in_the_order_of_the_names() {
 
 #[test]
 fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_changes() {
-    let built_in = games::codes();
+    let built_in = games::built_in_tables();
     let changed = |text: &str| text.replace("\tnotice\treliable\t30\t", "\tnotice\treliable\t90\t");
     let texts: Vec<_> = built_in.texts().into_iter().map(|(file, text)| (file, changed(text))).collect();
     let codes = PacketTables::from_texts(&texts).expect("good tables");
@@ -112,7 +112,7 @@ fn every_packet_of_the_server_is_in_the_dissector_and_no_other() {
     let end = text.find("-- table:end").expect("the marker after the table");
     let lines = text[begin..end].lines().filter(|line| line.starts_with("to_"));
     let mut shown: Vec<String> = lines.map(str::to_owned).collect();
-    let codes = games::codes();
+    let codes = games::built_in_tables();
     let tables = codes.tables.iter();
     let mut rows: Vec<String> =
         tables.flat_map(|table| table.rows.iter().map(|row| line(table, row))).collect();

@@ -32,7 +32,7 @@ fn enter(house: &Arc<House>) -> (std::sync::Arc<RunningRoom>, RoomPermit) {
         let making = house.rooms.reserve(NAME, by, most);
         let Some(making) = making.expect("the room before has given its place back") else { continue };
         let handle = std::sync::Arc::new(seats::handle());
-        let (room, presence) = making.begin(handle, &house.metrics, Duration::ZERO);
+        let (room, presence) = making.create_run(handle, &house.metrics, Duration::ZERO);
         making.publish(&room);
         let (own, ending) = (Arc::clone(house), std::sync::Arc::clone(&room));
         thread::spawn(move || (0..6).any(|_| own.rooms.end(&ending, &own.metrics, &own.tap)));

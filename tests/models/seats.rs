@@ -22,12 +22,12 @@ use tickwire::sim::{MembershipChange, StepResult};
 /// One tick of the room, in which those that leave have left.
 fn tick(handle: &RoomHandle, now: Duration) {
     let (tick, mut batch) = (handle.tick(), TickCommands::default());
-    drop(handle.begin(tick, now, &mut batch, &mut []));
+    drop(handle.begin_tick(tick, now, &mut batch, &mut []));
     let left = batch.commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
         Some(MembershipChange::Left(player)) => Some(player),
         _ => None,
     });
-    handle.end(tick + 1, &StepResult { departed: left.collect(), ..StepResult::default() }, now);
+    handle.end_tick(tick + 1, &StepResult { departed: left.collect(), ..StepResult::default() }, now);
 }
 
 /// A client enters from a connection; its join does nothing, because there is no world.

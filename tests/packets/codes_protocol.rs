@@ -45,7 +45,7 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
 fn the_tables_and_rules_of_the_tab_edition_are_those_of_the_code() {
     let tables = tickwire::internal::packet::tables_json::tables_json_lines(&PacketTables::builtin());
     for (name, listed) in
-        [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::rules_json::json())]
+        [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::rules_json::rules_json())]
     {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web").join(name);
         if fs::read_to_string(&path).is_ok_and(|text| text == listed) {

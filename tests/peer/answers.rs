@@ -245,7 +245,7 @@ impl Told {
 
 /// The packets that the client has been sent since, in order.
 fn packets(client: &Client<Kept>) -> Vec<String> {
-    let mut bytes = std::mem::take(&mut *client.line.bytes.lock().expect("no panic"));
+    let mut bytes = std::mem::take(&mut *client.transport.bytes.lock().expect("no panic"));
     let mut packets = Vec::new();
     while let Ok(Some((header, at))) = Header::decode(&bytes, Side::Server) {
         let end = at + header.length as usize;
@@ -287,16 +287,16 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
     assert_eq!(first, accepted, "before what shows the effect");
     assert_eq!(told(&moomoo).0, [""; 0], "its dialects have no answers");
 
-    native.line.is_shut.store(true, Ordering::Relaxed);
+    native.transport.is_shut.store(true, Ordering::Relaxed);
     native.send(tickwire::internal::connection::sender::Frames::Borrowed(&[0x89, 0]), NOW);
     push(&handle, 1, players[0], 4, &stop());
     all.ticks(3);
     push(&handle, 1, players[0], 5, &stop());
     all.ticks(3);
-    native.line.is_shut.store(false, Ordering::Relaxed);
+    native.transport.is_shut.store(false, Ordering::Relaxed);
     native.flush(NOW);
-    let bytes = native.line.bytes.lock().expect("no panic").split_off(2);
-    *native.line.bytes.lock().expect("no panic") = bytes;
+    let bytes = native.transport.bytes.lock().expect("no panic").split_off(2);
+    *native.transport.bytes.lock().expect("no panic") = bytes;
     assert_eq!(told(&native).0, ["command_accepted commands=[4,1,10]", "command_accepted commands=[5,1,13]"]);
 }
 

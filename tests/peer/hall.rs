@@ -219,7 +219,7 @@ impl Hall {
             client,
             budgets: &self.budgets,
             guard: &self.guard,
-            at: client.at(self.now),
+            read_time: client.read_time(self.now),
             is_observed: false,
             on_event: (|_| {}) as fn(DriverEvent<'_>),
         };
@@ -270,7 +270,7 @@ impl Hall {
 
     /// Decodes what a client was sent, and sends what its follower says.
     pub fn listen(&mut self, at: usize) {
-        let bytes = std::mem::take(&mut *self.ends[at].client.line.bytes.lock().expect("no panic"));
+        let bytes = std::mem::take(&mut *self.ends[at].client.transport.bytes.lock().expect("no panic"));
         let (mut say, mut told) = (Vec::new(), Messages::default());
         let End { client, follower, reports, frames, others } = &mut self.ends[at];
         let mut rest = &bytes[..];
@@ -298,7 +298,7 @@ impl Hall {
             }
         }
         let rest = rest.to_vec();
-        self.ends[at].client.line.bytes.lock().expect("no panic").splice(..0, rest);
+        self.ends[at].client.transport.bytes.lock().expect("no panic").splice(..0, rest);
         say.iter().for_each(|message| self.send(at, message));
     }
 

@@ -167,7 +167,7 @@ fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
 fn a_client_that_kept_playing_while_the_machine_was_suspended_is_not_closed() {
     // The server's clock stands still meanwhile.
     keeps_playing_in(|hall, at| {
-        hall.ends[at].client.line.suspended_ms.store(5_000, std::sync::atomic::Ordering::Relaxed)
+        hall.ends[at].client.transport.suspended_ms.store(5_000, std::sync::atomic::Ordering::Relaxed)
     });
 }
 

@@ -76,7 +76,7 @@ fn a_world_with_a_changed_field_is_named_to_all_and_comes_back_by_itself() {
         for at in [one, other] {
             let [report] = &hall.ends[at].reports[..] else { panic!("{:?}", hall.ends[at].reports) };
             assert_eq!((report.tick, report.omitted), (tick, 0));
-            assert!(report.names("player 1") && !report.names("spectator 2"));
+            assert!(report.includes("player 1") && !report.includes("spectator 2"));
             let has = |(participant, group): (usize, &str)| {
                 report.groups.get(participant).is_some_and(|(_, all)| all.iter().any(|one| one == group))
             };
@@ -143,11 +143,11 @@ fn a_client_that_does_not_read_is_queued_no_frames_and_begins_again_at_a_snapsho
     let mut hall = Hall::new(LockstepAccess::Open);
     let (slow, fast) = (hall.client(3, false), hall.client(2, false));
     hall.ticks(10);
-    hall.ends[slow].client.line.takes.store(0, Ordering::Relaxed);
+    hall.ends[slow].client.transport.takes.store(0, Ordering::Relaxed);
     hall.ticks(70);
     assert!(hall.ends[slow].client.sender.backlog() < 200, "{}", hall.ends[slow].client.sender.backlog());
     assert!(hall.ends[slow].client.sender.is_open());
-    hall.ends[slow].client.line.takes.store(usize::MAX, Ordering::Relaxed);
+    hall.ends[slow].client.transport.takes.store(usize::MAX, Ordering::Relaxed);
     hall.ticks(3);
     assert_eq!(hall.ends[slow].follower.counts().syncs, 2);
     hall.agree(&[slow, fast]);

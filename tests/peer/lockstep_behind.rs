@@ -50,7 +50,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
         room.lockstep.add_follower(liar, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
         assert!(room.lockstep.next(liar, 0, |_| true).snapshot.is_some());
     }
-    hall.ends[honest].client.line.takes.store(0, Ordering::Relaxed);
+    hall.ends[honest].client.transport.takes.store(0, Ordering::Relaxed);
     let long = || "\"".repeat(limits::LOCKSTEP_FIELD_CHARS);
     let field = FieldDiff { entity: long(), field: long(), ours: Some(long()), theirs: Some(long()) };
     for tick in 2..40 {
@@ -59,7 +59,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
         (100..116).for_each(|liar| room.lockstep.add_desync_details(liar, tick, vec![field.clone(); 8]));
     }
     hall.ticks(40);
-    hall.ends[honest].client.line.takes.store(usize::MAX, Ordering::Relaxed);
+    hall.ends[honest].client.transport.takes.store(usize::MAX, Ordering::Relaxed);
     hall.ticks(8);
     let end = &hall.ends[honest];
     assert!(end.client.sender.is_open(), "{:?}", end.client.sender.ending());
@@ -118,7 +118,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     let mut frames = [Vec::new(), Vec::new()];
     room.lockstep.add_follower(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for (number, frames) in [77, 78].into_iter().zip(&mut frames) {
-        relay.take((&room, number), &hall.ends[0].client.endpoint, frames);
+        relay.write_without_client((&room, number), &hall.ends[0].client.endpoint, frames);
     }
     assert!(frames[1].ends_with(&frames[0]) && !frames[0].is_empty());
 }

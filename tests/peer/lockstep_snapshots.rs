@@ -53,7 +53,7 @@ fn a_client_that_asks_all_the_time_goes_behind_others_of_its_address() {
     flood(&mut hall, number, 100);
     let late: Vec<usize> = (0..4).map(|_| hall.client(2, false)).collect();
     let slow = hall.client(2, false);
-    hall.ends[slow].client.line.takes.store(0, Ordering::Relaxed);
+    hall.ends[slow].client.transport.takes.store(0, Ordering::Relaxed);
     let before = hall.ends[asks].follower.counts().syncs;
     // One a second, to each of the four.
     flood(&mut hall, number, 4 * 30 + 2);
@@ -141,7 +141,7 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
     let mut hall = Hall::new(LockstepAccess::Open);
     hall.is_as_large_as(LARGE_PX);
     let slow = hall.client(2, false);
-    hall.ends[slow].client.line.takes.store(4_000, Ordering::Relaxed);
+    hall.ends[slow].client.transport.takes.store(4_000, Ordering::Relaxed);
     for _ in 0..200 {
         hall.tick();
         assert!(hall.ends[slow].client.sender.is_open(), "{:?}", hall.ends[slow].client.sender.ending());
@@ -150,7 +150,7 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
         }
     }
     assert_eq!(hall.counts().syncs, 1);
-    hall.ends[slow].client.line.takes.store(usize::MAX, Ordering::Relaxed);
+    hall.ends[slow].client.transport.takes.store(usize::MAX, Ordering::Relaxed);
     hall.ticks(5);
     assert_eq!(hall.ends[slow].follower.counts().syncs, 1);
 }

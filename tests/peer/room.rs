@@ -255,7 +255,7 @@ fn a_room_of_absent_players_needs_no_tick_until_the_first_of_them_leaves() {
 fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
     let mut running = Running::new(1, PERIOD * 90);
     let (handle, key) = (Arc::clone(&running.handle), SeatKey([7; 16]));
-    handle.expect(&[KeyedSeat { key, player: PlayerId(1), from: home() }], running.now);
+    handle.restore_seats(&[KeyedSeat { key, player: PlayerId(1), from: home() }], running.now);
     assert_eq!(running.enter(7), PlayerId(1));
     running.tick();
     assert_eq!(running.come_back(key, 8), None);
@@ -300,7 +300,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let saved = NamedState::new(&kept.state).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
-    running.handle.expect(&kept.keys, running.now);
+    running.handle.restore_seats(&kept.keys, running.now);
     assert_eq!(running.come_back(SeatKey([8; 16]), 5), None, "another key");
     assert_eq!(running.come_back(key, 5), Some(player));
     assert_eq!(running.players(), [player.0], "without a key nobody can come back");
@@ -354,18 +354,18 @@ fn a_number_whose_join_is_rejected_is_released() {
 fn the_lowest_number_is_taken_and_released_numbers_rest_before_reuse() {
     let start = Duration::from_secs(1);
     let mut seats = Seats::restore([PlayerId(2), PlayerId(4)].into_iter(), start);
-    assert_eq!([1, 2, 3].map(|_| seats.take(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
+    assert_eq!([1, 2, 3].map(|_| seats.assign(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
     seats.release(PlayerId(2), start);
-    assert_eq!(seats.take(1, start), Some(PlayerId(6)), "it rests first");
-    assert_eq!(seats.take(1, start + limits::PLAYER_ID_COOLDOWN), Some(PlayerId(2)));
+    assert_eq!(seats.assign(1, start), Some(PlayerId(6)), "it rests first");
+    assert_eq!(seats.assign(1, start + limits::PLAYER_ID_COOLDOWN), Some(PlayerId(2)));
     // A shorter while if no other is free.
     let mut full = Seats::default();
-    assert!((0..limits::PLAYERS).all(|_| full.take(1, start).is_some()));
-    assert_eq!(full.take(1, start), None);
+    assert!((0..limits::PLAYERS).all(|_| full.assign(1, start).is_some()));
+    assert_eq!(full.assign(1, start), None);
     full.release(PlayerId(7), start);
     let rested = start + limits::MIN_PLAYER_ID_COOLDOWN;
-    assert_eq!(full.take(1, rested - Duration::from_millis(1)), None);
-    assert_eq!(full.take(1, rested), Some(PlayerId(7)));
+    assert_eq!(full.assign(1, rested - Duration::from_millis(1)), None);
+    assert_eq!(full.assign(1, rested), Some(PlayerId(7)));
 }
 
 #[test]

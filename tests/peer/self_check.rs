@@ -147,7 +147,7 @@ impl Hall {
             client: &client,
             budgets: &budgets,
             guard: &guard,
-            at: client.at(NOW),
+            read_time: client.read_time(NOW),
             is_observed: false,
             on_event: |_: DriverEvent<'_>| {},
         };
@@ -185,7 +185,7 @@ impl Hall {
         let mut said: Vec<_> = self
             .clients
             .iter()
-            .map(|client| std::mem::take(&mut *client.line.0.lock().expect("no panic")))
+            .map(|client| std::mem::take(&mut *client.transport.0.lock().expect("no panic")))
             .collect();
         if fault == Some(Fault::WrongClient) && said[0].len() == 1 && said[2].len() == 1 {
             said[0][0].1 = said[2][0].1.clone();

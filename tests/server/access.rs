@@ -234,7 +234,7 @@ fn the_client_is_the_rightmost_address_that_is_no_trusted_proxy() {
     let from = |peer, lines: &str| {
         let lines = lines.replace("For:", "\r\nX-Forwarded-For:");
         let head = head(&format!("a{lines}"));
-        forwarded::client(&proxies, ip(peer), &head).map_err(str::to_owned)
+        forwarded::client_address(&proxies, ip(peer), &head).map_err(str::to_owned)
     };
     for (lines, expected) in [
         ("For: 203.0.113.7", Ok("203.0.113.7")),

@@ -16,7 +16,7 @@ pub fn server_of<G: Game>() -> ServerHandle {
 /// Its settings.
 pub fn config_of<G: Game>() -> ServerConfig {
     let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
-    let game = TcpGameFactory::of::<G>();
+    let game = TcpGameFactory::for_game::<G>();
     config.codes = Arc::new(PacketTables::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
     config.identity = (G::INFO.identity)(7);

@@ -80,7 +80,7 @@ fn kites(state: &DecodedPacket<'_>) -> Vec<(u32, i64, i64)> {
 #[test]
 fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
     let mut sky = Sky::new();
-    let (mine, others) = (client_authority::id(ANN, 1), client_authority::id(BOB, 1));
+    let (mine, others) = (client_authority::entity_id(ANN, 1), client_authority::entity_id(BOB, 1));
     assert_eq!(sky.act(ANN, Act::Fly { number: 1, kite: kite(100, 560, 0) }), [""; 0]);
     assert_eq!(sky.act(BOB, Act::Fly { number: 1, kite: kite(900, 560, 0) }), [""; 0]);
     sky.wait(60);
@@ -89,7 +89,7 @@ fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
         (Act::Fly { number: 1, kite: kite(100, 560, 0) }, "number_taken"),
         (Act::Report { id: others, kite: kite(890, 560, 0) }, "not_yours"),
         (Act::Land { id: others }, "not_yours"),
-        (Act::Report { id: client_authority::id(ANN, 2), kite: kite(100, 560, 0) }, "unknown"),
+        (Act::Report { id: client_authority::entity_id(ANN, 2), kite: kite(100, 560, 0) }, "unknown"),
         (Act::Report { id: mine, kite: kite(961, 560, 0) }, "out_of_bounds"),
         (Act::Report { id: mine, kite: kite(100, 560, 451) }, "out_of_bounds"),
         (Act::Report { id: mine, kite: kite(330, 560, 0) }, "too_fast"),
@@ -112,7 +112,7 @@ fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
 #[test]
 fn a_kite_flies_on_without_news_waits_for_an_absent_owner_and_goes_with_it() {
     let mut sky = Sky::new();
-    let mine = client_authority::id(ANN, 1);
+    let mine = client_authority::entity_id(ANN, 1);
     sky.act(ANN, Act::Fly { number: 1, kite: kite(100, 560, 300) });
     assert_eq!(sky.kites(), [(mine, 100, 560)]);
     sky.wait(3);
@@ -164,7 +164,7 @@ fn a_world_of_command_frames_alone_is_the_same() {
 /// Something about the first kites of some players, near enough to be accepted now and then.
 fn act(random: &mut Rng) -> SimpleAction<Act> {
     let number = 1 + random.below(4) as u16;
-    let id = client_authority::id(PlayerId(1 + random.below(3) as u16), number);
+    let id = client_authority::entity_id(PlayerId(1 + random.below(3) as u16), number);
     let (x, vx) = (random.between(300, 460), random.between(-460, 460));
     SimpleAction::Act(match random.below(12) {
         0 | 1 => Act::Fly { number, kite: kite(x, 560, vx) },
@@ -205,7 +205,7 @@ fn an_owner_is_told_what_was_refused_and_others_see_what_was_not() {
     let server = server_of::<Game_>();
     let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
     let (ann_is, _) = (ann.enter("Ann"), bob.enter("Bob"));
-    let id = client_authority::id(PlayerId(ann_is), 5);
+    let id = client_authority::entity_id(PlayerId(ann_is), 5);
     ann.act("fly", &[5.into(), 200.into(), 560.into()]);
     bob.hear("state", |state| kites(state) == [(id, 200, 560)]);
     ann.act("report", &[id.into(), 900.into(), 560.into(), 0.into(), 0.into()]);

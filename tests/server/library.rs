@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(10);
 /// A player in the room at this path.
 fn player(server: &RunningServer, room: &str, dialect: &str) -> BlockingClient {
     let url = format!("ws://{}{room}/play", server.address()).parse().expect("a URL");
-    let dialect = server.codes().dialect(dialect).expect("a dialect of the server");
+    let dialect = server.tables().dialect(dialect).expect("a dialect of the server");
     let mut talk: BlockingClient = BlockingClient::connect(&url, None, dialect).expect("a place");
     talk.send("hello", &[1.into(), 1.into(), "Ann".into()]).expect("open");
     talk.receive_until(SOON, |packet| packet.name == "spawned").expect("a body");
@@ -34,9 +34,9 @@ fn x_of(state: &ReceivedPacket, unit: u64) -> Option<u64> {
 
 #[test]
 fn two_servers_in_one_process_are_played_with_the_client() {
-    let units = RoomSpec::of::<Simple<Units>>().seed(7).tick_hz(20).max_clients(1);
-    let both = Server::of::<Simple<Pong>>().room("units", units).start().expect("two games");
-    let pong = Server::of::<Simple<Pong>>().start().expect("the same game once more");
+    let units = RoomSpec::for_game::<Simple<Units>>().seed(7).tick_hz(20).max_clients(1);
+    let both = Server::for_game::<Simple<Pong>>().room("units", units).start().expect("two games");
+    let pong = Server::for_game::<Simple<Pong>>().start().expect("the same game once more");
     assert_ne!(both.address(), pong.address());
 
     let mut ann = player(&both, "/r/units", "units");
@@ -64,11 +64,11 @@ fn two_servers_in_one_process_are_played_with_the_client() {
 
 #[test]
 fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
-    let server = Server::of::<Simple<Units>>().start().expect("a free port");
+    let server = Server::for_game::<Simple<Units>>().start().expect("a free port");
     let address = server.address();
     assert!(server.command("dance").expect_err("unknown").contains("dance"));
     assert!(server.metrics().contains("tickwire_"), "{}", server.metrics());
-    let taken = Server::of::<Simple<Units>>().bind(address).start().expect_err("in use");
+    let taken = Server::for_game::<Simple<Units>>().bind(address).start().expect_err("in use");
     assert!(matches!(&taken, StartError::System(error) if error.kind() == ErrorKind::AddrInUse), "{taken}");
     assert!(!server.is_stop_requested());
     server.command("stop").expect("carried out");
@@ -80,14 +80,14 @@ fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
 
 #[test]
 fn a_wrong_setting_is_named_with_its_rule() {
-    let server = Server::of::<Simple<Units>>;
-    let room = RoomSpec::of::<Simple<Units>>;
+    let server = Server::for_game::<Simple<Units>>;
+    let room = RoomSpec::for_game::<Simple<Units>>;
     let rows = [
         (server().bind("here"), "bind: \"here\" must be ADDRESS:PORT, such as 127.0.0.1:3000"),
         (server().room("Two", room()), "the room \"Two\": a room's name must be 1 to 32 of a-z, 0-9 and -"),
         (server().room("a", room()).room("a", room()), "the room \"a\": two rooms have this name"),
         (
-            Server::with_room(RoomSpec::of::<Simple<Pong>>().tick_hz(31)),
+            Server::with_room(RoomSpec::for_game::<Simple<Pong>>().tick_hz(31)),
             "the default room: tick_hz 31: must be 30 or 60",
         ),
         (server().room("a", room().update_hz(0)), "the room \"a\": update_hz 0: must be at least 1"),
@@ -97,7 +97,7 @@ fn a_wrong_setting_is_named_with_its_rule() {
             "the room \"a\": size: unknown option; those of units are: none",
         ),
         (
-            Server::with_room(RoomSpec::of::<Simple<Tanks>>().option("round", 1)),
+            Server::with_room(RoomSpec::for_game::<Simple<Tanks>>().option("round", 1)),
             "the default room: round 1: must be 5 to 3600",
         ),
         (server().max_clients(0), "max_clients: 0: must be at least 1"),

@@ -220,7 +220,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     assert!(said.contains("pong is played there; this program has bots for: moo, "), "{said}");
     server.stop();
 
-    let game = simulate::SimGameFactory::of::<Game_>();
+    let game = simulate::SimGameFactory::for_game::<Game_>();
     let plan = simulate::SimulationPlan {
         game,
         seed: 1,

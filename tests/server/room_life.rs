@@ -21,7 +21,7 @@ fn server(names: &[(&str, usize)]) -> ServerHandle {
     for (name, max_clients) in names {
         let options = config.room_options(name, config.identity.tick_hz);
         let options = RoomConfig { max_clients: *max_clients, ..options };
-        rooms.push((config.game.begin)(&config.identity, options));
+        rooms.push((config.game.new_room)(&config.identity, options));
     }
     ServerHandle::start_rooms(config, rooms).expect("a free port")
 }

@@ -56,8 +56,8 @@ impl Stage {
 
     /// Writes what waits; gives what is lost.
     fn write(&mut self) -> LostEvents {
-        let taken = self.listener.take(Duration::ZERO);
-        taken.items.iter().for_each(|seen| self.scribe.take(seen));
+        let taken = self.listener.receive(Duration::ZERO);
+        taken.items.iter().for_each(|seen| self.scribe.write_event(seen));
         taken.lost
     }
 
@@ -158,7 +158,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
 
     let one = tap.subscribe(Some(2), 1);
     (2..4).for_each(|client| open(&tap, client));
-    let lost = one.take(Duration::ZERO).lost;
+    let lost = one.receive(Duration::ZERO).lost;
     let came: Vec<u64> = tap.reintroduce(&lost.opened).iter().map(|seen| seen.client).collect();
     assert_eq!(came, [2], "a listener to one client gets no other introductions");
 }
@@ -169,7 +169,7 @@ fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
     let listener = tap.subscribe_with_world(None, 4_000);
     open(&tap, 1);
     listener.close();
-    listener.take(Duration::ZERO).items.iter().for_each(|seen| scribe.take(seen));
+    listener.receive(Duration::ZERO).items.iter().for_each(|seen| scribe.write_event(seen));
     scribe.finish();
     let read = capture::read(&scribe.writer.blocks).expect("a capture");
     assert_eq!((read.packets.len(), read.truncated_at, scribe.writer.packets), (0, None, 0));

@@ -102,7 +102,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
     let crowd = |lockstep| CrowdPlan {
         url: url(),
         game: games::INFO[0],
-        dialects: vec![games::codes().dialect("native").expect("built in")],
+        dialects: vec![games::built_in_tables().dialect("native").expect("built in")],
         count: 6,
         time: Duration::from_secs(4),
         source: None,
@@ -127,7 +127,7 @@ fn tanks_raise_no_alarm() {
     let plan = CrowdPlan {
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
-        dialects: vec![games::codes().dialect("tanks").expect("the game's")],
+        dialects: vec![games::built_in_tables().dialect("tanks").expect("the game's")],
         count: 6,
         time: Duration::from_secs(4),
         source: None,

@@ -40,7 +40,7 @@ pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);
     let rates = tickwire::game::UpdateRates { update_hz: 60, ..options.rates };
-    let arena = (kind.begin)(&identity, RoomConfig { rates, ..options });
+    let arena = (kind.new_room)(&identity, RoomConfig { rates, ..options });
     let rooms = vec![config.room("", &config.identity), arena];
     ServerHandle::start_rooms(config, rooms).expect("a free port")
 }
@@ -54,7 +54,7 @@ pub struct Guest {
 
 impl Guest {
     pub fn connect(server: &ServerHandle) -> Guest {
-        let dialect = games::codes().dialect("tanks").expect("the game's");
+        let dialect = games::built_in_tables().dialect("tanks").expect("the game's");
         let mut guest =
             Guest { peer: Peer::connect(server.address(), "/r/arena/play"), dialect, sequence: 0 };
         guest.say("hello", &[1.into(), 0.into()]);

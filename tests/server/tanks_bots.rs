@@ -23,7 +23,7 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
     let plan = CrowdPlan {
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
-        dialects: vec![games::codes().dialect("tanks").expect("the game's")],
+        dialects: vec![games::built_in_tables().dialect("tanks").expect("the game's")],
         count,
         time: Duration::from_secs(seconds),
         source: None,

@@ -101,7 +101,7 @@ fn words(taken: &TapBatch) -> Vec<String> {
 /// What a listener takes now, of which nothing is lost.
 #[track_caller]
 fn takes(listener: &Subscription, expected: &[&str]) {
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!(words(&taken), expected);
     assert_eq!(taken.lost, LostEvents::default());
 }
@@ -126,7 +126,7 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     let (one, same) = (tap.subscribe(Some(2), PLENTY), tap.subscribe(Some(2), PLENTY));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
     tap.record_sent(who(2), b"hi");
-    assert!(Arc::ptr_eq(&one.take(SOON).items[1], &same.take(SOON).items[1]));
+    assert!(Arc::ptr_eq(&one.receive(SOON).items[1], &same.receive(SOON).items[1]));
     let other = tap.subscribe(Some(3), PLENTY);
     assert!(tap.has_subscriber(2) && tap.has_subscriber(3));
     drop(other);
@@ -152,7 +152,7 @@ fn one_client_or_all_are_heard_in_their_order() {
         tap.record_close(who(client), "again");
     }
     takes(&one, &["opened 2", "2>hi", "2<you", "ended 2 bye"]);
-    let taken = all.take(SOON);
+    let taken = all.receive(SOON);
     assert_eq!((taken.items.len(), taken.items[1].player, taken.items[1].at), (8, 3, NOW));
 }
 
@@ -164,7 +164,7 @@ fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
     tick(&tap, 5);
     tap.record_lost_tick((&run(""), NOW, 6));
     tick(&tap, 7);
-    let taken = world.take(SOON);
+    let taken = world.receive(SOON);
     assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
     assert_eq!((taken.lost.missed.messages, taken.lost.missed.since_tick), (2, 6));
     takes(&clients, &[]);
@@ -232,7 +232,7 @@ fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_o
     takes(&listener, &["2>y", "2>w"]);
     tick_of(&tap, "b", 71);
     let after = ["world at 2", "tick 2 4", "session", "1>z", "world at 71", "tick 71 142"];
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!((words(&taken), &taken.parts[..]), (after.map(str::to_owned).to_vec(), &[0][..]));
     listener.request_worlds();
     tick_of(&tap, "a", 3);
@@ -247,14 +247,14 @@ fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_a
     ["a", "b"].iter().for_each(|room| tap.add_room(&run(room)));
     let listener = tap.subscribe_with_world(None, 4 * ITEM);
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
-    listener.take(SOON);
+    listener.receive(SOON);
     listener.request_worlds();
     (2..9).for_each(|tick| tick_of(&tap, "a", tick));
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!(words(&taken), ["world at 2", "tick 2 4", "tick 3 6", "tick 4 8"]);
     assert_eq!((&taken.parts[..], taken.lost.missed.messages), (&[0][..], 4));
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 9));
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!(words(&taken), ["world at 9", "tick 9 18", "world at 9", "tick 9 18"]);
     assert_eq!(taken.parts, [0], "both worlds are in one part, after the loss");
 }
@@ -268,7 +268,7 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     tap.record_sent(who(1), &[b'x'; 200]);
     tap.record_sent(who(1), b"would fit");
     hear(&tap, 1, b"so would this");
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
     let missed = SkippedTraffic { messages: 3, bytes: 222, since_tick: 9 };
     let connections = BTreeMap::from([(1, [13, 209])]);
@@ -290,7 +290,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
     tick(&tap, 1);
     say(&tap, 1, b"be", true, b"");
     say(&tap, 1, &[7; 2_000], false, b"");
-    assert_eq!(listener.take(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
+    assert_eq!(listener.receive(SOON).lost.connections, BTreeMap::from([(1, [2_000, 0])]));
     for number in 2..5_u32 {
         say(&tap, 1, b"more", false, b"");
         hear(&tap, 2, b"hi");
@@ -298,7 +298,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
         takes(&listener, &["2>hi", &format!("tick {number} {}", number * 2)]);
     }
     tap.record_close(who(1), "gone");
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert_eq!(
         taken.items[0].kind,
         EventKind::Skipped(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 })
@@ -321,8 +321,8 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
     tick(&tap, 2);
     idle.request_worlds();
     tick(&tap, 3);
-    assert_eq!(busy.take(SOON).items.len(), 2_001);
-    let taken = idle.take(SOON);
+    assert_eq!(busy.receive(SOON).items.len(), 2_001);
+    let taken = idle.receive(SOON);
     let said = taken.items.iter().filter(|seen| matches!(seen.kind, EventKind::Bytes { .. })).count();
     assert!(said > 30 && said * (100 + ITEM) <= 10_000, "{said}");
     let all = taken.items.len() as u64 + taken.lost.missed.messages;
@@ -338,11 +338,11 @@ fn the_end_is_found_behind_what_waits() {
     open(&tap, 1);
     closed.close();
     tap.end();
-    let taken = listener.take(SOON);
+    let taken = listener.receive(SOON);
     assert!(taken.is_closed && taken.items.len() == 1 && !tap.is_on());
-    assert!(closed.take(Duration::from_secs(60)).is_closed);
+    assert!(closed.receive(Duration::from_secs(60)).is_closed);
     assert!(
-        tap.subscribe(None, PLENTY).take(Duration::from_secs(60)).is_closed,
+        tap.subscribe(None, PLENTY).receive(Duration::from_secs(60)).is_closed,
         "a listener that joins after the end"
     );
 }
@@ -351,7 +351,7 @@ fn the_end_is_found_behind_what_waits() {
 fn covered(head: &str) -> String {
     let tap = Tap::default();
     open_with(&tap, who(1), "", head.as_bytes());
-    let taken = tap.subscribe(None, PLENTY).take(SOON);
+    let taken = tap.subscribe(None, PLENTY).receive(SOON);
     let EventKind::Opened { request, .. } = &taken.items[0].kind else { panic!("{:?}", taken.items) };
     String::from_utf8(request.clone()).expect("text")
 }

@@ -238,12 +238,12 @@ fn run(seed: u64, bound_bytes: usize) -> Result<Files, String> {
     for _ in 0..STEPS {
         match house.chance.below(30) {
             0 => listener.request_worlds(),
-            1..5 => files.take(&listener.take(Duration::ZERO))?,
+            1..5 => files.take(&listener.receive(Duration::ZERO))?,
             _ => house.step(),
         }
     }
     listener.close();
-    let last = listener.take(Duration::ZERO);
+    let last = listener.receive(Duration::ZERO);
     assert!(last.is_closed);
     files.take(&last)?;
     if let Some((text, times)) = files.messages.iter().find(|(_, times)| **times > 1) {

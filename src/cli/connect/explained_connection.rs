@@ -165,7 +165,8 @@ impl<'c> ExplainedConnection<'c> {
                     dial::wait(PollInterest::writable(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The server has closed. Its last bytes are still read.
+                // The server has closed the connection. The bytes that it sent before are still
+                // read.
                 Err(error) if is_connection_lost(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -220,7 +221,7 @@ impl<'c> ExplainedConnection<'c> {
 
     fn take_items(&mut self, bytes: &[u8]) -> io::Result<()> {
         for item in self.conversation.receive(Side::Server, bytes) {
-            let (answer, was_open) = (answer(&item), self.answer.status() == Some(SWITCHING));
+            let (answer, was_open) = (required_reply(&item), self.answer.status() == Some(SWITCHING));
             let failure = item.problem().and_then(Problem::close_code);
             self.items.push_back(item);
             match answer {
@@ -242,7 +243,7 @@ impl<'c> ExplainedConnection<'c> {
 }
 
 /// The required reply to a frame: the payload of a ping, or the code of a close frame.
-fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
+fn required_reply(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
     /// Bytes of the close code.
     const CODE: usize = 2;
     let frame = item.frames.first()?;

@@ -303,7 +303,8 @@ impl PromptSession<'_, '_> {
             }
             Err(error) => return Err(error.to_string()),
         };
-        let lines: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
+        let lines: Vec<String> =
+            buffer[..count].iter().filter_map(|byte| self.lines.push_byte(*byte)).collect();
         self.is_prompted &= lines.is_empty();
         self.pending_lines.extend(lines);
         if count == 0 {

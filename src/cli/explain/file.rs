@@ -76,7 +76,7 @@ pub fn run(
 type Names<'a> = BTreeMap<IpAddr, Untrusted<&'a str>>;
 
 /// The clients' names, for addresses with only one client. The file stores names by address, and
-/// several clients may share one.
+/// several clients may share an address.
 fn names<'a>(capture: &Capture<'a>, connections: &[TcpConnection<'_>]) -> Names<'a> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in connections {

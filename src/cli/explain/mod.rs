@@ -130,7 +130,7 @@ fn explain_capture(
     given: Option<Arc<PacketTables>>,
 ) -> Result<(), CliError> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
-    let codes = capture_walk::codes(&capture, given)?;
+    let codes = capture_walk::capture_tables(&capture, given)?;
     let dialect = dialect(args, &codes)?;
     let given_dialect = args.dialect.as_ref().map(|_| dialect);
     let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };

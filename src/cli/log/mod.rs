@@ -118,8 +118,8 @@ fn filter(text: &str) -> Result<EnvFilter, CliError> {
 }
 
 impl Log {
-    /// Starts logging the lines that the filter selects. The formatter escapes values; the rest is
-    /// escaped when the line is written.
+    /// Starts logging the lines that the filter selects. The formatter escapes the values. The log
+    /// thread escapes all other text when it writes the line.
     ///
     /// # Errors
     /// The filter is invalid, or the thread cannot be started.

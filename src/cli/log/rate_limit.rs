@@ -1,8 +1,8 @@
 //! A rate limit for the log lines of each call site. A call site is a place in the code that logs.
 //!
-//! Without it, thousands of connections per second would write megabytes of log. Each call site has
-//! its own token bucket, so a busy call site never suppresses the errors and warnings of another
-//! one. The program's code bounds the number of call sites. Time is an argument.
+//! Without this limit, thousands of connections per second would write megabytes of log. Each call
+//! site has its own token bucket, so a busy call site never suppresses the errors and warnings of
+//! another one. The program's code bounds the number of call sites. Time is an argument.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -43,7 +43,7 @@ struct CallSite {
 impl CallSite {
     /// Whether to write a line. `name` returns the common start of the lines. It is called for the
     /// first dropped line only.
-    fn take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
+    fn try_take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
         let is_written = RATE.take(&mut self.full_at, now).is_ok();
         if !is_written {
             if self.left_out == 0 {
@@ -62,10 +62,10 @@ impl CallSiteLimiter {
     }
 
     /// Whether to write the event's line.
-    fn take(&self, event: &Event<'_>) -> bool {
+    fn try_take(&self, event: &Event<'_>) -> bool {
         let mut kinds = self.kinds.lock();
         let kind = kinds.entry(event.metadata().callsite()).or_default();
-        kind.take(self.started.elapsed(), || name(event))
+        kind.try_take(self.started.elapsed(), || name(event))
     }
 
     /// One line for each call site with lines dropped since the last summary.
@@ -104,7 +104,7 @@ where
         out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        if self.kinds.take(event) { self.form.format_event(context, out, event) } else { Ok(()) }
+        if self.kinds.try_take(event) { self.form.format_event(context, out, event) } else { Ok(()) }
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     fn in_the_long_run_a_kind_has_eight_lines_a_second() {
         let mut kind = CallSite::default();
         let tries = (0..20_000).map(Duration::from_millis);
-        let written = tries.filter(|now| kind.take(*now, String::new)).count();
+        let written = tries.filter(|now| kind.try_take(*now, String::new)).count();
         assert_eq!(written, limits::LOG_SITE_BURST as usize + 20 * 8 - 1);
         assert_eq!(kind.left_out, 20_000 - written as u64);
     }

@@ -46,7 +46,7 @@ pub(super) fn replay_file(
             worlds.results()
         });
         let mut input = ReplayInput::new(given);
-        // The runner receives until the end, unless it panicked: then there are no results.
+        // Sending fails only if the runner has panicked. Then there are no results.
         let read = receive(file, &mut input, &mut |input| _ = send.send(input.new_records()));
         drop(send);
         read.map_err(ReplayReportError::Unreadable)?;

@@ -73,7 +73,9 @@ pub struct ReplayArgs {
 /// Replays the capture and prints the result.
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
-        let Err(reason) = playback::run(&args.file, args.bind, games) else { return ExitCode::SUCCESS };
+        let Err(reason) = playback::run_playback_server(&args.file, args.bind, games) else {
+            return ExitCode::SUCCESS;
+        };
         print_error(&reason);
         return ExitCode::from(NO_VERDICT);
     }

@@ -38,7 +38,7 @@ pub struct StateFile {
     place: Option<StateFilePath>,
     /// Saved worlds of rooms that have not started, by room name.
     rooms: Vec<(String, SavedRoom)>,
-    /// Messages for the log, which starts later: whether it is a warning, and the text.
+    /// Messages for the log, which starts later. Each has a flag, true for a warning, and a text.
     reports: Vec<(bool, String)>,
     /// Whether the outdated file has a world that no other file has.
     is_needed: bool,
@@ -118,7 +118,7 @@ impl StateFile {
     ) -> Box<TcpRoom> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
         let Some((name, saved)) = at.map(|at| self.rooms.swap_remove(at)) else {
-            return (game.begin)(identity, options);
+            return (game.new_room)(identity, options);
         };
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
         match (game.migrate_room)(identity, &saved, options.clone()) {
@@ -132,7 +132,7 @@ impl StateFile {
             Err(why) => {
                 self.is_needed = true;
                 self.reports.push((true, format!("{title} begins anew: its world cannot go on: {why}")));
-                (game.begin)(identity, options)
+                (game.new_room)(identity, options)
             }
         }
     }

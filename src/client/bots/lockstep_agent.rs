@@ -90,7 +90,8 @@ impl<A: Agent> LockstepAgent<A> {
         self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
     }
 
-    /// Steps the shared world if the packet is its next command frame. Returns whether it was.
+    /// Steps the shared world if the packet is the next command frame of that world. Returns
+    /// whether the world was stepped.
     fn share(&mut self, packet: &DecodedPacket<'_>, outgoing: &mut Vec<Vec<u8>>) -> bool {
         let Some(sharing) = &mut self.sharing else { return false };
         match packet.row.name.as_str() {
@@ -106,7 +107,7 @@ impl<A: Agent> LockstepAgent<A> {
                 let (tick, checksum) = (share.tick(), share.checksum());
                 let players = (self.follower.player(), self.follower.watched());
                 if !share.step(frame, self.follower.present(), players, &mut self.messages) {
-                    // The follower has no world either, so it requests a snapshot.
+                    // The follower does not have a world of its own, so it requests a snapshot.
                     sharing.share = None;
                     return false;
                 }
@@ -153,7 +154,7 @@ impl<A: Agent> LockstepAgent<A> {
             Ok(FollowEvent::Other) => return false,
             Ok(FollowEvent::Report(report)) => {
                 let player = self.follower.player().map_or(0, |player| player.0);
-                if report.names(&format!("player {player}")) {
+                if report.includes(&format!("player {player}")) {
                     self.desyncs += 1;
                     let fields: Vec<String> = report.fields.iter().map(|(_, one)| one.to_string()).collect();
                     out.add_fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
@@ -173,7 +174,7 @@ impl<A: Agent> LockstepAgent<A> {
         let mut saw_update = false;
         for message in self.messages.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
-                // Drops the repeated `spawned`. It is new to an agent that waits for its respawn.
+                // Drops the repeated `spawned`, unless the agent waits for its respawn.
                 Ok(packet)
                     if self.is_resync
                         && packet.row.name == "spawned"

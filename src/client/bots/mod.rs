@@ -42,18 +42,18 @@ pub trait BotObserver {
     fn on_received(&mut self) {}
 
     /// A packet that arrived at `now` was handled. `saw_update` is set for an update; `sight` is
-    /// the agent's view after it.
+    /// the agent's view after the packet.
     fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }
 
     /// The agent found a fault of the server.
     fn on_fault(&mut self, fault: ServerFault) {
-        self.error(fault.rule, fault.detail);
+        self.on_error(fault.rule, fault.detail);
     }
 
     /// Any other error, such as a message that is not a packet: its name, and a description.
-    fn error(&mut self, name: &str, detail: String) {
+    fn on_error(&mut self, name: &str, detail: String) {
         let _ = (name, detail);
     }
 
@@ -117,7 +117,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Closes the connection with code 1000. A close by the server is then no longer reported.
+    /// Closes the connection with code 1000. After this call, a close by the server is not
+    /// reported.
     pub fn leave(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
@@ -134,7 +135,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Moves the bytes to send to the end of `into`.
+    /// Appends the bytes to send to `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
         self.link.drain_output(into);
@@ -169,7 +170,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                     dialect.decode_json(Direction::ToClient, text)
                 }
                 Ok(Some(ClientEvent::Text(text))) => {
-                    self.observer.error("text_message", text.chars().take(80).collect());
+                    self.observer.on_error("text_message", text.chars().take(80).collect());
                     continue;
                 }
                 Ok(Some(ClientEvent::Control)) => continue,
@@ -194,7 +195,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 self.apply_agent_output();
                 self.observer.on_view(saw_update, self.agent.view_stats(), now);
             }
-            Err(error) => self.observer.error(error.name(), error.to_string()),
+            Err(error) => self.observer.on_error(error.name(), error.to_string()),
         }
         if self.stage == BotStage::Connecting && self.agent.is_playing() {
             self.stage = BotStage::Playing;
@@ -206,7 +207,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             ClientConnectionError::Refused(status) => return self.end(&format!("status {status}")),
             ClientConnectionError::Violation(violation) => violation.name(),
         };
-        self.observer.error(name, error.to_string());
+        self.observer.on_error(name, error.to_string());
         self.end(name);
     }
 

@@ -29,7 +29,7 @@ struct SharedWorld {
     undelivered: Messages,
 }
 
-/// An executed tick.
+/// A tick that the shared world has executed.
 #[derive(Debug)]
 struct ExecutedTick {
     tick: u32,
@@ -51,7 +51,7 @@ pub struct SharedWorldHandle {
 }
 
 impl SharedWorlds {
-    /// No shared worlds yet, for rooms of this game.
+    /// Creates an empty set of shared worlds, for rooms of this game.
     pub fn new(info: &'static GameInfo) -> Arc<SharedWorlds> {
         Arc::new(SharedWorlds { info, rooms: Mutex::default() })
     }

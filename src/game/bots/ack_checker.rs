@@ -31,7 +31,7 @@ pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
     newest.filter(|_| sequence.is_multiple_of(TARGET_TICK_ONE_IN)).map(|tick| tick.saturating_add(ahead))
 }
 
-/// The unacknowledged commands of a connection, and the last accepted one.
+/// The unacknowledged commands of a connection, and the last accepted command.
 #[derive(Debug, Default)]
 pub struct AckChecker {
     /// Sequence numbers and target ticks of the commands without an ack.
@@ -101,8 +101,8 @@ impl AckChecker {
         })
     }
 
-    /// Checks that all commands before the last accepted one have an ack. Called for each received
-    /// state.
+    /// Checks that all commands before the last accepted command have an ack. Called for each
+    /// received state.
     ///
     /// # Errors
     /// A command has no ack.
@@ -118,7 +118,7 @@ impl AckChecker {
     /// Checks an accepted run of commands. Returns `None` for a fault.
     fn accept(&mut self, first: u32, count: u32, tick: u32) -> Option<()> {
         for sequence in (0..count.max(1)).map(|number| first.saturating_add(number)) {
-            let named = self.answer(sequence)?;
+            let named = self.take_pending(sequence)?;
             let is_late_enough = self.accepted.is_none_or(|(last, at)| last < sequence && at <= tick);
             if count == 0 || !is_late_enough || named.is_some_and(|named| tick < named) {
                 return None;
@@ -134,12 +134,12 @@ impl AckChecker {
         let is_wrong = UNEXPECTED_REASONS.contains(&reason)
             || !self.is_late && reason.ends_with("_too_soon")
             || !self.shares_address && reason.starts_with("address_");
-        self.answer(sequence).filter(|_| !is_wrong).map(drop)
+        self.take_pending(sequence).filter(|_| !is_wrong).map(drop)
     }
 
-    /// Removes a command from the list, and returns its target tick. The outer `None` means that
-    /// the command is not in the list.
-    fn answer(&mut self, sequence: u32) -> Option<Option<u32>> {
+    /// Removes a command from the list, and returns its target tick. Returns `None` if the command
+    /// is not in the list, and `Some(None)` if the command has no target tick.
+    fn take_pending(&mut self, sequence: u32) -> Option<Option<u32>> {
         let at = self.waiting.iter().position(|(own, _)| *own == sequence)?;
         self.waiting.remove(at).map(|(_, tick)| tick)
     }

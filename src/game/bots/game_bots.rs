@@ -1,4 +1,4 @@
-//! The traits by which a game supports bots and the simulator. Both are optional.
+//! The traits by which a game supports bots and the simulator. Both traits are optional.
 
 use tickwire_sim::PlayerId;
 
@@ -32,15 +32,15 @@ pub trait GameBots: Game {
     }
 }
 
-/// Checks of a game in a simulation. Each has a default, which checks nothing.
+/// Checks of a game in a simulation. Every item has a default, with which nothing is checked.
 /// [`GameInfo::with_checks`] adds them to the game's [`Game::INFO`](crate::game::Game::INFO).
 pub trait GameChecks: GameBots {
-    /// The client variants that the simulator assigns to its bots in turn. If empty: the game's
-    /// first path, with MessagePack and with JSON.
+    /// The client variants that the simulator assigns to its bots in turn. An empty list stands for
+    /// the game's first path, with MessagePack and with JSON.
     const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
 
-    /// Compares a player in the last tick before its absence with the first tick after it. Returns
-    /// whether anything was compared.
+    /// Compares the state of a player in the last tick before its absence with the state in the
+    /// first tick after its absence. Returns whether anything was compared.
     ///
     /// # Errors
     /// A description of the first difference.
@@ -55,7 +55,7 @@ pub trait GameChecks: GameBots {
         None
     }
 
-    /// Encodes a packet that uses a limit to the full; empty if the dialect does not have it.
+    /// Encodes a stress packet. Returns no bytes if the dialect does not have the packet.
     fn stress_packet(dialect: &Dialect, packet: StressPacket) -> Vec<u8> {
         let _ = (dialect, packet);
         Vec::new()

@@ -31,10 +31,10 @@ pub enum StressPacket {
     Join,
     /// Joins as a spectator.
     Watch,
-    /// Sends a harmless command. The values are its sequence number and random bits.
+    /// Sends a harmless command. The values are the command's sequence number and random bits.
     Act(u32, u64),
     /// Sends a command that is visible to other clients, and therefore limited per address. The
-    /// values are its sequence number, and whether it starts or ends something.
+    /// values are the command's sequence number, and whether the command starts or ends something.
     Share(u32, bool),
     /// Spectates a player; `None` for the leader.
     Spectate(Option<u16>),
@@ -43,19 +43,19 @@ pub enum StressPacket {
 /// An action of the operator in a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperatorEvent {
-    /// Name under which it is counted.
+    /// Name under which the event is counted.
     pub name: &'static str,
     /// The command.
     pub action: EncodedAction,
-    /// Whether it grants resources to the player; see [`Tolerance::OperatorGift`].
+    /// Whether the event grants resources to the player; see [`Tolerance::OperatorGift`].
     pub is_gift: bool,
-    /// Whether it sends a numbered notice to every client. The number is then one of the client's
-    /// `reliable_hashes`.
+    /// Whether the event sends a numbered notice to every client. The `reliable_hashes` of each
+    /// client then contain the number.
     pub is_notice: bool,
 }
 
-/// Input for an operator action: a random number below 400, excluding the reserved 0 to 6; a
-/// player; the number of the next notice; and the last published tick.
+/// Input for an operator action: a random number from 7 to 399 (smaller numbers are reserved for
+/// the simulator); a player; the number of the next notice; and the last published tick.
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
 /// The type of `GameChecks::compare_absence`.

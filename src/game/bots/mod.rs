@@ -66,7 +66,7 @@ impl AgentOutput {
 pub struct ViewStats {
     /// Number of other players in view.
     pub visible_players: usize,
-    /// Whether it receives no updates at the moment, for example because its player is dead.
+    /// Whether the agent currently receives no updates, for example because its player is dead.
     pub is_waiting: bool,
 }
 
@@ -126,10 +126,10 @@ pub trait Agent: Any + Send {
     /// Called at least about ten times per second while the agent plays.
     fn act(&mut self, now: Duration, out: &mut AgentOutput);
 
-    /// Whether its player has, or had, a body.
+    /// Whether the agent's player has, or had, a body.
     fn is_playing(&self) -> bool;
 
-    /// Statistics of its view.
+    /// Statistics of the agent's view.
     fn view_stats(&self) -> ViewStats;
 
     /// Tolerates faults with this cause from now on.
@@ -142,7 +142,8 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Hashes of the reliable packets that it received, in order: see `GameChecks::event_hashes`.
+    /// Hashes of the reliable packets that the agent received, in order; see
+    /// `GameChecks::event_hashes`.
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }
@@ -208,12 +209,12 @@ pub struct BotSpec {
     pub seed: u64,
     /// Seed shared by the crowd.
     pub crowd_seed: u64,
-    /// Behaviour.
+    /// The behaviour of the bot.
     pub behavior: BotBehavior,
-    /// Whether it attacks players outside the crowd only in retaliation.
+    /// Whether the agent attacks players outside the crowd only in retaliation.
     pub spares_visitors: bool,
-    /// Whether it checks the received packets, if this build can.
+    /// Whether the agent checks the received packets, if this build can.
     pub is_checking: bool,
-    /// Dialect.
+    /// The dialect of the client.
     pub dialect: Arc<Dialect>,
 }

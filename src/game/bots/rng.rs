@@ -1,6 +1,7 @@
 //! Random numbers for bots: a small seeded generator (SplitMix64), so that a run can be repeated.
 //!
-//! Not for secrets: mask keys and upgrade keys come from the kernel, see `client::dial`.
+//! These numbers are not for secrets. Mask keys and upgrade keys come from the kernel; see
+//! `client::dial`.
 
 use std::time::Duration;
 

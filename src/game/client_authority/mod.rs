@@ -30,10 +30,11 @@
 //! # The clock of an entity
 //!
 //! Reports arrive late, in bursts, or not at all. Each entity therefore has a clock. A report
-//! advances it by the time that the motion takes at full speed, and at least by
-//! [`AuthorityRules::report_ticks`]. The clock must not pass the world's ([`ReportError::TooFast`],
-//! [`ReportError::TooSoon`]), and it never falls behind by more than the slack. So reports delayed
-//! by a stall up to the slack are accepted at once, and a longer jump is not.
+//! advances the clock by the time that the motion takes at full speed, and at least by
+//! [`AuthorityRules::report_ticks`]. The clock of an entity must not pass the world's clock
+//! ([`ReportError::TooFast`], [`ReportError::TooSoon`]), and never falls behind it by more than the
+//! slack. Reports that a stall delayed by at most the slack are therefore accepted at once. A jump
+//! that takes more time than the slack is rejected.
 
 use std::fmt::Debug;
 
@@ -51,10 +52,10 @@ pub trait OwnedState: Field + Clone + Debug + PartialEq {
     fn is_valid(&self) -> bool;
 
     /// Returns the position, in units of the game.
-    fn place(&self) -> (i32, i32);
+    fn position(&self) -> (i32, i32);
 
-    /// Extrapolates one tick without a report. The result is discarded if it is invalid or too far
-    /// for the speed. A client in Rust may call the same function.
+    /// Extrapolates one tick without a report. The result is discarded if it is invalid, or farther
+    /// away than the speed allows. A client in Rust may call the same function.
     fn extrapolate(&mut self);
 }
 
@@ -63,15 +64,16 @@ pub trait OwnedState: Field + Clone + Debug + PartialEq {
 pub struct AuthorityRules {
     /// Maximum number of entities per owner.
     pub max_per_player: u8,
-    /// Minimum ticks between two spawns of an owner. Otherwise removing and spawning would allow
-    /// jumps.
+    /// Minimum ticks between two spawns of an owner. Without this limit, removing and spawning an
+    /// entity would allow jumps.
     pub spawn_ticks: u32,
-    /// Minimum ticks between two reports of an entity. Delayed reports may arrive at once.
+    /// Minimum ticks between two reports of an entity. Reports that the network delayed may be
+    /// applied in the same tick.
     pub report_ticks: u32,
-    /// Maximum speed in units of [`OwnedState::place`] per tick. 0 counts as 1.
+    /// Maximum speed in units of [`OwnedState::position`] per tick. 0 counts as 1.
     pub speed: u32,
-    /// Tolerated lag in ticks: after that time without reports, an entity may move the whole
-    /// distance at once. Less than `report_ticks` counts as `report_ticks`.
+    /// Tolerated lag in ticks. After this time without reports, an entity may move at once as far
+    /// as its speed allows in this time. A value less than `report_ticks` counts as `report_ticks`.
     pub slack_ticks: u32,
     /// Ticks without a report during which the world extrapolates an entity. Limited to
     /// `slack_ticks`, so that the owner can always continue from the extrapolated state.
@@ -87,9 +89,9 @@ pub struct AuthorityRules {
 /// The effect of a missing owner on an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutAction {
-    /// It stays at its position until its owner reports again.
+    /// The entity stays at its position until its owner reports again.
     Freeze,
-    /// It is removed.
+    /// The entity is removed.
     Despawn,
 }
 
@@ -122,7 +124,7 @@ impl From<ReportError> for &'static str {
 
 /// Returns the id of an entity: the owner's number in the upper half, and a number chosen by the
 /// owner in the lower half. So the owner knows the id before the server's ack.
-pub const fn id(owner: PlayerId, number: u16) -> u32 {
+pub const fn entity_id(owner: PlayerId, number: u16) -> u32 {
     (owner.0 as u32) << 16 | number as u32
 }
 
@@ -134,9 +136,9 @@ pub const fn owner_of(id: u32) -> PlayerId {
 /// An entity and its clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntity<K> {
-    /// The id; see [`id`].
+    /// The id; see [`entity_id`].
     pub id: u32,
-    /// The current state: the last reported one, extrapolated since.
+    /// The current state: the last reported state, extrapolated since then.
     pub state: K,
     /// The last reported state.
     last_reported: K,
@@ -160,7 +162,7 @@ impl<K: OwnedState> OwnedEntity<K> {
         owner_of(self.id)
     }
 
-    /// Returns the maximum lag of its clock.
+    /// Returns the maximum lag of an entity's clock.
     fn slack() -> u64 {
         clock(K::RULES.slack_ticks.max(K::RULES.report_ticks))
     }
@@ -168,8 +170,8 @@ impl<K: OwnedState> OwnedEntity<K> {
     fn apply_report(&mut self, state: K, tick: u32) -> Result<(), ReportError> {
         let (now, min_interval) = (clock(tick), clock(K::RULES.report_ticks));
         let from = self.clock.max(now.saturating_sub(OwnedEntity::<K>::slack()));
-        let took =
-            (distance(self.last_reported.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
+        let took = (distance(self.last_reported.position(), state.position()) << 16)
+            / u64::from(K::RULES.speed.max(1));
         if from + took.max(min_interval) > now {
             return Err(if took > min_interval { ReportError::TooFast } else { ReportError::TooSoon });
         }
@@ -192,9 +194,10 @@ impl<K: OwnedState> OwnedEntity<K> {
         if (1..=extrapolation_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
             next.extrapolate();
-            // The owner can always continue from here, because it could have moved this far itself.
+            // The owner can always continue from this position, because its next report may cover
+            // the same distance.
             let max_distance = u64::from(speed) * u64::from(self.silent_ticks);
-            if next.is_valid() && distance(self.last_reported.place(), next.place()) <= max_distance {
+            if next.is_valid() && distance(self.last_reported.position(), next.position()) <= max_distance {
                 self.state = next;
             }
         }
@@ -221,7 +224,7 @@ struct SpawnCooldown {
 
 tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
-/// All entities of one kind, stored in the state of a game. At most
+/// All entities of one kind, stored in the state of a game: at most
 /// [`AuthorityRules::max_per_player`] for each player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntities<K> {
@@ -254,13 +257,13 @@ impl<K: OwnedState> OwnedEntities<K> {
         self.find(id).ok().map(|at| &self.list[at])
     }
 
-    /// Spawns an entity of a player, with a number that the player chooses. Returns its [`id`]. The
-    /// game must check beforehand whether the player may spawn there.
+    /// Spawns an entity of a player, with a number that the player chooses. Returns the entity's
+    /// [`id`]. The game must check beforehand whether the player may spawn at this position.
     ///
     /// # Errors
     /// The violated rule.
     pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, ReportError> {
-        let id = id(player, number);
+        let id = entity_id(player, number);
         let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
         let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
         if self.owned_by(player).count() >= K::RULES.max_per_player.into() {
@@ -277,7 +280,8 @@ impl<K: OwnedState> OwnedEntities<K> {
             Ok(at) => self.spawners[at] = next,
             Err(at) => self.spawners.insert(at, next),
         }
-        // The first reports may arrive together with the spawn, after a network stall.
+        // The clock starts with the maximum lag, because a network stall may deliver the first
+        // reports together with the spawn.
         let clock = clock(tick).saturating_sub(OwnedEntity::<K>::slack());
         let last_reported = state.clone();
         self.list.insert(at, OwnedEntity { id, state, last_reported, clock, silent_ticks: 0 });

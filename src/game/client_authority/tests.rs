@@ -31,7 +31,7 @@ impl OwnedState for Bead {
         (0..=1_000).contains(&self.x)
     }
 
-    fn place(&self) -> (i32, i32) {
+    fn position(&self) -> (i32, i32) {
         (self.x, 0)
     }
 
@@ -42,13 +42,13 @@ impl OwnedState for Bead {
 
 const ANN: PlayerId = PlayerId(1);
 const BOB: PlayerId = PlayerId(2);
-const MINE: u32 = id(ANN, 7);
+const MINE: u32 = entity_id(ANN, 7);
 
 fn at(x: i32) -> Bead {
     Bead { x, speed: 0 }
 }
 
-/// Returns Ann's bead at position 500 in tick 100, without lag of its clock.
+/// Returns Ann's bead at position 500 in tick 100. The bead's clock has no lag.
 fn one() -> OwnedEntities<Bead> {
     let mut beads = OwnedEntities::default();
     assert_eq!(beads.spawn(ANN, 7, at(440), 100), Ok(MINE));
@@ -76,8 +76,8 @@ fn each_refusal_names_its_rule_and_changes_nothing() {
     let tries: [(ReportError, Try); 13] = [
         (ReportError::NotYours, |beads| beads.report(BOB, MINE, at(500), 200)),
         (ReportError::NotYours, |beads| beads.remove(BOB, MINE)),
-        (ReportError::Unknown, |beads| beads.report(ANN, id(ANN, 6), at(500), 200)),
-        (ReportError::Unknown, |beads| beads.remove(ANN, id(PlayerId(9), 7))),
+        (ReportError::Unknown, |beads| beads.report(ANN, entity_id(ANN, 6), at(500), 200)),
+        (ReportError::Unknown, |beads| beads.remove(ANN, entity_id(PlayerId(9), 7))),
         (ReportError::Taken, |beads| beads.spawn(ANN, 8, at(500), 200).map(drop)),
         (ReportError::TooMany, |beads| beads.spawn(ANN, 10, at(500), 200).map(drop)),
         (ReportError::OutOfBounds, |beads| beads.spawn(BOB, 8, at(1_001), 200).map(drop)),
@@ -123,7 +123,7 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
     assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(ReportError::TooSoon));
     assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(ReportError::TooFast));
     assert_eq!(beads.report(ANN, MINE, at(580), 108), Ok(()));
-    // Only the slack is left of the time without reports.
+    // The unused time without reports counts only up to the slack.
     for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(ReportError::TooSoon))] {
         assert_eq!(beads.report(ANN, MINE, at(x), 500), answer, "{x}");
     }
@@ -188,7 +188,7 @@ fn the_entities_of_an_owner_wait_while_it_is_away_and_go_when_it_leaves() {
     assert_eq!(places(&beads), [500, 11], "Bob's stands where it was");
     (0..100).for_each(|_| beads.tick());
     assert_eq!(places(&beads), [11], "Ann's has lapsed, Bob's waits");
-    assert_eq!(beads.report(BOB, id(BOB, 7), Bead { x: 20, speed: 1 }, 300), Ok(()));
+    assert_eq!(beads.report(BOB, entity_id(BOB, 7), Bead { x: 20, speed: 1 }, 300), Ok(()));
     beads.tick();
     beads.tick();
     assert_eq!(places(&beads), [21], "it flies again");
@@ -213,7 +213,7 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
         for tick in 0..600 {
             for _ in 0..random.below(6) {
                 let player = PlayerId(1 + random.below(4) as u16);
-                let target = id(PlayerId(1 + random.below(4) as u16), random.below(5) as u16);
+                let target = entity_id(PlayerId(1 + random.below(4) as u16), random.below(5) as u16);
                 let near = beads.get(target).map_or(500, |one| one.last_reported.x);
                 let x = near + random.between(-40, 40) + if random.below(9) == 0 { 700 } else { 0 };
                 let bead = Bead { x, speed: random.between(-12, 12) };
@@ -237,7 +237,7 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
                 }
                 accepted += 1;
                 match kind {
-                    0..=2 => _ = ways.insert(id(player, target as u16), vec![(tick, 0)]),
+                    0..=2 => _ = ways.insert(entity_id(player, target as u16), vec![(tick, 0)]),
                     3 => _ = ways.remove(&target),
                     _ => {
                         let ways = ways.get_mut(&target).expect("spawned");

@@ -9,11 +9,12 @@ use crate::limits;
 const ORIGIN_WINDOW: usize = 16;
 /// Number of updates after which their longest delay becomes an offset sample.
 const DELAY_WINDOW: usize = 48;
-/// A long delay determines the lead for the whole window only if at least this many samples reach
-/// it.
+/// A long delay determines the lead for the whole window only if at least this many samples have
+/// that delay or a longer one.
 const MIN_REPEATS: usize = 3;
-/// Divisor for the safety margin of the lead: the part of the jitter above one tick is divided by
-/// it. The margin covers a next packet loss that takes a little longer than the last one.
+/// Divisor for the safety margin of the lead: the margin is the part of the jitter above one tick,
+/// divided by this number. It covers a packet loss with a slightly longer delay than earlier
+/// losses.
 const LEAD_MARGIN_DIVISOR: i64 = 10;
 /// Number of updates after which a connection is no longer new: ten seconds at 30 Hz.
 const STARTUP_UPDATES: usize = 300;
@@ -25,8 +26,8 @@ const SPEED_UP_DIVISOR: i64 = 5;
 const SLOW_DOWN_DIVISOR: i64 = 20;
 /// The render offset of remote players changes by at most 1/12 of the elapsed time.
 const RENDER_SLEW_DIVISOR: i64 = 12;
-/// Maximum difference between an offset and its target that is corrected gradually, in ns. A larger
-/// one is corrected at once.
+/// Maximum difference between an offset and its target that is corrected gradually, in ns. A
+/// greater difference is corrected at once.
 const SNAP_NS: i64 = 1_000_000_000;
 
 /// A sample of the offset from client time to server time: the smallest offset with which one
@@ -48,7 +49,7 @@ pub struct ServerClock {
     origins: VecDeque<i64>,
     /// The offset samples of recent commands, pings and delays.
     offset_samples: VecDeque<OffsetSample>,
-    /// Delays of recent updates compared with the fastest one.
+    /// Delays of recent updates compared with the fastest update.
     delays: Vec<i64>,
     target_lead_ns: Option<i64>,
     /// 95th percentile of the last `DELAY_WINDOW` delays.
@@ -107,7 +108,7 @@ impl ServerClock {
     }
 
     /// Turns the longest recent delay into an offset sample, because a connection that delays
-    /// received packets also delays sent ones.
+    /// received packets also delays sent packets.
     fn count_update_delays(&mut self, now: i64) {
         self.delays.sort_unstable();
         self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
@@ -182,8 +183,9 @@ impl ServerClock {
         self.origins.iter().copied().min()
     }
 
-    /// Returns the target offset. It covers all recent samples. It covers an older sample only if
-    /// `MIN_REPEATS` samples reach it, so a single pause of the client is soon forgotten.
+    /// Returns the target offset. The target covers all recent samples. It covers an older sample
+    /// only if at least `MIN_REPEATS` samples are as large, so that a single pause of the client
+    /// has no lasting effect.
     fn required_offset(&self) -> Option<i64> {
         let min_delay = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
@@ -197,9 +199,9 @@ impl ServerClock {
         Some(min_delay + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
-    /// Returns the expected delay by a packet loss on a new connection, which may not have measured
-    /// one yet. TCP's retransmission timeout is the round trip plus four times its variation (RFC
-    /// 6298, section 2).
+    /// Returns the delay that a packet loss would cause on a new connection, on which perhaps no
+    /// loss has been measured yet. TCP's retransmission timeout is the round trip plus four times
+    /// its variation (RFC 6298, section 2).
     fn startup_margin_ns(&self) -> i64 {
         let is_new = self.measured < STARTUP_UPDATES;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
@@ -258,7 +260,7 @@ impl ServerClock {
     }
 
     /// Returns the client's lead over the newest update, on the assumption that this update arrived
-    /// as fast as the fastest one.
+    /// as fast as the fastest update.
     pub fn lead(&self) -> Duration {
         let ahead = self.offset_ns.zip(self.origin_ns()).map_or(0, |(offset, origin)| offset + origin);
         Duration::from_nanos(ahead.max(0).unsigned_abs())

@@ -55,8 +55,8 @@ impl Corrections {
     }
 
     /// Returns the largest correction since the last call, in 1/65,536 px, or `None` if nothing was
-    /// compared. `last` is not enough: after a stall, many updates arrive in one frame, and the
-    /// last of them may correct nothing.
+    /// compared. [`last`](Self::last) is not enough, because after a stall many updates arrive in
+    /// one frame, and the last update may correct nothing.
     pub fn take_max(&mut self) -> Option<u32> {
         self.max.take()
     }

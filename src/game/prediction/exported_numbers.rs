@@ -31,7 +31,7 @@ pub trait Predictor: Send {
 pub type NewPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
 /// Creates the predictor of the game with this [`LocalWorld`].
-pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
+pub fn new_predictor<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
     Box::new(PredictorExport::<W> {
         prediction: Prediction::new(&dialect),
         dialect,

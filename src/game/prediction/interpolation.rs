@@ -1,5 +1,5 @@
-//! Recent positions of a remote entity: interpolation between two of them, and extrapolation (dead
-//! reckoning) after the newest one.
+//! Recent positions of a remote entity: interpolation between two positions, and extrapolation
+//! (dead reckoning) after the newest position.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,8 @@ fn lerp(from: Position, to: Position, part: i64) -> Position {
 }
 
 impl PositionHistory {
-    /// Adds the position after a tick. Ignored unless the tick is newer than the newest sample.
+    /// Adds the position after a tick. Drops the position unless the tick is newer than the newest
+    /// sample.
     pub fn push(&mut self, tick: u32, place: Position) {
         if self.samples.back().is_some_and(|(last, _)| *last >= tick) {
             return;

@@ -14,7 +14,7 @@ use crate::packet::{DecodedPacket, Dialect};
 pub struct Acked {
     /// Sequence number of the last command that the server has applied.
     pub sequence: u64,
-    /// Lead of that command in ticks. Negative: it was late.
+    /// Lead of that command in ticks; negative if the command was late.
     pub margin_ticks: i16,
 }
 

@@ -36,7 +36,7 @@ impl<A: Clone> PendingCommands<A> {
         self.list.clear();
     }
 
-    /// Adds a sent command. Beyond [`limits::PREDICTED_COMMANDS`], the oldest one is dropped.
+    /// Adds a sent command. Beyond [`limits::PREDICTED_COMMANDS`], the oldest command is dropped.
     pub fn push(&mut self, one: PendingCommand<A>) {
         if self.list.len() >= limits::PREDICTED_COMMANDS {
             self.list.pop_front();

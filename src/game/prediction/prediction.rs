@@ -14,7 +14,7 @@ use crate::game::packet_handler::{PacketEffect, PacketHandler};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
-/// The maximum predicted tick, so that tick numbers ahead of it do not overflow.
+/// The maximum predicted tick. The distance to `u32::MAX` prevents overflows of later tick numbers.
 const LAST_TICK: u32 = u32::MAX - (1 << 16);
 
 /// The predicted state of the local player.
@@ -41,7 +41,7 @@ pub struct RenderedState {
 pub struct PredictionFeatures {
     /// Whether the local player's commands are simulated before the server's ack.
     pub prediction: bool,
-    /// Whether received states replace predicted ones.
+    /// Whether received states replace predicted states.
     pub reconciliation: bool,
 }
 
@@ -125,7 +125,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Returns the rendered positions of the remote players by number: interpolated between two
-    /// updates, extrapolated after the newest one. Empty before
+    /// updates, extrapolated after the newest update. Empty before
     /// [`Prediction::track_remote_players`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
@@ -235,7 +235,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.predicted = Some(PredictedStep { tick: at, from, to });
     }
 
-    /// Simulates one predicted tick. Overdue commands are simulated in the first one.
+    /// Simulates one predicted tick. Overdue commands are simulated in the first predicted tick.
     fn step(&mut self, first: u32, at: u32, state: &mut W::State) {
         let Some(world) = &mut self.world else { return };
         let is_on = self.switches.prediction;
@@ -266,7 +266,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
         let mut effects = Vec::new();
-        self.verbs.packet(&packet, now, Duration::ZERO, &mut effects);
+        self.verbs.handle_packet(&packet, now, Duration::ZERO, &mut effects);
         let action = effects.iter().find_map(|effect| match effect {
             PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Error(..) => None,
@@ -306,8 +306,8 @@ impl<W: LocalWorld> Prediction<W> {
             self.resimulate();
         }
         if self.is_stale {
-            // A packet between two updates, such as another tank's position, corrects as an update
-            // does.
+            // A packet between two updates, such as the position of another tank, may correct the
+            // prediction like an update.
             let before = self.position_now();
             self.resimulate();
             if let (Some(before), Some(after)) = (before, self.position_now()) {
@@ -343,13 +343,15 @@ impl<W: LocalWorld> Prediction<W> {
         Some((mix(x, to_x), mix(y, to_y)))
     }
 
-    /// Returns the position after the current tick. Corrections are measured by it.
+    /// Returns the position after the current tick. A correction is a change of this position by a
+    /// received packet.
     fn position_now(&self) -> Option<Position> {
         self.predicted.as_ref().map(|ahead| W::position(&ahead.to))
     }
 
     /// Returns the target tick for a command sent now: the current predicted tick. Returns `None`
-    /// before the first offset sample, and without prediction: then commands name no tick.
+    /// before the first offset sample, and while prediction is off. Commands then have no target
+    /// tick.
     pub fn command_tick(&self) -> Option<u32> {
         (self.clock.is_measured() && self.switches.prediction)
             .then(|| self.predicted.as_ref().map(|ahead| ahead.tick))

@@ -17,8 +17,8 @@ struct RemotePlayer {
     start_blend: ErrorBlend,
 }
 
-/// The offset from a player's true position to its rendered one, which fades after an update. It is
-/// the error of the extrapolation.
+/// The offset from a player's received position to its rendered position. The offset is the error
+/// of the extrapolation, and fades after an update.
 #[derive(Debug, Clone, Copy, Default)]
 struct ErrorBlend {
     /// The initial offset in 1/65,536 px.
@@ -168,8 +168,9 @@ mod tests {
 
     const PX: i32 = 1 << 16;
 
-    /// A player walks to the right at 4 px per tick and 20 ticks per second. No update names it
-    /// after the first second. Half a second later an update reports that it has turned back.
+    /// A player walks to the right at 4 px per tick and 20 ticks per second. After the first
+    /// second, no update contains the player. Half a second later, an update reports that the
+    /// player turned back.
     #[test]
     fn an_extrapolated_player_glides_to_its_position() {
         let (mut others, mut clock) = (RemotePlayers::new(), ServerClock::new(20, 20));

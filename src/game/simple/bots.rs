@@ -3,6 +3,7 @@
 use tickwire_sim::PlayerId;
 
 use super::Simple;
+use super::entities::Viewer;
 use super::published::SimpleState;
 use super::random_bot::RandomBot;
 use super::simple_game::SimpleGame;
@@ -24,7 +25,7 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         player: Option<PlayerId>,
         published: &dyn DynTick,
     ) -> Result<bool, String> {
-        let state = published.state().downcast_ref::<SimpleState>();
+        let state = published.state().downcast_ref::<SimpleState<S>>();
         let Some((guest, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
         let is_visible = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
         let Some(player) = player.filter(is_visible) else { return Ok(false) };
@@ -33,14 +34,21 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         }
         let Some(row) = guest.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
         let Some(received) = guest.last_packets.get("state") else {
-            return Err("no state was told".to_owned());
+            return Err("no state was received".to_owned());
         };
         let message = state.row.encode(&guest.dialect, "state")?;
         let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
         for (argument, (value, is)) in row.arguments.iter().zip(received.iter().zip(&is.values)) {
             if argument.name != TICK_ARGUMENT && value != is {
-                return Err(format!("state: {} is {is}, but the client was told {value}", argument.name));
+                return Err(format!("state: {} is {is}, but the client received {value}", argument.name));
             }
+        }
+        if let Some(frame) = &state.entities {
+            let viewer = Viewer { player: Some(player), spectated: None };
+            guest
+                .entities
+                .values()
+                .try_for_each(|received| frame.compare_received(viewer, received, &guest.dialect))?;
         }
         Ok(true)
     }

@@ -3,6 +3,7 @@
 use tickwire_sim::PlayerId;
 
 use super::Simple;
+use super::entities::Viewer;
 use super::published::SimpleEvents;
 use super::random_bot::{is_event, message_hash};
 use super::random_packet::{self, COMMON};
@@ -24,16 +25,18 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
             StressPacket::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
             StressPacket::Spectate(_) => return Vec::new(),
         };
-        let packet =
-            row.and_then(|row| random_packet::packet(dialect, row, &values, &mut BotRng::new(seed), false));
+        let packet = row.and_then(|row| {
+            random_packet::random_packet(dialect, row, &values, &mut BotRng::new(seed), false)
+        });
         packet.unwrap_or_default()
     }
 
     fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let events = tick.events();
         let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };
-        let addressed = events.events.iter().filter(|event| event.to.is_none() || event.to == player);
-        let messages = addressed.filter_map(|event| event.row.encode(dialect, event.packet).ok());
+        let addressed =
+            events.for_viewer(Viewer { player, spectated: None }).filter(|(_, is_addressed)| *is_addressed);
+        let messages = addressed.filter_map(|(event, _)| event.row.encode(dialect, event.packet).ok());
         let has_ack_packets = |message: &Vec<u8>| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))
         };

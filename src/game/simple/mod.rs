@@ -1,19 +1,30 @@
-//! Games in one file: a state, a few functions, and no hidden information.
+//! Games in one file: a state and a few functions.
 //!
 //! ```text
-//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─► write_state ─► the packet `state`,
-//!                                                                         encoded once for all
+//!   packet ─► SimpleGame::action ─► room ─► apply, tick ─┬► write_state ─► the packet `state`,
+//!                                                        │                 encoded once for all
+//!                                                        └► write_entities ─► what each client sees
 //! ```
 //!
 //! The [crate's page](crate) has an example, and [`game`](crate::game) a test of it. [`Simple`]
 //! makes a [`Game`] of a [`SimpleGame`]. It adds joins and leaves, sequence numbers, snapshots and
-//! checksums, and a view that sends the packet `state` to every client after each change. A game
-//! with different views for its clients implements [`Game`] itself.
+//! checksums, and a view that sends the packet `state` to every client after each change.
+//!
+//! # Entity lists
+//!
+//! A game in which clients see different things, or many things, has entity lists: rows of the
+//! table in the lane `latest` with an argument `enter` (PROTOCOL.md, section "Entity lists").
+//! [`SimpleGame::write_entities`] adds the entities of each tick, typed by
+//! [`entity_row!`](crate::entity_row). At each update, a client is sent the entities that it sees
+//! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
+//! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees; nothing else is sent to
+//! it. `examples/fog.rs` is a complete game.
 
 mod bot_policy;
 mod bots;
 #[cfg(not(target_family = "wasm"))]
 mod checks;
+mod entities;
 mod named_values;
 mod prediction;
 mod published;
@@ -28,6 +39,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use bot_policy::BotPolicy;
+pub use entities::{
+    Entities, EntityError, EntityInfo, EntityRef, EntityRow, FieldValue, ReceivedEntities, Sight, Viewer,
+};
+use entities::{EntityFrame, EntityLayout, EntityScratch, FrameBuilder, KnownEntities, check_layouts};
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::encode_once;
@@ -45,6 +60,7 @@ use super::command_acks::has_command_acks;
 use super::dyn_tick::Roster;
 use super::game::{Game, Published, Publisher, StateOutcome, UpdateRates, View};
 use super::info::{GameInfo, KillPacket};
+use super::lockstep_packets::has_lockstep;
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
@@ -80,10 +96,10 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     type Sim = SimpleWorld<S>;
     type Events = SimpleEvents;
-    type State = SimpleState;
-    type Publisher = SimplePublisher;
+    type State = SimpleState<S>;
+    type Publisher = SimplePublisher<S>;
     type View = SimpleView;
-    type Scratch = ();
+    type Scratch = EntityScratch;
 
     fn rules_hash() -> u64 {
         rules_hash::<S>()
@@ -102,6 +118,7 @@ impl<S: SimpleGame> Game for Simple<S> {
             ));
         }
         check_lanes(&dialect)?;
+        check_entities::<S>(&dialect)?;
         if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
             return Err(format!(
                 "the table of {} must have the packet {OWN_STATE_PACKET}, which prediction needs",
@@ -161,7 +178,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         JoinRequest { name, game_data: EncodedAction::new(&[]) }
     }
 
-    fn packet(
+    fn handle_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         _now: Duration,
@@ -181,15 +198,18 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
 /// The [`Publisher`] of a simple game.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct SimplePublisher {
+pub struct SimplePublisher<S> {
     rates: UpdateRates,
     last: NamedValues,
     version: u64,
+    frames: FrameBuilder,
+    entities: Option<Arc<EntityFrame<S>>>,
 }
 
-impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
-    fn new(_: &SimpleWorld<S>, rates: UpdateRates) -> SimplePublisher {
-        SimplePublisher { rates, last: NamedValues::default(), version: 0 }
+impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
+    fn new(_: &SimpleWorld<S>, rates: UpdateRates) -> SimplePublisher<S> {
+        let (last, frames) = (NamedValues::default(), FrameBuilder::default());
+        SimplePublisher { rates, last, version: 0, frames, entities: None }
     }
 
     fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
@@ -204,12 +224,18 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
         let events = world.events.clone();
+        if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
+            let mut entities = Entities::default();
+            world.game.write_entities(&mut entities);
+            self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
+        }
         Published {
             tick: world.tick,
             players: players.len(),
             event_bytes: events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
-            events: Arc::new(SimpleEvents { tick: world.tick, events, encoded: OnceLock::new() }),
+            events: Arc::new(SimpleEvents::new(world.tick, events, &world.game, &world.players)),
             state: Arc::new(SimpleState {
+                entities: self.entities.clone(),
                 rates,
                 players,
                 own: own_rows(world, margin),
@@ -225,13 +251,14 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SimpleView {
-    player: Option<PlayerId>,
+    viewer: Viewer,
     /// The player of the last `spawned` packet.
     spawned: Option<PlayerId>,
     /// The version of the state that the client has. 0 for none.
     version: u64,
     /// The values of the last `own_state` packet.
     own: NamedValues,
+    entities: KnownEntities,
     /// Whether the dialect has acks, so that rejected commands need no `error` packet.
     is_answered: bool,
 }
@@ -239,11 +266,13 @@ pub struct SimpleView {
 impl<S: SimpleGame> View<Simple<S>> for SimpleView {
     fn new(dialect: &Dialect) -> SimpleView {
         let is_answered = has_command_acks(dialect);
-        SimpleView { player: None, spawned: None, version: 0, own: NamedValues::default(), is_answered }
+        let viewer = Viewer { player: None, spectated: None };
+        let (own, entities) = (NamedValues::default(), KnownEntities::default());
+        SimpleView { viewer, spawned: None, version: 0, own, entities, is_answered }
     }
 
-    fn set_subject(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
-        self.player = player;
+    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
+        self.viewer = Viewer { player, spectated: watched };
     }
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
@@ -257,12 +286,12 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         newest: &Published<Simple<S>>,
         is_behind: bool,
         dialect: &Dialect,
-        (): &mut (),
+        scratch: &mut EntityScratch,
         messages: &mut Messages,
     ) -> StateOutcome {
-        let SimpleState { rates, players, own, row, version, encoded } = &*newest.state;
+        let SimpleState { entities, rates, players, own, row, version, encoded } = &*newest.state;
         let is_visible = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
-        let body = self.player.filter(is_visible);
+        let body = self.viewer.player.filter(is_visible);
         // Event handlers of a client may read its player and the state. A client that lacks one of
         // them therefore gets it without waiting for its update rate.
         let is_new = self.version == 0 || body != self.spawned;
@@ -307,6 +336,9 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
                 Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN_STATE_PACKET, &why),
             }
         }
+        if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
+            self.entities.append_update(self.viewer, frame, dialect, scratch, messages);
+        }
         for events in missed.iter().chain([&newest.events]) {
             self.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
@@ -325,11 +357,10 @@ impl SimpleView {
     ) {
         let encode = || events.events.iter().map(|event| event.row.encode(dialect, event.packet)).collect();
         let packets = encode_once(&events.encoded, dialect, encode);
-        for (event, bytes) in events.events.iter().zip(packets.iter()) {
+        for ((event, is_addressed), bytes) in events.for_viewer(self.viewer).zip(packets.iter()) {
             let is_answered = event.is_answer && self.is_answered;
-            let is_addressed = (event.to.is_none() || event.to == self.player) && !is_answered;
             match bytes {
-                _ if !is_addressed || !is_of_kind(event) => {}
+                _ if !is_addressed || is_answered || !is_of_kind(event) => {}
                 Ok(bytes) => out.send_encoded(event.packet, |_, out| {
                     out.extend_from_slice(bytes);
                     true
@@ -340,10 +371,26 @@ impl SimpleView {
     }
 }
 
+/// Checks the entity lists of a table, and that a game with entity lists has no lockstep by mistake.
+fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
+    let mut entities = Entities::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);
+    check_layouts(dialect, &entities)?;
+    let has_lists = !EntityLayout::all(dialect).is_empty();
+    if has_lists && !S::ALLOWS_LOCKSTEP && has_lockstep(dialect) {
+        return Err(format!(
+            "the table of {} has entity lists and the packets of lockstep, in which a client receives the complete state: remove these packets, or set ALLOWS_LOCKSTEP if the game hides nothing",
+            S::NAME
+        ));
+    }
+    Ok(())
+}
+
 /// Checks that each packet to clients has the lane in which the game sends it.
 fn check_lanes(dialect: &Dialect) -> Result<(), String> {
     for row in dialect.rows(Direction::ToClient) {
-        let (lane, reason) = match LATEST.contains(&&*row.name) {
+        let is_latest = LATEST.contains(&&*row.name) || EntityLayout::of(row).is_some();
+        let (lane, reason) = match is_latest {
             true => (Lane::Latest, "a newer one replaces it"),
             false => (Lane::Reliable, "it is an event, and every event arrives"),
         };
@@ -369,7 +416,7 @@ fn own_rows<S: SimpleGame>(
     }
     let rows = world.players.iter().map(|seat| {
         let mut row = NamedValues::default();
-        world.game.own(seat.player, &mut row);
+        world.game.write_own_state(seat.player, &mut row);
         row.set("sequence", seat.sequence);
         row.set("margin", margin(seat.player));
         (seat.player, row)
@@ -379,6 +426,7 @@ fn own_rows<S: SimpleGame>(
 
 #[cfg(test)]
 mod tests {
+    use super::simple_game::Audience;
     use super::*;
     use crate::games::tanks::Tanks;
 
@@ -400,13 +448,15 @@ mod tests {
             hit.set(name, value);
         }
         hit.set("destroyed", false);
-        let events = vec![OutgoingEvent { to: None, packet: "hit", row: hit, is_answer: false }];
+        let events =
+            vec![OutgoingEvent { audience: Audience::All, packet: "hit", row: hit, is_answer: false }];
         Published {
             tick,
             players: 1,
             event_bytes: 0,
-            events: Arc::new(SimpleEvents { tick, events, encoded: OnceLock::new() }),
+            events: Arc::new(SimpleEvents { tick, events, viewers: vec![None], encoded: OnceLock::new() }),
             state: Arc::new(SimpleState {
+                entities: None,
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
                 players: vec![(PlayerId(2), "Ann".into())],
                 own: Vec::new(),
@@ -425,9 +475,9 @@ mod tests {
         let mut update = |player: Option<u16>, tick, version, is_behind| {
             let mut messages = Messages::default();
             View::<Played>::set_subject(&mut watcher, player.map(PlayerId), None);
-            let tick = &published(tick, version);
+            let (tick, scratch) = (&published(tick, version), &mut EntityScratch::default());
             let turn =
-                View::<Played>::update(&mut watcher, &[], tick, is_behind, &dialect, &mut (), &mut messages);
+                View::<Played>::update(&mut watcher, &[], tick, is_behind, &dialect, scratch, &mut messages);
             let names = messages.iter().map(|message| {
                 dialect.decode(Direction::ToClient, message).expect("by the table").row.name.clone()
             });

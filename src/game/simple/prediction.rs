@@ -12,10 +12,10 @@ use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
-/// and [`SimpleGame::own`] sets its values.
+/// and [`SimpleGame::write_own_state`] sets its values.
 ///
-/// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::start::<SimpleLocalWorld<Self>>)` for pages,
-/// and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
+/// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::new_predictor::<SimpleLocalWorld<Self>>)` for
+/// pages, and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
 pub trait PredictedGame: SimpleGame {
     /// Applies a received packet to the state of this player's client. For the packet `own_state`,
     /// the state has been simulated up to the tick that it names. Returns whether anything changed.

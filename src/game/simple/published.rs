@@ -5,8 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
 
+use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
 use super::named_values::NamedValues;
-use super::simple_game::OutgoingEvent;
+use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
+use super::world::PlayerEntry;
 use crate::game::UpdateRates;
 use crate::packet::Dialect;
 
@@ -18,12 +20,84 @@ pub type EncodedMessage = Result<Vec<u8>, String>;
 pub struct SimpleEvents {
     pub(super) tick: u32,
     pub(super) events: Vec<OutgoingEvent>,
+    /// The clients that see each event with a position.
+    pub(super) viewers: Vec<Option<EventViewers>>,
     pub(super) encoded: OnceLock<(String, Vec<EncodedMessage>)>,
+}
+
+/// The clients that see an event.
+#[derive(Debug, Default)]
+pub struct EventViewers {
+    /// The players, in ascending order.
+    players: Vec<PlayerId>,
+    /// The players whose spectators see it, in ascending order.
+    spectated: Vec<PlayerId>,
+    /// Whether a spectator of no player sees it.
+    spectators: bool,
+}
+
+impl EventViewers {
+    fn new<S: SimpleGame>(
+        game: &S,
+        players: &[PlayerEntry],
+        event: &OutgoingEvent,
+        info: EntityInfo,
+    ) -> EventViewers {
+        let entity = EntityRef { packet: event.packet, id: None, info };
+        let sees = |player, spectated| {
+            let viewer = Viewer { player, spectated };
+            game.sight(viewer, event.packet).includes(&info) && game.sees(viewer, &entity)
+        };
+        let players = || players.iter().map(|entry| entry.player);
+        EventViewers {
+            players: players().filter(|player| sees(Some(*player), None)).collect(),
+            spectated: players().filter(|player| sees(None, Some(*player))).collect(),
+            spectators: sees(None, None),
+        }
+    }
+
+    fn contains(&self, viewer: Viewer) -> bool {
+        match (viewer.player, viewer.spectated) {
+            (Some(player), _) => self.players.binary_search(&player).is_ok(),
+            (None, Some(player)) => self.spectated.binary_search(&player).is_ok(),
+            (None, None) => self.spectators,
+        }
+    }
+}
+
+impl SimpleEvents {
+    /// Creates the events of a tick, after which the game has this state.
+    pub(super) fn new<S: SimpleGame>(
+        tick: u32,
+        events: Vec<OutgoingEvent>,
+        game: &S,
+        players: &[PlayerEntry],
+    ) -> SimpleEvents {
+        let viewers = events.iter().map(|event| match event.audience {
+            Audience::Sight(info) => Some(EventViewers::new(game, players, event, info)),
+            Audience::All | Audience::Player(_) => None,
+        });
+        SimpleEvents { tick, viewers: viewers.collect(), events, encoded: OnceLock::new() }
+    }
+
+    /// Iterates over the events, each with whether a client receives it.
+    pub(super) fn for_viewer(&self, viewer: Viewer) -> impl Iterator<Item = (&OutgoingEvent, bool)> {
+        self.events.iter().zip(&self.viewers).map(move |(event, viewers)| {
+            let is_addressed = match event.audience {
+                Audience::All => true,
+                Audience::Player(player) => viewer.player == Some(player),
+                Audience::Sight(_) => viewers.as_ref().is_some_and(|viewers| viewers.contains(viewer)),
+            };
+            (event, is_addressed)
+        })
+    }
 }
 
 /// The state after a tick, encoded for the first client that receives it.
 #[derive(Debug)]
-pub struct SimpleState {
+pub struct SimpleState<S> {
+    /// The entities of the last due tick; `None` for a game without entity lists.
+    pub(super) entities: Option<Arc<EntityFrame<S>>>,
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
     /// The values of `own_state` for each player. Empty without prediction.

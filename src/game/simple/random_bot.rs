@@ -11,6 +11,7 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use super::bot_policy::BotPolicy;
+use super::entities::ReceivedEntities;
 use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
@@ -58,6 +59,8 @@ pub struct RandomBot<S> {
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
     pub(super) last_packets: BTreeMap<String, Vec<Value>>,
+    /// The entity lists that it has received.
+    pub(super) entities: BTreeMap<String, ReceivedEntities>,
     /// See [`Agent::reliable_hashes`].
     marks: Vec<u32>,
     welcomed: bool,
@@ -90,6 +93,7 @@ impl<S: SimpleGame> RandomBot<S> {
             dice,
             player: None,
             last_packets: BTreeMap::new(),
+            entities: ReceivedEntities::all(&part.dialect),
             marks: Vec::new(),
             welcomed: false,
             ticks: [None; 2],
@@ -108,7 +112,8 @@ impl<S: SimpleGame> RandomBot<S> {
     fn send_random(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut AgentOutput) {
         let RandomBot { dialect, dice, .. } = self;
         let row = dialect.row(Direction::ToServer, name);
-        out.packets.extend(row.and_then(|row| random_packet::packet(dialect, row, values, dice, is_absurd)));
+        out.packets
+            .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, dice, is_absurd)));
     }
 
     /// Sends one random packet by which players act.
@@ -215,7 +220,11 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.check_packet(packet, out);
         }
         let name = packet.row.name.as_str();
-        out.saw_update = name == "state";
+        let received = self.entities.get_mut(name).map(|list| list.apply(packet));
+        out.saw_update = name == "state" || received.is_some();
+        if let Some(Err(error)) = received.filter(|_| self.checks) {
+            out.add_fault("entities", format!("{packet}: {error}"));
+        }
         match name {
             "welcome" => self.welcomed = true,
             "spawned" => self.player = packet.integer("player").map(PlayerId),

@@ -24,7 +24,7 @@ const HOSTILE_CHARS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f60
 
 /// Encodes a client packet with the `given` values by name, and random values for its other
 /// arguments. Returns `None` if the table cannot encode the values.
-pub fn packet(
+pub fn random_packet(
     dialect: &Dialect,
     row: &Row,
     given: &[(&str, Value)],
@@ -120,7 +120,8 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for seed in 0..2_000 {
             let (mut dice, is_absurd) = (BotRng::new(seed), seed % 2 == 0);
-            let message = packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
+            let message =
+                random_packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
             let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
             assert_eq!(decoded.integer("b"), Some(7));
             names.insert(decoded.integer::<u16>("c").expect("a number"));

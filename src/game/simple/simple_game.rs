@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use super::bot_policy::BotPolicy;
+use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
 use super::named_values::NamedValues;
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
@@ -33,6 +34,9 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     const VERSION: u32 = 1;
     /// Supported ticks per second. The first is the default.
     const TICK_RATES: &'static [u32] = &[60, 30];
+    /// Whether the game supports lockstep although it has entity lists. A client in lockstep
+    /// receives the complete state, so this must be false in a game that hides something.
+    const ALLOWS_LOCKSTEP: bool = false;
     /// Options of the world.
     const OPTIONS: &'static [OptionSpec] = &[];
 
@@ -44,7 +48,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Creates the predictor of the local player for the page; see
     /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
     /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::own`] sets.
+    /// [`SimpleGame::write_own_state`] sets.
     const PREDICTOR: Option<NewPredictor> = None;
 
     /// Creates the initial state.
@@ -82,8 +86,27 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Sets the values of the packet `state`, by the names of its arguments.
     fn write_state(&self, row: &mut NamedValues);
 
+    /// Adds the entities of the game's [entity lists](super#entity-lists).
+    fn write_entities(&self, entities: &mut Entities) {
+        let _ = entities;
+    }
+
+    /// Returns what a client sees of an entity list, or of the events of a packet that have a
+    /// position ([`TickContext::broadcast_at`]). Called once for each client, packet and update.
+    fn sight(&self, viewer: Viewer, packet: &str) -> Sight {
+        let _ = (viewer, packet);
+        Sight::EVERYTHING
+    }
+
+    /// Returns whether a client sees one of the entities that [`SimpleGame::sight`] includes, for
+    /// example because no wall is in between.
+    fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
+        let _ = (viewer, entity);
+        true
+    }
+
     /// Sets the values of the packet `own_state`: the exact state of a player, for its own client.
-    fn own(&self, player: PlayerId, row: &mut NamedValues) {
+    fn write_own_state(&self, player: PlayerId, row: &mut NamedValues) {
         let _ = (player, row);
     }
 
@@ -108,12 +131,22 @@ pub struct TickContext<'a> {
 impl TickContext<'_> {
     /// Sends an event to all clients: a packet of the table in its reliable lane.
     pub fn broadcast(&mut self, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.push_event(None, packet, values);
+        self.push_event(Audience::All, packet, values);
+    }
+
+    /// Sends an event to the clients whose [sight](SimpleGame::sight) includes it after this tick.
+    pub fn broadcast_at(
+        &mut self,
+        info: EntityInfo,
+        packet: &'static str,
+        values: impl FnOnce(&mut NamedValues),
+    ) {
+        self.push_event(Audience::Sight(info), packet, values);
     }
 
     /// Sends an event to the client of one player.
     pub fn send_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.push_event(Some(player), packet, values);
+        self.push_event(Audience::Player(player), packet, values);
     }
 
     /// Sends an `error` packet to the client of a player, because an action was refused by this
@@ -141,21 +174,32 @@ impl TickContext<'_> {
 
     fn push_event(
         &mut self,
-        to: Option<PlayerId>,
+        audience: Audience,
         packet: &'static str,
         values: impl FnOnce(&mut NamedValues),
     ) {
         let mut row = NamedValues::default();
         values(&mut row);
-        self.events.push(OutgoingEvent { to, packet, row, is_answer: false });
+        self.events.push(OutgoingEvent { audience, packet, row, is_answer: false });
     }
 }
 
-/// A packet to one or all clients.
+/// The clients that receive an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// All clients.
+    All,
+    /// The client of this player.
+    Player(PlayerId),
+    /// The clients that see an event with these properties.
+    Sight(EntityInfo),
+}
+
+/// A packet to some clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingEvent {
-    /// The player of the receiving client. `None` for all clients.
-    pub to: Option<PlayerId>,
+    /// The receiving clients.
+    pub audience: Audience,
     /// Name of the packet.
     pub packet: &'static str,
     /// Values of the packet.
@@ -168,6 +212,6 @@ impl OutgoingEvent {
     /// Returns whether the event is for one client only and does not answer a command. Such events
     /// are also sent after a resume.
     pub(super) fn is_private(&self) -> bool {
-        self.to.is_some() && !self.is_answer
+        matches!(self.audience, Audience::Player(_)) && !self.is_answer
     }
 }

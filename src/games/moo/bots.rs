@@ -1,4 +1,4 @@
-//! The bots of this game. In a browser, they check nothing.
+//! The bots of this game. The bots of a browser build check nothing.
 
 use super::Moo;
 use super::bot::agent::MooAgent;

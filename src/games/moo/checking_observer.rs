@@ -39,11 +39,13 @@ impl CheckingObserver {
         }
     }
 
-    /// Whether a fault is tolerated, because the circumstances caused it, not the server.
+    /// Whether a fault is tolerated, because the network, the operator or another client may have
+    /// caused it.
     fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.world_model().is_native;
         match rule {
-            // A packet without a tick is dated by its arrival time, which network faults distort.
+            // The only time of a packet without a tick is its arrival time, which network faults
+            // distort.
             CheckRule::TooFast => self.had_network_fault && is_moomoo,
             CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
             // A stalled connection delivers packets of a longer period at once.

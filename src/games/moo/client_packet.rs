@@ -41,7 +41,7 @@ pub enum ClanAction {
 pub enum ClientPacket<'a> {
     /// The first packet of a native client, with its protocol version.
     Hello { version: u16, mode: Mode, name: Option<String>, skin: Option<u8> },
-    /// Requests a body; with `moofoll` also resources, as the MooMoo dialects can.
+    /// Requests a body; with `moofoll` also resources, as clients of the MooMoo dialects can.
     EnterGame { name: Option<String>, skin: Option<u8>, moofoll: bool },
     /// Walks in a direction; without a direction it stops.
     Move { sequence: Option<u32>, tick: Option<u32>, direction: Option<u16> },

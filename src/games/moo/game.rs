@@ -37,7 +37,7 @@ impl Game for Moo {
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
     const FOREIGN_DIALECTS: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
-    const RULES_JSON: Option<fn() -> String> = Some(rules_json::json);
+    const RULES_JSON: Option<fn() -> String> = Some(rules_json::rules_json);
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &OPERATOR_COMMANDS;
     const KILL_PACKET: Option<KillPacket> =
         Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
@@ -45,7 +45,7 @@ impl Game for Moo {
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
     #[cfg(not(target_family = "wasm"))]
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_checks::<Self>();
-    const PREDICTOR: Option<NewPredictor> = Some(prediction::start::<MooLocalWorld>);
+    const PREDICTOR: Option<NewPredictor> = Some(prediction::new_predictor::<MooLocalWorld>);
 
     type Sim = World;
     type Events = Events;
@@ -119,7 +119,7 @@ fn hz(layout: UpdateLayout, rates: &UpdateRates) -> u32 {
 pub struct MooPublisher {
     rates: UpdateRates,
     reader: WorldReader,
-    /// State of the last native update, the base of the differences of the next one.
+    /// State of the last native update: the base of the differences in the next native update.
     turn: Option<Arc<PublicState>>,
 }
 

@@ -6,7 +6,7 @@ use crate::game::{OperatorCommand, OperatorCommandError as No, ParsedCommand, Pl
 use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 
-/// The operator commands of this game, added to the built-in ones.
+/// The operator commands that this game adds to the built-in commands.
 pub const OPERATOR_COMMANDS: [OperatorCommand; 3] = [
     OperatorCommand { usage: "announce TEXT", help: "send a message to everyone", parse: announce },
     OperatorCommand {

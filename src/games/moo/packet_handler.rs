@@ -51,8 +51,8 @@ const _: () = {
 /// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. For an action that
-    /// waited during a pause of the server, an earlier time is stored.
+    /// Time of the client's last action of each kind in [`ACTION_INTERVALS`]. The stored time is
+    /// earlier than the arrival for an action that waited during a pause of the server.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// Slack already credited for each kind, so that each pause counts once. Not saved.
     credited: [Duration; ACTION_INTERVALS.len()],
@@ -123,7 +123,7 @@ fn shared_rate_limit_of(action: &Action) -> Option<&'static SharedRateLimit> {
 }
 
 impl GameVerbs for MooPacketHandler {
-    fn begin(&self, connection: &str) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+    fn first_packets(&self, connection: &str) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         let teams = Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))]);
         vec![("io_init", vec![("socket_id", Value::from(connection))]), ("init_data", vec![("data", teams)])]
     }
@@ -151,7 +151,7 @@ impl GameVerbs for MooPacketHandler {
         self.attacks = false;
     }
 
-    fn packet(
+    fn handle_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         now: Duration,
@@ -176,15 +176,17 @@ impl GameVerbs for MooPacketHandler {
             }
             ClientPacket::Select { id, is_weapon, .. } => {
                 let what = if is_weapon { Selection::Weapon } else { Selection::Item };
-                number(id).map(|id| Action::Select { what: what(id) })
+                check_number(id).map(|id| Action::Select { what: what(id) })
             }
             // The world replies to an upgrade that is not offered. Clients without acks receive the
             // reply as a chat message.
             ClientPacket::Upgrade { sequence: None, choice, .. } => {
-                Ok(Action::Upgrade { choice: number(choice).unwrap_or(NO_CHOICE) })
+                Ok(Action::Upgrade { choice: check_number(choice).unwrap_or(NO_CHOICE) })
             }
             ClientPacket::Unused(row) if row.name == "store" => Ok(Action::Upgrade { choice: NO_CHOICE }),
-            ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
+            ClientPacket::Upgrade { choice, .. } => {
+                check_number(choice).map(|choice| Action::Upgrade { choice })
+            }
             ClientPacket::Chat { text, .. } => self.chat(&text, now, slack),
             ClientPacket::Clan { action, .. } => self.clan(action, now, slack),
             ClientPacket::MapPing { .. } => self.check_interval(MAP_PING, now, slack).map(|()| Action::Ping),
@@ -232,6 +234,6 @@ impl JoinData {
 }
 
 /// Converts an ID. All IDs of the game are at most 255.
-fn number(number: u16) -> Result<u8, IgnoredPacket> {
+fn check_number(number: u16) -> Result<u8, IgnoredPacket> {
     u8::try_from(number).map_err(|_| ("unknown_number", None))
 }

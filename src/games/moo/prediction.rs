@@ -15,13 +15,13 @@ pub struct MooLocalWorld {
     local: ClientWorld,
     tick_hz: u32,
     own: Option<PlayerId>,
-    /// The last exact record. It remains valid if an update contains none.
+    /// The last exact record. It remains valid if an update contains no exact record.
     exact: Option<OwnRecord>,
     own_state: OwnPlayerState,
 }
 
-/// Values of the local player that the server sends only when they change. They are retained across
-/// its death.
+/// Values of the local player that the server sends only when they change. The values are retained
+/// after the death of the player.
 #[derive(Debug, Clone, Default)]
 struct OwnPlayerState {
     resources: Option<[u32; 4]>,
@@ -106,7 +106,7 @@ fn pixels(value: Option<i64>) -> Option<Fixed> {
 }
 
 /// The exact record in an update, and the margin of the last command.
-fn own(update: &DecodedPacket<'_>) -> Option<(OwnRecord, i16)> {
+fn parse_own_record(update: &DecodedPacket<'_>) -> Option<(OwnRecord, i16)> {
     let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
     let exact = OwnRecord {
         sequence: u64::try_from(sequence?).ok()?,
@@ -155,7 +155,8 @@ impl LocalWorld for MooLocalWorld {
     }
 
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
-        own(update).map(|(OwnRecord { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
+        parse_own_record(update)
+            .map(|(OwnRecord { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
     }
 
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) -> bool {
@@ -260,7 +261,7 @@ impl LocalWorld for MooLocalWorld {
 impl MooLocalWorld {
     fn update(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) {
         let before = self.exact.map(|exact| exact.sequence);
-        if let Some((exact, _)) = own(packet) {
+        if let Some((exact, _)) = parse_own_record(packet) {
             self.exact = Some(exact);
         }
         let (Some(own), Some(exact)) = (self.own, &self.exact) else { return };

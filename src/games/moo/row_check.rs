@@ -67,7 +67,7 @@ const TYPED_SAMPLES: &[(&str, &str)] = &[
     ("spectating", "[null]"),
 ];
 
-/// The same for packets that the feed assembles for the MooMoo dialects.
+/// As `TYPED_SAMPLES`, for packets that the feed assembles for the MooMoo dialects.
 const MOOMOO_SAMPLES: &[(&str, &str)] = &[
     ("update_players", r#"[[ID,1,1,1.57,-1,0,0,null,0,0,0,0,0]]"#),
     ("load_objects", r#"[[FAR,1,1,0,175,3,null,-1]]"#),
@@ -97,7 +97,7 @@ const MOOMOO_SAMPLES: &[(&str, &str)] = &[
     ("floating_text", "[FAR,FAR,-ID,1]"),
 ];
 
-/// The same for packets that the feed assembles for the native dialect.
+/// As `TYPED_SAMPLES`, for packets that the feed assembles for the native dialect.
 const NATIVE_SAMPLES: &[(&str, &str)] = &[
     (
         "update",

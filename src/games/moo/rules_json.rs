@@ -8,7 +8,7 @@ use crate::games::moo::world::rules::{
 };
 
 /// Weapons, items and their groups, projectiles and animals, one per line, and some constants.
-pub fn json() -> String {
+pub fn rules_json() -> String {
     let tables = [
         ("groups", lines(&Group::ALL, group)),
         ("weapons", lines(&WEAPONS, weapon)),

@@ -20,10 +20,10 @@ const NATIVE_REQUIRED: [(Direction, &str); 5] = [
 const MOOMOO_REQUIRED: [(Direction, &str); 4] =
     [(ToServer, "enter_game"), (ToClient, "setup"), (ToClient, "add_player"), (ToClient, "update_players")];
 
-/// Checks all dialects of these tables that are also built in. Each must have the packets that the
-/// game requires. Each server packet must have the lane of the built-in tables, and the same
-/// argument names in the same order. An argument may have another type that can hold its values,
-/// and more arguments may follow.
+/// Checks all dialects of these tables that are also built in. Each dialect must have the packets
+/// that the game requires. Each server packet must have the lane of the built-in tables, and the
+/// same argument names in the same order. An argument may have another type that can hold its
+/// values, and more arguments may follow.
 ///
 /// # Errors
 /// The first packet that does not fit, with its file and name.
@@ -68,7 +68,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
                 row.name
             ));
         }
-        let (names, others) = (names(&made.arguments), names(&row.arguments));
+        let (names, others) = (argument_names(&made.arguments), argument_names(&row.arguments));
         let differing = names.iter().zip(others.iter()).find(|(made, own)| made != own);
         if let Some((made, own)) = differing {
             return Err(format!(
@@ -82,7 +82,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
 }
 
 /// The names of arguments, each with the names of its members.
-fn names(arguments: &[Argument]) -> Vec<String> {
+fn argument_names(arguments: &[Argument]) -> Vec<String> {
     let name = |argument: &Argument| match &argument.ty.shape {
         Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
             let members = members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! A bot that plays tanks, and checks the received packets against the rules of the game.
 //!
-//! It drives about, aims at the nearest tank and fires whenever it can. For each visible tank it
-//! checks that the tank does not exceed the maximum speed, fire before it has reloaded, or lose
+//! The bot drives about, aims at the nearest tank and fires whenever it can. For each visible tank
+//! it checks that the tank does not exceed the maximum speed, fire before it has reloaded, or lose
 //! health without a hit.
 
 use std::collections::BTreeMap;
@@ -182,8 +182,9 @@ impl TanksBotPolicy {
         let Some([old_x, old_y, .., old_health, old_regular, old_piercing, _]) = before else {
             return Ok(());
         };
-        // A destroyed tank stays destroyed for three seconds. A tank in its initial state may
-        // belong to another player.
+        // A tank stays destroyed for three seconds. Within `MAX_COMPARE_TICKS` it can therefore
+        // respawn only if the earlier state shows it as destroyed. A tank in its initial state may
+        // belong to a new player with the same ID.
         let is_whole = (health, reload) == (rules::HEALTH.into(), 0);
         if old_health == 0 || passed > MAX_COMPARE_TICKS || is_whole && passed > 1 {
             return Ok(());

@@ -10,8 +10,8 @@ use tickwire_sim::fixed::Fixed;
 
 use super::rules::{DEPOT_REACH, TILE_PX, TILES, WALL_LENGTH, WALL_TRIES};
 
-/// Stream of the map's random generator. The game has another stream, so their random numbers are
-/// unrelated.
+/// Stream of the map's random generator. The game has another stream, so that map and game have
+/// unrelated random numbers.
 const MAP_RNG_STREAM: u32 = 1;
 /// Depots, in tiles: one in the middle, and one in each quarter.
 const DEPOTS: [(i32, i32); 5] = [(30, 30), (14, 14), (45, 14), (14, 45), (45, 45)];
@@ -118,7 +118,7 @@ impl Map {
     }
 
     /// The centre of a random tile without a wall.
-    pub fn place(&self, random: &mut Rng) -> (Fixed, Fixed) {
+    pub fn random_free_position(&self, random: &mut Rng) -> (Fixed, Fixed) {
         let middle = |tile: i32| Fixed::from_px(tile * TILE_PX + TILE_PX / 2);
         loop {
             let (x, y) = (random.between(1, TILES - 2), random.between(1, TILES - 2));

@@ -22,7 +22,7 @@ use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
-use crate::game::prediction::{NewPredictor, start};
+use crate::game::prediction::{NewPredictor, new_predictor};
 use crate::game::simple::{BotPolicy, NamedValues, SimpleGame, SimpleLocalWorld, TickContext};
 use crate::packet::{DecodedPacket, Value};
 use map::Map;
@@ -71,7 +71,7 @@ impl SimpleGame for Tanks {
         max: 3600,
     }];
 
-    const PREDICTOR: Option<NewPredictor> = Some(start::<SimpleLocalWorld<Tanks>>);
+    const PREDICTOR: Option<NewPredictor> = Some(new_predictor::<SimpleLocalWorld<Tanks>>);
 
     type Action = Control;
 
@@ -168,7 +168,7 @@ impl SimpleGame for Tanks {
         );
     }
 
-    fn own(&self, player: PlayerId, row: &mut NamedValues) {
+    fn write_own_state(&self, player: PlayerId, row: &mut NamedValues) {
         self.tank(player).into_iter().for_each(|tank| tank.show(row));
     }
 
@@ -211,12 +211,12 @@ impl Tanks {
     fn step(&mut self, tick: u32, random: &mut Rng) -> Vec<Hit> {
         let mut hits = Vec::new();
         if self.round.is_over() {
-            if self.round.wait() {
+            if self.round.tick_pause() {
                 self.start_round();
             }
         } else {
             hits = self.run_round_tick(tick);
-            if self.round.run(&self.tanks) {
+            if self.round.tick_round(&self.tanks) {
                 self.shells.clear();
                 self.roster_changed = true;
             }
@@ -311,7 +311,8 @@ impl Tanks {
                 let far = |tank: &Tank| square(tank.x.distance(x)) + square(tank.y.distance(y));
                 others().map(far).min().unwrap_or(u64::MAX)
             };
-            let places: Vec<_> = (0..rules::SPAWN_TRIES).map(|_| self.map.place(random)).collect();
+            let places: Vec<_> =
+                (0..rules::SPAWN_TRIES).map(|_| self.map.random_free_position(random)).collect();
             let Some(place) = places.into_iter().max_by_key(nearest) else { continue };
             let middle = Fixed::from_px(rules::TILES * rules::TILE_PX / 2);
             let (dx, dy) = (middle.saturating_sub(place.0), middle.saturating_sub(place.1));

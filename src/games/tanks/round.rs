@@ -33,14 +33,14 @@ impl Round {
         self.is_over
     }
 
-    /// Applies a server update to a client's copy. The clock is disabled, because the server ends
-    /// and starts rounds.
+    /// Applies a server update to a client's copy of the round. The clock of the copy is disabled,
+    /// because the server ends and starts rounds.
     pub fn apply_update(&mut self, is_over: bool) {
         (self.is_over, self.left) = (is_over, u32::MAX);
     }
 
     /// Advances the clock of the round by one tick. Returns whether the round is over now.
-    pub fn run(&mut self, tanks: &[Tank]) -> bool {
+    pub fn tick_round(&mut self, tanks: &[Tank]) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             (self.is_over, self.left, self.winner) = (true, ROUND_PAUSE_TICKS, winner(tanks));
@@ -49,7 +49,7 @@ impl Round {
     }
 
     /// Advances the pause by one tick. Returns whether the next round starts now.
-    pub fn wait(&mut self) -> bool {
+    pub fn tick_pause(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             let number = self.number.wrapping_add(1);

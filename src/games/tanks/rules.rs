@@ -85,7 +85,8 @@ pub const RELOAD_TICKS: u8 = 2 * TICK_HZ as u8;
 pub const HEALTH: u8 = 100;
 /// Ticks from the destruction of a tank to its respawn.
 pub const RESPAWN_TICKS: u16 = 3 * TICK_HZ as u16;
-/// Number of candidate spawn positions. The one farthest from all other tanks is chosen.
+/// Number of candidate spawn positions. A tank spawns at the candidate farthest from all other
+/// tanks.
 pub const SPAWN_TRIES: u32 = 8;
 
 /// Distance from the centre of a depot within which a tank is supplied.
@@ -112,7 +113,8 @@ pub const ROUND_S: u32 = 120;
 pub const ROUND_PAUSE_TICKS: u32 = 8 * TICK_HZ;
 /// Maximum interval between two lists of players, in ticks.
 pub const ROSTER_INTERVAL_TICKS: u32 = TICK_HZ;
-/// Minimum interval between two lists of players, in ticks. A changed list is sent after it.
+/// Minimum interval between two lists of players, in ticks. A changed list is sent after this
+/// interval.
 pub const MIN_ROSTER_INTERVAL_TICKS: u32 = TICK_HZ / 4;
 
 /// Number of walls that the generator tries to place.

@@ -1,4 +1,4 @@
-//! A tank: its controls and its movement. It does not depend on other tanks.
+//! A tank: its controls and its movement. This module does not depend on other tanks.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::rules::{
 };
 use crate::game::simple::{NamedValues, RewindBuffer};
 
-/// The controls of a player's tank, valid until the next `control` packet. They contain no tank ID,
-/// position or speed.
+/// The controls of a player's tank, valid until the next `control` packet. The controls contain no
+/// tank ID, position or speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Control {
     /// Drive: forwards (1), backwards (-1) or stop (0).
@@ -64,7 +64,7 @@ pub struct Tank {
     pub health: u8,
     /// Number of shells of each kind.
     pub shells: [u8; 2],
-    /// Ticks until it can fire.
+    /// Ticks until the tank can fire.
     pub reload: u8,
     /// Ticks until a destroyed tank respawns.
     pub respawn: u16,
@@ -185,7 +185,7 @@ impl Tank {
     }
 }
 
-/// Turns an angle towards another one, the short way round and by at most `max_turn`.
+/// Turns an angle towards another angle, the short way round and by at most `max_turn`.
 fn rotate_towards(from: Angle, to: Angle, max_turn: u16) -> Angle {
     let off = to.0.wrapping_sub(from.0);
     Angle(match off {

@@ -71,12 +71,12 @@ pub use start_error::StartError;
 /// use tickwire::{RoomSpec, Server};
 ///
 /// // The game of the crate's documentation, in two rooms.
-/// let arena = RoomSpec::of::<Simple<Presses>>().seed(7).max_clients(10);
-/// let server = Server::of::<Simple<Presses>>().room("arena", arena).start()?;
+/// let arena = RoomSpec::for_game::<Simple<Presses>>().seed(7).max_clients(10);
+/// let server = Server::for_game::<Simple<Presses>>().room("arena", arena).start()?;
 ///
 /// // A player in the second room.
 /// let url = format!("ws://{}/r/arena/play", server.address()).parse()?;
-/// let dialect = server.codes().dialect("presses").ok_or("no such dialect")?;
+/// let dialect = server.tables().dialect("presses").ok_or("no such dialect")?;
 /// let mut ann: BlockingClient = BlockingClient::connect(&url, None, dialect)?;
 /// ann.send("hello", &[1.into(), 1.into(), "Ann".into()])?;
 /// ann.receive_until(Duration::from_secs(5), |packet| packet.name == "spawned")?;
@@ -106,8 +106,8 @@ pub struct Server {
 
 impl Server {
     /// Creates a server with this game in its default room.
-    pub fn of<G: Game>() -> Server {
-        Server::with_room(RoomSpec::of::<G>())
+    pub fn for_game<G: Game>() -> Server {
+        Server::with_room(RoomSpec::for_game::<G>())
     }
 
     /// Creates a server with this default room.
@@ -233,7 +233,7 @@ impl Server {
     /// error.
     pub fn start(self) -> Result<RunningServer, StartError> {
         let config = self.config()?;
-        let begin = |(name, room): &(String, RoomSpec)| room.begin(name, &config);
+        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, an error drops `running`, which stops the server.
@@ -325,7 +325,7 @@ impl RunningServer {
     }
 
     /// Returns the packet tables in use.
-    pub fn codes(&self) -> &Arc<PacketTables> {
+    pub fn tables(&self) -> &Arc<PacketTables> {
         &self.server.config().codes
     }
 

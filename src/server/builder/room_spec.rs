@@ -19,8 +19,8 @@ pub struct RoomSpec {
 
 impl RoomSpec {
     /// Creates a room with this game and its default options.
-    pub fn of<G: Game>() -> RoomSpec {
-        let (game, max_clients) = (TcpGameFactory::of::<G>(), usize::MAX);
+    pub fn for_game<G: Game>() -> RoomSpec {
+        let (game, max_clients) = (TcpGameFactory::for_game::<G>(), usize::MAX);
         RoomSpec { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
     }
 
@@ -84,11 +84,11 @@ impl RoomSpec {
     }
 
     /// Creates the room with a new world.
-    pub(super) fn begin(&self, name: &str, config: &ServerConfig) -> Result<Box<TcpRoom>, StartError> {
+    pub(super) fn build(&self, name: &str, config: &ServerConfig) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let mut options = config.room_options(name, identity.tick_hz);
         options.rates.update_hz = self.update_hz.unwrap_or(identity.tick_hz).min(identity.tick_hz);
         options.max_clients = self.max_clients;
-        Ok((self.game.begin)(&identity, options))
+        Ok((self.game.new_room)(&identity, options))
     }
 }

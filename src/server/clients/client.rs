@@ -60,7 +60,7 @@ pub struct Client<L> {
     /// Dialect and format of the connection.
     pub endpoint: WireFormat,
     /// The transport. Only the client's reader reads from it; writes go through `sender`.
-    pub line: L,
+    pub transport: L,
     /// All state that received bytes can change. The reader locks it while it processes bytes, and
     /// an inspector while it injects bytes.
     pub connection: Mutex<ServerConnection>,
@@ -113,7 +113,7 @@ impl<L: Transport> Client<L> {
             sender: Sender::new(endpoint.is_native, now),
             room,
             endpoint,
-            line,
+            transport: line,
             player: AtomicU64::new(0),
             resume_tick: AtomicU32::new(0),
             name: Mutex::default(),
@@ -135,9 +135,9 @@ impl<L: Transport> Client<L> {
     }
 
     /// Returns the time stamp of bytes that the reader receives `now`.
-    pub fn at(&self, now: Duration) -> ReadTime {
+    pub fn read_time(&self, now: Duration) -> ReadTime {
         let pauses = &self.sender.life.pauses;
-        pauses.note_suspended(self.line.suspended());
+        pauses.note_suspended(self.transport.suspended());
         ReadTime { now, tick: self.room.tick(), slack: pauses.slack(now) }
     }
 
@@ -219,7 +219,7 @@ impl<L: Transport> Client<L> {
 
     /// Queues whole frames that must arrive. Closes the connection if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
-        match self.sender.enqueue(frames, |frames| self.line.on_queued(self, frames, now)) {
+        match self.sender.enqueue(frames, |frames| self.transport.on_queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}
@@ -236,10 +236,10 @@ impl<L: Transport> Client<L> {
     /// Sends batches until the queue is empty or the transport accepts no more. [`Sender`] lets
     /// only one thread at a time do so.
     fn transmit(&self, batch: Batch<'_>, now: Duration) {
-        let taken = self.line.send(batch.slices());
+        let taken = self.transport.send(batch.slices());
         let mut next = self.sender.on_sent(batch, taken, now);
         while let Some(batch) = next {
-            let taken = self.line.send(batch.slices());
+            let taken = self.transport.send(batch.slices());
             next = self.sender.on_sent(batch, taken, now);
         }
     }
@@ -247,7 +247,7 @@ impl<L: Transport> Client<L> {
     /// Closes the client's connection for this reason. Only the first reason counts.
     pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
-        if self.sender.close(ending, &frames, |frames| self.line.on_queued(self, frames, now), now) {
+        if self.sender.close(ending, &frames, |frames| self.transport.on_queued(self, frames, now), now) {
             self.flush(now);
         }
     }
@@ -263,13 +263,13 @@ impl<L: Transport> Client<L> {
     /// Polls the deadlines: pings an idle client, closes the connection of a lost or slow client,
     /// and aborts a connection that does not end.
     pub fn check_deadlines(&self, now: Duration) {
-        self.sender.life.pauses.note_suspended(self.line.suspended());
+        self.sender.life.pauses.note_suspended(self.transport.suspended());
         self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
             DueAction::Nothing(_) => {}
             DueAction::Ping => self.send(Frames::Borrowed(frame::EMPTY_PING), now),
             DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
-            DueAction::Abort => self.line.abort(),
+            DueAction::Abort => self.transport.abort(),
         }
     }
 

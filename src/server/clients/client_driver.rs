@@ -45,7 +45,7 @@ pub struct ClientDriver<'a, L, E> {
     /// Checks tokens.
     pub guard: &'a Authenticator,
     /// When the bytes were received.
-    pub at: ReadTime,
+    pub read_time: ReadTime,
     /// Whether an observer needs the client's bytes.
     pub is_observed: bool,
     /// Receives the events of the client.
@@ -142,7 +142,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
         connection.mark_injected();
         if let Err(ending) = self.receive_locked(&mut connection, bytes, |output| self.execute(output)) {
-            client.close(ending, self.at.now);
+            client.close(ending, self.read_time.now);
         }
         Ok(())
     }
@@ -163,17 +163,17 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             return Err(ending);
         }
         self.configure(connection);
-        connection.receive(bytes, self.at);
+        connection.receive(bytes, self.read_time);
         drain(connection, execute)?;
         self.client.sender.ending().map_or(Ok(()), Err)
     }
 
     fn ignore_locked(&self, connection: &mut ServerConnection, bytes: &[u8]) {
         self.configure(connection);
-        connection.receive_eof(self.at);
+        connection.receive_eof(self.read_time);
         // Ignored bytes do not end a connection.
         let _ = drain(connection, |output| self.execute(output));
-        connection.receive(bytes, self.at);
+        connection.receive(bytes, self.read_time);
         let _ = drain(connection, |output| self.execute(output));
     }
 
@@ -184,14 +184,14 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Executes an output of the client's connection. Returns the answer if the output needs one.
     pub fn execute(&self, output: ConnectionOutput<'_>) -> Option<Answer> {
         match output {
-            ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.at.now),
+            ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.read_time.now),
             ConnectionOutput::Request(request) => return self.execute_request(request),
             ConnectionOutput::Observed { bytes, saved } => {
-                (self.on_event)(DriverEvent::Observed { at: self.at, bytes, saved });
+                (self.on_event)(DriverEvent::Observed { at: self.read_time, bytes, saved });
             }
             ConnectionOutput::Event(event) => {
                 if let ConnectionEvent::MessagesHandled(_) = event {
-                    self.client.sender.life.alive(self.at.now);
+                    self.client.sender.life.alive(self.read_time.now);
                 }
                 (self.on_event)(DriverEvent::Connection(event));
             }
@@ -228,7 +228,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Checks the token of the upgrade request.
     fn authenticate(&self) -> Result<(), Denial> {
         let offered = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
-        match self.guard.authenticate(self.client.address.ip(), offered, self.at.now) {
+        match self.guard.authenticate(self.client.address.ip(), offered, self.read_time.now) {
             Ok(pass) => {
                 if let Permission::Holder(holder) = &pass {
                     (self.on_event)(DriverEvent::Authenticated(&holder.name));
@@ -238,7 +238,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             }
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
             Err(breach) => {
-                self.client.sender.life.close_after_delay(breach, self.at.now);
+                self.client.sender.life.close_after_delay(breach, self.read_time.now);
                 Err(Denial::Silent)
             }
         }
@@ -254,7 +254,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             LockstepAccess::Open => true,
         };
         if !is_allowed {
-            self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
+            self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.read_time.now);
             return Err(Denial::Silent);
         }
         Ok(())
@@ -266,7 +266,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         self.charge(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
         let entering = JoinAttempt { key, connection: *id, from: self.client.prefix() };
-        let entered = room.join(entering, self.at.now, |entered| {
+        let entered = room.join(entering, self.read_time.now, |entered| {
             self.client.set_player(entered, &profile.name, resume_tick);
             (room.about.join)(entered.player, profile)
         });
@@ -274,7 +274,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         if resume_tick.is_some() && !is_resumed {
             self.send_player_gone();
         }
-        (self.on_event)(DriverEvent::Joined { player, name: &profile.name, tick: self.at.tick });
+        (self.on_event)(DriverEvent::Joined { player, name: &profile.name, tick: self.read_time.tick });
         Ok(player)
     }
 
@@ -296,10 +296,12 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
 
     /// Takes a token of the address prefix's rate limit.
     fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
-        self.budgets.take_late(self.client.prefix(), spending, self.at.now, self.at.slack).map_err(|_| {
-            (self.on_event)(DriverEvent::CommandRejected(spending.rule()));
-            Denial::Rejected(spending.rule(), spending.detail())
-        })
+        self.budgets
+            .take_late(self.client.prefix(), spending, self.read_time.now, self.read_time.slack)
+            .map_err(|_| {
+                (self.on_event)(DriverEvent::CommandRejected(spending.rule()));
+                Denial::Rejected(spending.rule(), spending.detail())
+            })
     }
 
     /// Sends an error to a client that tried to resume but got a new player.
@@ -307,7 +309,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
         let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
         endpoint.write_packet(&mut frames, "error", &values);
-        self.client.send(Frames::Borrowed(&frames), self.at.now);
+        self.client.send(Frames::Borrowed(&frames), self.read_time.now);
     }
 
     fn command(
@@ -320,7 +322,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             self.charge(LimitedAction::Shared(shared))?;
         }
         let from = (self.client.prefix(), self.client.id);
-        if let Err(dropped) = self.client.room.push(from, command, intended, self.at.slack) {
+        if let Err(dropped) = self.client.room.push(from, command, intended, self.read_time.slack) {
             (self.on_event)(DriverEvent::CommandRejected(dropped.name()));
         }
         Ok(())

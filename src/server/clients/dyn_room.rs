@@ -60,7 +60,7 @@ pub struct GameFactory<L: 'static> {
     /// The game's info.
     pub about: &'static GameInfo,
     /// Creates a room with a new world.
-    pub begin: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
+    pub new_room: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
     /// Restores a room from a snapshot. The settings are computed from the restored world.
     pub resume_room: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
     /// Restores a saved room of another run, possibly with other rules. Also returns notes on its
@@ -90,7 +90,7 @@ impl<L: Transport> GameFactory<L> {
     /// Returns the default game. References no other game, so that a program that calls only this
     /// function does not contain the others.
     pub fn default_game() -> GameFactory<L> {
-        GameFactory::of::<games::Default>()
+        GameFactory::for_game::<games::Default>()
     }
 
     /// Finds the game of a room in this list.
@@ -99,10 +99,10 @@ impl<L: Transport> GameFactory<L> {
     }
 
     /// Creates the factory of a game from its type.
-    pub const fn of<G: Game>() -> GameFactory<L> {
+    pub const fn for_game<G: Game>() -> GameFactory<L> {
         GameFactory {
             about: G::INFO,
-            begin: begin::<G, L>,
+            new_room: new_room::<G, L>,
             resume_room: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]
             migrate_room: carry::<G, L>,
@@ -113,11 +113,11 @@ impl<L: Transport> GameFactory<L> {
 
 impl<L: Transport> games::Visitor for Vec<GameFactory<L>> {
     fn game<G: Game>(&mut self) {
-        self.push(GameFactory::of::<G>());
+        self.push(GameFactory::for_game::<G>());
     }
 }
 
-fn begin<G: Game, L: Transport>(identity: &WorldParams, options: RoomConfig) -> Box<dyn DynRoom<L>> {
+fn new_room<G: Game, L: Transport>(identity: &WorldParams, options: RoomConfig) -> Box<dyn DynRoom<L>> {
     Box::new(Room::<G>::new(G::Sim::new(identity), options))
 }
 
@@ -146,7 +146,7 @@ fn carry<G: Game, L: Transport>(
     let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);
     // The server's clock is at zero: rooms are migrated at its start.
-    room.handle().expect(&saved_room.keys, Duration::ZERO);
+    room.handle().restore_seats(&saved_room.keys, Duration::ZERO);
     Ok((Box::new(room), saved.migration_notes(&now)))
 }
 

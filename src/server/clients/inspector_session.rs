@@ -95,7 +95,7 @@ impl InspectorSession {
     }
 
     /// Sends the result of [`InspectorRequest::FindOwn`].
-    pub fn own(&mut self, client: Option<u64>) {
+    pub fn answer_find_own(&mut self, client: Option<u64>) {
         self.conn.send_text(&json!({ "own": client }).to_string());
     }
 

@@ -111,7 +111,12 @@ impl LockstepFeed {
     /// Like [`LockstepFeed::write`], for a lockstep connection without a [`Client`], such as the
     /// connection of the self-check. A snapshot is appended as well and is exempt from the rate
     /// limit.
-    pub fn take(&self, (room, connection): (&RoomHandle, u64), endpoint: &WireFormat, frames: &mut Vec<u8>) {
+    pub fn write_without_client(
+        &self,
+        (room, connection): (&RoomHandle, u64),
+        endpoint: &WireFormat,
+        frames: &mut Vec<u8>,
+    ) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
             write_state_sync((room, None), endpoint, snapshot, frames);

@@ -26,7 +26,7 @@ impl PendingAcks {
     }
 
     /// Adds a tick's acks for this connection.
-    pub fn take(&mut self, answers: &CommandAcks, connection: u64) {
+    pub fn add(&mut self, answers: &CommandAcks, connection: u64) {
         if !self.has_ack_packets {
             return;
         }

@@ -255,7 +255,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         messages.clear();
         frames.clear();
         if client.is_in_lockstep() {
-            brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+            brought.iter().for_each(|tick| self.answers.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
             return self.relay(gap, (answers, messages), frames, (budgets, now));
         }
@@ -264,7 +264,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
-        brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+        brought.iter().for_each(|tick| self.answers.add(tick, client.id));
         if turn != StateOutcome::NotDue {
             self.answers.write(dialect, answers);
         }

@@ -56,7 +56,7 @@ static REGISTERED: OnceLock<EmbeddedGameFactory> = OnceLock::new();
 
 /// Registers the program's own game. Only the first call has an effect.
 pub fn register<G: Game>() {
-    let _ = REGISTERED.set(EmbeddedGameFactory::of::<G>());
+    let _ = REGISTERED.set(EmbeddedGameFactory::for_game::<G>());
 }
 
 /// Returns the game of this name: the registered one or a built-in one. Without a name, returns the
@@ -143,7 +143,7 @@ impl EmbeddedServer {
         let identity = (game.about.identity)(options.seed);
         let tick_hz = identity.tick_hz;
         let mut dice = BotRng::new(u64::from(options.seed) ^ options.began_us);
-        let room = (game.begin)(
+        let room = (game.new_room)(
             &identity,
             RoomOptions {
                 name: "".into(),

@@ -262,7 +262,7 @@ impl<T: HostTransport> HostConnection<T> {
                 ObservedRecord { at: host.now, tick: client.room.tick(), what: ObservedKind::Ended(rule) };
             host.clients.inspector_queues.push(client.id, None, &record);
             client.mark_reader_ended();
-            client.line.abort();
+            client.transport.abort();
             host.clients.remove(client.id);
         }
         self.line.close_output();
@@ -377,7 +377,7 @@ fn handle_request<T: HostTransport>(
                 clients.inspector_queues.push(id, Some(number), &ObservedRecord { at, tick, what });
             }
         }
-        InspectorRequest::FindOwn(key) => watch.own(clients.own(key).map(|client| client.id)),
+        InspectorRequest::FindOwn(key) => watch.answer_find_own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
             let client = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
             let passed = client.and_then(|client| host.driver(client).inject(&bytes).map(|()| client.id));

@@ -25,7 +25,10 @@ impl InspectorQueues {
         let mut all = self.0.lock();
         all.remove(&watcher);
         if let Some(client) = client {
-            all.insert(watcher, InspectorQueue { client, message: observed_format::begin(client), lost: 0 });
+            all.insert(
+                watcher,
+                InspectorQueue { client, message: observed_format::start_message(client), lost: 0 },
+            );
         }
     }
 
@@ -60,7 +63,7 @@ impl InspectorQueues {
                 &ObservedRecord { at: now, tick, what: ObservedKind::Lost(lost) },
             );
         }
-        let empty = observed_format::begin(watched.client);
+        let empty = observed_format::start_message(watched.client);
         (watched.message.len() > empty.len()).then(|| std::mem::replace(&mut watched.message, empty))
     }
 }

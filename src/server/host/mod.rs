@@ -154,7 +154,7 @@ impl<T: HostTransport> HostState<T> {
             client,
             budgets: &self.budgets,
             guard: &self.guard,
-            at: client.at(self.now),
+            read_time: client.read_time(self.now),
             is_observed: queues.is_inspected(client.id),
             on_event: |event: DriverEvent<'_>| {
                 if let DriverEvent::Observed { at, bytes: ObservedBytes { bytes, is_injected, .. }, .. } =

@@ -43,8 +43,8 @@ impl Drop for ClientCleanup<'_> {
         host.tap.record_close(client.event_source(host.now(), client.room.tick()), self.rule.get());
         client.mark_reader_ended();
         host.clients.remove(client.id);
-        client.line.room.metrics.clients.dec();
-        client.line.abort();
+        client.transport.room.metrics.clients.dec();
+        client.transport.abort();
     }
 }
 
@@ -56,7 +56,7 @@ impl<'a> ClientEvents<'a> {
             client,
             budgets: host.budgets(),
             guard: &host.authenticator,
-            at: client.at(host.now()),
+            read_time: client.read_time(host.now()),
             is_observed: host.tap.has_subscriber(client.id),
             on_event: move |event: DriverEvent<'_>| self.record(event),
         }
@@ -106,9 +106,9 @@ impl<'a> ClientEvents<'a> {
 }
 
 /// Runs the client's session, starting with the bytes after the request head.
-pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
+pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
-    client.line.room.metrics.clients.inc();
+    client.transport.room.metrics.clients.inc();
     let noted = ClientEvents { host, client };
     let lived = ClientCleanup { events: noted, rule: Cell::new(CloseReason::InternalError.name()) };
     if host.is_stopping() {
@@ -116,7 +116,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     }
     // If the room ended before the client was registered, that end did not close this client.
     if client.room.is_over() {
-        let is_ending = client.line.room.is_ending();
+        let is_ending = client.transport.room.is_ending();
         let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
         client.close(DisconnectReason::Breach(breach), host.now());
     }
@@ -130,7 +130,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     }
     // From here on the client receives updates.
     host.bells[client.id as usize % host.bells.len()].push_client(Arc::clone(client));
-    let ending = read_loop(noted, rest);
+    let ending = read_loop(noted, early_bytes);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
     lived.rule.set(ending.name());
@@ -160,16 +160,16 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
 }
 
 /// Reads until either side ends the connection. Returns the reason.
-fn read_loop(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
+fn read_loop(noted: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
     let ClientEvents { host, client } = noted;
-    let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
+    let (stream, mut buffer) = (&*client.transport.stream, [0; limits::READ_BYTES]);
     let receive = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         noted.driver().receive(bytes)
     };
     // The head was read with a timeout. From here on the update worker enforces the deadlines.
     let mut received = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
-    received = received.and_then(|()| receive(rest));
+    received = received.and_then(|()| receive(early_bytes));
     while received.is_ok() {
         received = match os::read(stream, &mut buffer) {
             Ok(0) => Err(DisconnectReason::PeerLost),
@@ -191,7 +191,7 @@ fn flush_and_drain(noted: ClientEvents<'_>) {
         client.flush(host.now());
         std::thread::sleep(limits::FLUSH_POLL_INTERVAL);
     }
-    let stream = &client.line.stream;
+    let stream = &client.transport.stream;
     let _ = stream.shutdown(Shutdown::Write);
     let left = deadline.saturating_sub(host.now());
     drain(stream, left, limits::MAX_DRAIN_BYTES, |bytes| {

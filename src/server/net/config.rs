@@ -100,7 +100,7 @@ impl ServerConfig {
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
-            codes: games::codes(),
+            codes: games::built_in_tables(),
             admin_token: AdminToken::random(),
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
@@ -115,7 +115,7 @@ impl ServerConfig {
 
     /// Creates a room of the configured game with a new world.
     pub fn room(&self, name: &str, identity: &WorldParams) -> Box<TcpRoom> {
-        (self.game.begin)(identity, self.room_options(name, identity.tick_hz))
+        (self.game.new_room)(identity, self.room_options(name, identity.tick_hz))
     }
 
     /// Returns the configuration of a room with this tick rate.

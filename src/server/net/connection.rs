@@ -32,7 +32,7 @@ use super::inspector;
 use super::keep_alive;
 use super::metrics::Metrics;
 use super::pages;
-use super::request::{ReceivedHead, answer, read_head, write_response};
+use super::request::{ReceivedHead, read_head, respond_and_close, write_response};
 use super::rooms::{RoomPermit, RunningRoom};
 use super::rooms_on_demand;
 use super::server_state::ServerState;
@@ -52,8 +52,8 @@ use crate::ws::http::{HeadReader, RequestHead};
 /// Entry point of a connection's thread.
 pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
-        if let Some((client, places, rest)) = begin(host, stream, address, permit) {
-            client_thread::run(host, &client, &rest);
+        if let Some((client, places, early_bytes)) = serve_requests(host, stream, address, permit) {
+            client_thread::run_client(host, &client, &early_bytes);
             drop(places);
         }
     }));
@@ -78,7 +78,7 @@ enum AfterResponse {
 /// Reads heads and responds. Returns `Some` if the connection has become a client. `peer` is the
 /// other end of the socket, possibly a proxy.
 #[inline(never)] // Keeps these buffers off the stack of client threads: a page of memory each.
-fn begin(
+fn serve_requests(
     host: &Arc<ServerState>,
     stream: Arc<TcpStream>,
     peer: SocketAddr,
@@ -90,22 +90,22 @@ fn begin(
         let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
         let answered =
             read_head(&stream, reader, std::mem::take(&mut received), deadline, None).and_then(|read| {
-                let Some(ReceivedHead { head, raw, rest }) = read else {
+                let Some(ReceivedHead { head, raw, early_bytes }) = read else {
                     return Ok((AfterResponse::Closed, Vec::new()));
                 };
-                let request = (&head, raw, &*rest);
+                let request = (&head, raw, &*early_bytes);
                 let entered = resolve_client_address(host, &head, &mut address, &mut permit)
                     .and_then(|()| count_further_request(host, address, count))
                     .and_then(|()| {
                         respond(host, &stream, request, count, (peer, address), &mut permit, deadline)
                     });
-                entered.map_err(|refused| refused.to(&head)).map(|after| (after, rest))
+                entered.map_err(|refused| refused.to(&head)).map(|after| (after, early_bytes))
             });
         match answered {
-            Ok((AfterResponse::Client(client, presence), rest)) => {
-                return Some((client, (permit, presence), rest));
+            Ok((AfterResponse::Client(client, presence), early_bytes)) => {
+                return Some((client, (permit, presence), early_bytes));
             }
-            Ok((AfterResponse::Open, rest)) if !rest.is_empty() => received = rest,
+            Ok((AfterResponse::Open, early_bytes)) if !early_bytes.is_empty() => received = early_bytes,
             Ok((AfterResponse::Open, _)) => {
                 received = keep_alive::await_request(&stream, &permit, || host.is_stopping())?;
             }
@@ -127,7 +127,7 @@ fn refuse(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: 
     }
     let Refusal { status, rule, detail, .. } = refused;
     info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");
-    answer(stream, &refused.response, b"");
+    respond_and_close(stream, &refused.response, b"");
 }
 
 /// Counts a request after the first of its connection toward the address's rate limit of
@@ -142,24 +142,24 @@ fn count_further_request(host: &ServerState, address: SocketAddr, count: u32) ->
 }
 
 /// Responds to operator commands, serves a page or an inspector, or upgrades the request to a
-/// client. `rest` is the bytes after the head, `count` the number of the request on its connection.
-/// `address` is the client's, `peer` the other end of the socket.
+/// client. `early_bytes` is the bytes after the head, `count` the number of the request on its
+/// connection. `address` is the client's, `peer` the other end of the socket.
 fn respond(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
-    (head, raw, rest): (&RequestHead, Vec<u8>, &[u8]),
+    (head, raw, early_bytes): (&RequestHead, Vec<u8>, &[u8]),
     count: u32,
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
     deadline: Instant,
 ) -> Result<AfterResponse, Refusal> {
     if http_admin::has_commands(head) {
-        let response = http_admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
-        answer(stream, &response, b"");
+        let response = http_admin::respond(host, stream, (head, early_bytes.to_vec()), address, deadline)?;
+        respond_and_close(stream, &response, b"");
         return Ok(AfterResponse::Closed);
     }
     if inspector::is_inspector_request(head) {
-        return inspector::serve(host, stream, (head, rest.to_vec()), address, permit)
+        return inspector::serve(host, stream, (head, early_bytes.to_vec()), address, permit)
             .map(|()| AfterResponse::Closed);
     }
     if !head.has_upgrade_headers() {
@@ -172,7 +172,7 @@ fn respond(
             let is_written = write_response(stream, &response.head, &response.body).is_ok();
             return Ok(if is_written { AfterResponse::Open } else { AfterResponse::Closed });
         }
-        answer(stream, &response.head, &response.body);
+        respond_and_close(stream, &response.head, &response.body);
         return Ok(AfterResponse::Closed);
     }
     let mut raw = raw;
@@ -247,7 +247,7 @@ fn resolve_client_address(
     permit: &mut Permit,
 ) -> Result<(), Refusal> {
     let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
-    let client = forwarded::client(proxies, peer, head)
+    let client = forwarded::client_address(proxies, peer, head)
         .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED_RULE, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
     permit.set_address(AddressPrefix::from_ip(client))?;

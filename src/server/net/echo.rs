@@ -185,7 +185,7 @@ fn read_request(shared: &EchoState, stream: &TcpStream) -> Result<Option<Upgrade
     if !accepted.declined.is_empty() {
         info!(offered = credentials::redact_list(&accepted.declined), "{}", handshake::DECLINED);
     }
-    Ok(Some((accepted.response, received.rest)))
+    Ok(Some((accepted.response, received.early_bytes)))
 }
 
 /// 5 read, 6 echo, 7 write, until one end closes. Returns how the connection ended.

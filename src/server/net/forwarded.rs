@@ -96,7 +96,11 @@ pub fn is_trusted(proxies: &[CidrRange], peer: IpAddr) -> bool {
 ///
 /// # Errors
 /// Returns the malformed entry if it is not an address: see [`MALFORMED_RULE`].
-pub fn client<'h>(proxies: &[CidrRange], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
+pub fn client_address<'h>(
+    proxies: &[CidrRange],
+    peer: IpAddr,
+    head: &'h RequestHead,
+) -> Result<IpAddr, &'h str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {
         return Ok(client);

@@ -36,7 +36,7 @@ pub struct PerRoom<M> {
 
 impl<M: Clone + Default> PerRoom<M> {
     /// Returns the metric of this room, created at zero if the room is new.
-    fn of(&self, room: &Arc<str>) -> M {
+    fn get_or_create(&self, room: &Arc<str>) -> M {
         self.rooms.lock().entry(Arc::clone(room)).or_default().clone()
     }
 }
@@ -176,16 +176,16 @@ impl Metrics {
     /// Returns the metrics of this room.
     pub fn for_room(&self, name: &Arc<str>) -> RoomMetrics {
         RoomMetrics {
-            clients: self.clients.of(name),
-            players: self.players.of(name),
-            ticks: self.ticks.of(name),
-            late_ticks: self.late_ticks.of(name),
-            skipped_ticks: self.skipped_ticks.of(name),
-            restarts: self.restarts.of(name),
-            lockstep_clients: self.lockstep_clients.of(name),
-            snapshots: self.snapshots.of(name),
-            checksums: self.checksums.of(name),
-            desyncs: self.desyncs.of(name),
+            clients: self.clients.get_or_create(name),
+            players: self.players.get_or_create(name),
+            ticks: self.ticks.get_or_create(name),
+            late_ticks: self.late_ticks.get_or_create(name),
+            skipped_ticks: self.skipped_ticks.get_or_create(name),
+            restarts: self.restarts.get_or_create(name),
+            lockstep_clients: self.lockstep_clients.get_or_create(name),
+            snapshots: self.snapshots.get_or_create(name),
+            checksums: self.checksums.get_or_create(name),
+            desyncs: self.desyncs.get_or_create(name),
         }
     }
 

@@ -19,7 +19,7 @@ pub struct ReceivedHead {
     /// The bytes of the head.
     pub raw: Vec<u8>,
     /// The bytes after the head: frames or the start of a body.
-    pub rest: Vec<u8>,
+    pub early_bytes: Vec<u8>,
 }
 
 /// Reads a head of at most [`limits::HEAD_LIMITS`], which starts with the `received` bytes. Returns
@@ -41,9 +41,9 @@ pub fn read_head(
     let mut unread = 0..raw.len();
     loop {
         if let Some(head) = reader.receive(&raw[unread])? {
-            let rest = reader.rest().to_vec();
-            raw.truncate(raw.len() - rest.len());
-            return Ok(Some(ReceivedHead { head, raw, rest }));
+            let early_bytes = reader.rest().to_vec();
+            raw.truncate(raw.len() - early_bytes.len());
+            return Ok(Some(ReceivedHead { head, raw, early_bytes }));
         }
         // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
@@ -72,7 +72,7 @@ pub fn refuse_at_accept(stream: &TcpStream, refusal: &Refusal) {
 
 /// Writes a response of one or two parts within [`limits::PAGE_WRITE_TIMEOUT`], then closes the
 /// connection so that the peer can read it.
-pub fn answer(stream: &TcpStream, response: &[u8], body: &[u8]) {
+pub fn respond_and_close(stream: &TcpStream, response: &[u8], body: &[u8]) {
     if write_response(stream, response, body).is_ok() {
         finish(stream, limits::MAX_DRAIN_BYTES);
     }

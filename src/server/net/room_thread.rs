@@ -68,7 +68,7 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
 /// Closes the connections of a run's clients. A client that is not registered yet checks by itself
 /// whether its room has ended.
 fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
-    for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
+    for client in host.clients.all().iter().filter(|client| client.transport.room.number == room.number) {
         client.close(DisconnectReason::Breach(*breach), host.now());
     }
 }
@@ -155,7 +155,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         let now = host.now();
         if now >= status_at {
             status_at = now + limits::STATUS_LOG_INTERVAL;
-            status(host, room);
+            log_status(host, room);
         }
     }
 }
@@ -171,7 +171,11 @@ fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     room.is_on_demand()
         && host.authenticator.has_tokens()
         && room.has_no_seat()
-        && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
+        && !host
+            .clients
+            .all()
+            .iter()
+            .any(|client| client.transport.room.number == room.number && may_play(client))
 }
 
 /// Runs one tick now and distributes its results.
@@ -228,7 +232,7 @@ fn record_tick(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
 }
 
 /// Logs the status line of a room with clients: the room's metrics, then the server's.
-fn status(host: &ServerState, room: &RunningRoom) {
+fn log_status(host: &ServerState, room: &RunningRoom) {
     let (metrics, figures) = (&host.metrics, &room.metrics);
     if figures.clients.get() == 0 {
         return;

@@ -111,8 +111,8 @@ fn create(
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
     let options =
         RoomConfig { name: making.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
-    let mut core = (game.begin)(&identity, options);
-    let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());
+    let mut core = (game.new_room)(&identity, options);
+    let (room, presence) = making.create_run(Arc::clone(core.handle()), &host.metrics, host.now());
     host.tap.add_room(&room.run());
     // A capture must contain the initial world before any bytes of a client.
     if host.tap.wants_world() {

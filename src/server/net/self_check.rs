@@ -23,8 +23,8 @@ struct SelfCheckThread {
 pub fn run(host: &ServerState, listener: &Subscription) {
     let mut checks = SelfCheckThread::default();
     loop {
-        let taken = listener.take(limits::SELF_CHECK_POLL_INTERVAL);
-        taken.items.iter().for_each(|event| checks.take(host, event));
+        let taken = listener.receive(limits::SELF_CHECK_POLL_INTERVAL);
+        taken.items.iter().for_each(|event| checks.handle_event(host, event));
         for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
             checks.rooms.values_mut().for_each(|room| room.on_bytes_lost(*client));
         }
@@ -39,7 +39,7 @@ pub fn run(host: &ServerState, listener: &Subscription) {
 }
 
 impl SelfCheckThread {
-    fn take(&mut self, host: &ServerState, event: &TapEvent) {
+    fn handle_event(&mut self, host: &ServerState, event: &TapEvent) {
         if let EventKind::Opened { dialect, json, .. } = &event.kind {
             self.opened(host, event, dialect, *json);
         }

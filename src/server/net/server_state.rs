@@ -93,7 +93,7 @@ impl ServerState {
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
         for room in rooms {
-            tap.add_room(&hosted.begin(room, &metrics, Duration::ZERO).run());
+            tap.add_room(&hosted.add(room, &metrics, Duration::ZERO).run());
         }
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);

@@ -46,7 +46,7 @@ impl UpdateWorker {
     fn run_pass(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
         let now = host.now();
         for client in newcomers.iter() {
-            let room = &client.line.room;
+            let room = &client.transport.room;
             // `ServerHandle::start_rooms` has checked that the server has the game of each room.
             if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.about) {
                 self.audiences.entry(room.number).or_insert_with(game.new_update_group);
@@ -58,7 +58,7 @@ impl UpdateWorker {
                 let clients = audience.len();
                 warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
-            let mut mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
+            let mut mine = newcomers.extract_if(.., |client| client.transport.room.number == *number);
             if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
                 audience.update_all(backlog.as_ref(), &mut self.desk, &mut CatchingRunner { host });
@@ -90,7 +90,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         for misfit in &served.misfits {
             host.metrics.misfits.inc();
             if let Some(times) = host.misfits.is_due(misfit.packet, self.now()) {
-                let (room, packet, reason) = (client.line.room.label(), misfit.packet, &*misfit.why);
+                let (room, packet, reason) = (client.transport.room.label(), misfit.packet, &*misfit.why);
                 warn!(
                     room,
                     packet,

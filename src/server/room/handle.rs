@@ -85,9 +85,9 @@ impl HandleState {
     fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, info: &GameInfo) {
         if !self.keys.mark_suspended(player, options.absent_per_address) {
             self.keys.remove(player);
-            return self.seats.wait(player, now);
+            return self.seats.suspend(player, now);
         }
-        self.seats.wait(player, now + options.resume_time);
+        self.seats.suspend(player, now + options.resume_time);
         self.inbox.push_operator(vec![(info.disconnect)(player)]);
     }
 
@@ -95,7 +95,7 @@ impl HandleState {
         let seat = self.seats.get(player)?;
         self.keys.remove(player);
         self.inbox.drop_player_commands(player);
-        self.seats.wait(player, now);
+        self.seats.suspend(player, now);
         Some(seat)
     }
 }
@@ -238,7 +238,7 @@ impl RoomHandle {
             drop(entered(back));
             return Some(back);
         }
-        let player = intake.seats.take(connection, now)?;
+        let player = intake.seats.assign(connection, now)?;
         if let Some(key) = key {
             intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
         }
@@ -264,7 +264,7 @@ impl RoomHandle {
     /// their players. Until its client resumes, a player stands still. The sequence numbers of its
     /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
     /// surplus players leave at once.
-    pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
+    pub fn restore_seats(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
             let player = keyed.player;
@@ -435,7 +435,7 @@ impl RoomHandle {
 
     /// Begins a tick: moves its commands into `batch`, and returns the queries to answer after it.
     /// Players of expired seats leave in this tick.
-    pub(crate) fn begin(
+    pub(crate) fn begin_tick(
         &self,
         tick: u32,
         now: Duration,
@@ -456,7 +456,7 @@ impl RoomHandle {
 
     /// Ends a tick, after which `tick` ticks are completed. Releases the numbers of departed
     /// players and of rejected joins.
-    pub(crate) fn end(&self, tick: u32, stepped: &StepResult, now: Duration) {
+    pub(crate) fn end_tick(&self, tick: u32, stepped: &StepResult, now: Duration) {
         let rejected = stepped.rejected.iter().filter_map(|rejected| rejected.joining);
         let mut over = stepped.departed.iter().copied().chain(rejected).peekable();
         if over.peek().is_some() {

@@ -119,14 +119,14 @@ impl<G: Game> Room<G> {
     /// Executes one tick. `now` is on the server's clock.
     pub fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         let tick = self.world.tick();
-        let queries = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
-        let due = self.handle.lockstep.begin(tick);
+        let queries = self.handle.begin_tick(tick, now, &mut self.batch, &mut self.margins);
+        let due = self.handle.lockstep.begin_tick(tick);
         let is_requested = queries.iter().any(|question| matches!(question, RoomQuery::Snapshot(_)));
         let frame = (wants.frame || due.frame).then(|| self.frame()).flatten();
         let checksum = (wants.checksum || due.checksum).then(|| self.world.checksum());
         let snapshot = (wants.snapshot || due.snapshot || is_requested).then(|| self.snapshot());
         let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
-        self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
+        self.handle.lockstep.end_tick(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_saved = cfg!(not(target_family = "wasm"))
             && queries.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
         let saved = is_saved.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
@@ -141,7 +141,7 @@ impl<G: Game> Room<G> {
             }
         }
         let answers = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
-        self.handle.end(self.world.tick(), &self.stepped, now);
+        self.handle.end_tick(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();

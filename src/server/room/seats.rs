@@ -57,7 +57,7 @@ impl Seats {
 
     /// Takes the lowest free number for this connection. Returns `None` if all [`limits::PLAYERS`]
     /// numbers are taken or in cooldown.
-    pub fn take(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
+    pub fn assign(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
         self.end_cooldowns(now, limits::PLAYER_ID_COOLDOWN);
         if self.free.is_empty() && self.highest >= limits::PLAYERS {
             self.end_cooldowns(now, limits::MIN_PLAYER_ID_COOLDOWN);
@@ -75,7 +75,7 @@ impl Seats {
     }
 
     /// Suspends a seat until this time.
-    pub fn wait(&mut self, player: PlayerId, until: Duration) {
+    pub fn suspend(&mut self, player: PlayerId, until: Duration) {
         if let Some(seat @ (Seat::Connected(_) | Seat::Suspended { .. })) = self.taken.get_mut(&player.0) {
             *seat = Seat::Suspended { until };
             self.waiting.insert((until, player.0));
@@ -132,10 +132,10 @@ impl Seats {
         }
     }
 
-    /// Frees the numbers that were released at least `rest` ago.
-    fn end_cooldowns(&mut self, now: Duration, rest: Duration) {
+    /// Frees the numbers that were released at least `cooldown` ago.
+    fn end_cooldowns(&mut self, now: Duration, cooldown: Duration) {
         while let Some((_, number)) =
-            self.cooling_down.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
+            self.cooling_down.pop_front_if(|(since, _)| now.saturating_sub(*since) >= cooldown)
         {
             self.free.insert(number);
         }

@@ -40,7 +40,7 @@ pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Field
             let checksum = altered.checksum.get();
             altered.out.put(checksum, CHECKSUM_BYTES);
             let Ok(world) = S::restore(&altered.out.0) else { continue };
-            // A world that corrects the value while it is restored does not count.
+            // Skips a change that the world reverts when it restores the altered state.
             if world.snapshot() == altered.out.0 && altered.out.0 != snapshot {
                 let words = |changed: Option<&Value>| {
                     let own = |(which, scalar): (usize, &'_ Scalar)| match changed {
@@ -149,7 +149,7 @@ impl ScalarLocation<'_> {
     }
 }
 
-/// Returns another number of `bytes` bytes: one more, one less, or with one bit inverted.
+/// Returns another number of `bytes` bytes: greater by one, less by one, or with one bit inverted.
 fn other_value(number: u64, bytes: usize, random: &mut Rng) -> u64 {
     let changed = match random.below(4) {
         0 => number.wrapping_add(1),

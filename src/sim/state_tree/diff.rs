@@ -6,12 +6,12 @@ use std::fmt;
 use super::node::{Node, Value, join_path, to_text};
 use super::{Item, Section, StateTree};
 
-/// A difference between two states: a location, and the formatted value in each state.
+/// A difference between two states: its location, and the formatted value in each state.
 ///
-/// A number is decimal, with a sign if its type is signed; a text is in quotes; a variant of an
-/// enum is its name; a missing optional value is `none`; a list is its number of items. If two
-/// values differ in shape, such as two variants or two lists of different lengths, the values in
-/// them are not compared.
+/// A number is decimal, with a sign if its type is signed. A text is in quotes. A variant of an
+/// enum is its name. A missing optional value is `none`. A list is its number of items. If two
+/// values differ in shape, such as two variants or two lists of different lengths, the values
+/// inside them are not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDiff {
     /// The entity, as described in the [module](super).
@@ -42,7 +42,7 @@ impl fmt::Display for FieldDiff {
     }
 }
 
-/// The value of an entity that is missing in the other state.
+/// The printed value of an entity that only one of the two states contains.
 const PRESENT: &str = "there";
 
 impl StateTree {

@@ -1,7 +1,7 @@
 //! All scalars of a state as a tree, and the differences between two states.
 //!
 //! A scalar has a **location**: an entity, and a path in it. The entity is the item of the
-//! outermost list that contains the scalar or, outside of lists, the field of the state.
+//! outermost list that contains the scalar. Outside of lists, the entity is the field of the state.
 //!
 //! ```text
 //! players[17] body.x       in the list `players`, the item with the id 17
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! An item has an id if it has a field `id`, `player` or `number` that is a plain number; the first
-//! of these names has precedence. Such items are matched by id, at any index. If several have the
-//! same id, they are matched in order. Other items are matched by index.
+//! of these names has precedence. Items with ids are matched by id, at any index. Items with the
+//! same id are matched in order. Items without ids are matched by index.
 //!
 //! ```
 //! use tickwire_sim::fields;
@@ -47,8 +47,8 @@ use crate::fields::Field;
 use node::Node;
 use record::TreeBuilder;
 
-/// All scalars of a state as a tree. It needs many times the memory of the state, so it is built
-/// only after a difference was detected.
+/// All scalars of a state as a tree. A tree needs many times the memory of the state, so it is
+/// built only after a difference was detected.
 #[derive(Clone, Debug)]
 pub struct StateTree {
     /// The fields of the state, and the lists in them, in the order of the state.
@@ -157,7 +157,7 @@ fn values(node: &Node) -> Vec<(String, String)> {
     values
 }
 
-/// Moves the outermost lists of entities out of a field. Each becomes its own section.
+/// Moves the outermost lists of entities out of a field. Each list becomes a section.
 fn split_entity_lists(path: &str, mut node: Node, parts: &mut Vec<Section>) {
     let mut lists = Vec::new();
     node.extract_entity_lists(path, &mut lists);

@@ -33,7 +33,8 @@ pub(super) struct Scalar {
 /// The content of a field or an item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// The scalars directly in the node: one, or more for an optional value or a list.
+    /// The scalars directly in the node: one for a plain value, more for an optional value or a
+    /// list.
     pub scalars: Vec<Scalar>,
     pub fields: Vec<(&'static str, Node)>,
     pub items: Vec<Node>,
@@ -63,7 +64,8 @@ impl Node {
         }
     }
 
-    /// Moves the lists of entities out of the node and its fields. Each is appended with its path.
+    /// Moves the lists of entities out of the node and its fields. Each list is appended with its
+    /// path.
     pub fn extract_entity_lists(&mut self, path: &str, lists: &mut Vec<(String, Vec<Node>)>) {
         if self.items.iter().any(|item| !item.is_plain()) {
             self.scalars.retain(|scalar| !matches!(scalar.value, Value::Length(_)));
@@ -74,7 +76,7 @@ impl Node {
         }
     }
 
-    /// Whether the node is a number, a text, or an optional one.
+    /// Whether the node is a number or a text, or an optional number or text.
     fn is_plain(&self) -> bool {
         self.fields.is_empty() && self.items.is_empty()
     }
@@ -112,7 +114,7 @@ impl Node {
         to_text(self.scalars.iter().map(|scalar| &scalar.value))
     }
 
-    /// Describes the node when its shape differs from the compared one.
+    /// Describes a node whose shape differs from the node in the other state.
     pub fn describe_shape(&self) -> String {
         match (self.words(), self.fields.first()) {
             (words, None) if words.is_empty() => Value::Length(self.items.len()).words(),

@@ -54,7 +54,8 @@ pub(crate) enum PollResult {
 
 pub(crate) fn poll_end(link: &mut ClientConnection) -> PollResult {
     let result = next_result(link);
-    // A misbehaving client sends no pong and no close frame; they would accumulate.
+    // The pongs and close frames of the connection are discarded, because a misbehaving client
+    // sends neither.
     link.drain_output(&mut Vec::new());
     result
 }

@@ -1,8 +1,8 @@
 //! A plain sink: it accepts connections on this machine, accepts every upgrade, and drops all
 //! further bytes.
 //!
-//! It shows the cost of an attack to the machine without a server, for comparison. It does not
-//! implement the game, and never closes a connection before the client does.
+//! The sink shows the cost of an attack to the machine without a server, for comparison. It does
+//! not implement the game, and never closes a connection before the client does.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

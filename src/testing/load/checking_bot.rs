@@ -39,8 +39,8 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
     Bot::new(link, dialect, agent, checked)
 }
 
-/// Creates a bot with this agent on a new connection, with the measurements of the bot that it
-/// replaces.
+/// Creates a bot with this agent on a new connection. The bot continues the measurements of
+/// `before`, the bot that it replaces.
 pub fn returning(
     link: ClientConnection,
     dialect: Arc<Dialect>,
@@ -59,7 +59,7 @@ pub fn returning(
 pub fn begin(bot: &mut CheckingBot) {
     let MeasuringObserver { measurements: tally, updated, .. } = &mut bot.observer;
     tally.begin();
-    // A bot that receives no update because nothing changes still has players in view.
+    // The players in view are recorded now, because a bot receives no update while nothing changes.
     tally.record_view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_stats();
@@ -85,7 +85,7 @@ impl BotObserver for MeasuringObserver {
             self.measurements.update(gap, sight.visible_players);
         }
         if sight.is_waiting {
-            // A dead bot receives no updates, so this gap is not measured.
+            // The bot is dead and receives no updates, so this gap is not measured.
             self.updated = None;
         }
     }
@@ -94,7 +94,7 @@ impl BotObserver for MeasuringObserver {
         self.measurements.error(fault.rule, format!("{}, {}", self.name, fault.detail));
     }
 
-    fn error(&mut self, name: &str, detail: String) {
+    fn on_error(&mut self, name: &str, detail: String) {
         self.measurements.error(name, detail);
     }
 

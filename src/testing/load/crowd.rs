@@ -7,9 +7,9 @@
 //! A bot reconnects if its server stops, for example at a restart by `tickwire dev`. Otherwise bots
 //! do not reconnect: the measurement ends when the last connection has ended.
 //!
-//! The load generator must be cheap, so that it does not measure itself. It has no thread per bot,
-//! and never waits for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for
-//! each dialect.
+//! The load generator must be cheap, because otherwise it would measure itself. It has no thread
+//! per bot, and never waits for a single bot. It runs a [`CrowdPlan`], and returns a
+//! [`CrowdReport`] for each dialect.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -35,14 +35,15 @@ use crate::packet::Dialect;
 use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::Poller;
 
-/// Maximum number of bots per thread. With [`THREADS`] threads, a thread may have more.
+/// Maximum number of bots per thread. If [`THREADS`] threads are not enough, a thread has more
+/// bots.
 const BOTS_PER_THREAD: usize = 500;
 /// Maximum number of threads.
 const THREADS: usize = 4;
 /// Time within which all bots must start to play.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time between the start of the last bot and the measured time. It is excluded because joining
-/// costs more than playing.
+/// Time between the start of the last bot and the start of the measurement. This time is not
+/// measured, because joining costs more than playing.
 const WARMUP_TIME: Duration = Duration::from_secs(1);
 /// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
@@ -50,8 +51,8 @@ const ACT_EVERY: Duration = Duration::from_millis(50);
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time between two attempts to reconnect to a server that has stopped.
 const RETURN_EVERY: Duration = Duration::from_millis(250);
-/// Time within which the server must be available again. Afterwards the connection counts as ended
-/// by the server.
+/// Time within which a stopped server must be available again. After this time the connection
+/// counts as ended by the server.
 const RETURN_TIME: Duration = Duration::from_secs(10);
 /// Maximum number of connections that a thread makes before it serves its existing connections.
 const DIALS_AT_ONCE: usize = 8;
@@ -115,9 +116,9 @@ struct CrowdState<'a> {
     worlds: Arc<SharedWorlds>,
     to: SocketAddr,
     started: Instant,
-    /// Number of bots that have started to play, or never will.
+    /// Number of bots that have started to play or have failed to start.
     ready: AtomicUsize,
-    /// Number of bots with a finished connection.
+    /// Number of bots whose connection has ended.
     over: AtomicUsize,
     /// Start of the measured time, in ms since `started`.
     begins_ms: AtomicU64,
@@ -176,14 +177,14 @@ struct CrowdBot {
     dialect: usize,
     /// Index in the crowd.
     index: usize,
-    /// While the server is stopped: the time of the next attempt to reconnect, and the time after
+    /// While the server is stopped: the time of the next attempt to reconnect, and the time at
     /// which the bot gives up.
     returns: Option<(Duration, Duration)>,
     /// The connection; `None` once it has ended.
     stream: Option<Arc<TcpStream>>,
     unsent: Outgoing,
     is_ready: bool,
-    /// Whether it is counted in [`CrowdState::over`].
+    /// Whether the bot is counted in [`CrowdState::over`].
     is_over: bool,
 }
 
@@ -232,7 +233,8 @@ impl<'a> BotThread<'a> {
         let measured = self.now().min(ends).saturating_sub(begins);
         let away = self.members.iter_mut().filter(|member| member.returns.is_some());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
-        // The measurement ends here, because it does not include the traffic of leaving bots.
+        // The measurement ends before the bots leave, because leaving causes traffic that must not
+        // count.
         let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
@@ -394,8 +396,8 @@ impl CrowdBot {
         }
     }
 
-    /// Sends as many bytes as the kernel accepts; the rest is retained. Also records the bot's
-    /// stage.
+    /// Sends as many bytes as the kernel accepts, and retains the remaining bytes. Also records
+    /// whether the bot has started to play, or its connection has ended.
     fn flush(&mut self, shared: &CrowdState<'_>) {
         self.bot.drain_output(self.unsent.bytes());
         if let Some(stream) = self.stream.as_deref()

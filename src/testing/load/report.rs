@@ -10,16 +10,16 @@ use std::time::Duration;
 use crate::game::bots::BotStats;
 use crate::util::plural::count_noun;
 
-/// Width of one class in the histogram of gaps.
+/// Width of one class in the histogram of gaps between updates.
 const BUCKET_WIDTH: Duration = Duration::from_micros(100);
-/// Number of classes. Longer gaps fall into the last class; the greatest gap is stored exactly.
+/// Number of classes. Longer gaps count in the last class; the greatest gap is also stored exactly.
 const BUCKETS: usize = 50_000;
 /// Number of distinct counts of players in view.
 const VIEWS: usize = 1_024;
 /// Maximum number of stored details per error name.
 const EXAMPLES: usize = 3;
 
-/// A histogram of values. It grows with the values, up to a limit.
+/// A histogram of values. The number of classes grows with the values, up to a limit.
 #[derive(Debug, Clone)]
 struct Histogram {
     classes: Vec<u64>,
@@ -140,8 +140,8 @@ impl Measurements {
         (self.all_in, self.all_out)
     }
 
-    /// Adds the messages that `tally` has counted since `before`. These messages belong to
-    /// leaving, after the measured time.
+    /// Adds the messages that `tally` has counted since `before`. These messages were sent and
+    /// received while the bot left, after the measured time.
     pub fn count_since(&mut self, before: (u64, u64), tally: &Measurements) {
         self.all_in += tally.all_in - before.0;
         self.all_out += tally.all_out - before.1;
@@ -216,9 +216,9 @@ pub struct CrowdReport {
     pub bots: usize,
     /// Number of bots that were playing at the start of the measured time.
     pub playing: usize,
-    /// The measured time: as planned, or until the server had ended the last connection.
+    /// The measured time. It ends early if the server ends all connections.
     pub time: Duration,
-    /// The measurements of this time. Errors and disconnects include the whole run.
+    /// The measurements in the measured time. Errors and disconnects are from the whole run.
     pub tally: Measurements,
 }
 

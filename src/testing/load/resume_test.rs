@@ -1,5 +1,5 @@
 //! Clients that lose their connections and resume with their keys, a given number per second. Each
-//! must receive its own player, and no other.
+//! client must get back its own player.
 //!
 //! ```text
 //!    all connect ─► next client in turn: lost without a close frame ─► reconnects ─► spawned:
@@ -44,11 +44,11 @@ pub struct Plan {
     pub source: SourceAddresses,
     /// Number of clients.
     pub count: usize,
-    /// Number of clients per second that lose their connection. The actual number is lower if the
-    /// server is slow, because the next client in turn loses its connection only after it has
-    /// received its player.
+    /// Number of clients per second that lose their connection. A slow server reduces this number,
+    /// because the next client in turn loses its connection only after its previous attempt has a
+    /// result.
     pub per_second: u32,
-    /// Duration of the test. It starts when all clients have connected.
+    /// Duration of the test. The test starts when all clients have connected.
     pub time: Duration,
 }
 
@@ -117,21 +117,21 @@ impl ResumeReport {
     }
 }
 
-/// A connection, and its start time.
+/// A connection, and the time at which it was started.
 struct TestConnection {
     stream: TcpStream,
     link: ClientConnection,
     unsent: Outgoing,
     since: Instant,
     is_first: bool,
-    /// Whether it has received its player, or has failed.
+    /// Whether the client has received its player on this connection, or the connection has failed.
     is_settled: bool,
 }
 
 struct ResumingClient {
     player: Option<u16>,
     line: Option<TestConnection>,
-    /// The previous connection, if the client has not closed it.
+    /// The previous connection, if the client left it open.
     older: Option<TcpStream>,
 }
 
@@ -200,7 +200,7 @@ impl ResumeTest<'_> {
                 1 => client.older = Some(line.stream),
                 _ => {
                     line.link.close_with(CloseCode::GOING_AWAY);
-                    // The connection ends here, whether or not the server reads the bytes.
+                    // The connection ends here, even if the server does not read the bytes.
                     let _ = line.flush();
                 }
             }
@@ -209,8 +209,8 @@ impl ResumeTest<'_> {
         self.connect(index, false)
     }
 
-    /// Whether the next client in turn has received the result of its last attempt. The test waits
-    /// for the result.
+    /// Whether the next client in turn has the result of its last attempt. The test waits for this
+    /// result before it drops the connection.
     fn is_next_settled(&self) -> bool {
         let next = &self.clients[self.done.returns as usize % self.plan.count];
         next.line.as_ref().is_none_or(|line| line.is_settled)

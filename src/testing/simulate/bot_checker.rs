@@ -25,7 +25,7 @@ impl BotObserver for BotChecker {
         self.faults.push((fault.rule.to_owned(), fault.detail));
     }
 
-    fn error(&mut self, name: &str, detail: String) {
+    fn on_error(&mut self, name: &str, detail: String) {
         self.faults.push(("garbled".to_owned(), format!("{name}: {detail}")));
     }
 

@@ -40,9 +40,9 @@ pub struct ClientEnd {
     pub has_network_fault: bool,
     /// Whether the client no longer reads and writes.
     pub has_finished: bool,
-    /// Whether the same client opens a second connection, as after duplicating a browser tab.
+    /// Whether the same client opens a second connection, as a duplicated browser tab would.
     pub should_reconnect: bool,
-    /// Time at which the connection is cut; set for a client with a resume key.
+    /// Time at which the connection is cut. Set only for a client with a resume key.
     cut_at: Option<Duration>,
     dice: BotRng,
     out: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct ClientEnd {
 }
 
 impl ClientEnd {
-    /// Creates a client that starts at `now` and first sends `out`.
+    /// Creates a client that starts at `now`. The client first sends the bytes `out`.
     pub fn new(wire: Arc<VirtualTcp>, who: ClientKind, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
         let mut dice = BotRng::new(seed);
         let seconds = |dice: &mut BotRng, least, most| {
@@ -82,7 +82,7 @@ impl ClientEnd {
         self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
     }
 
-    /// Reads, acts and writes; may inject a network fault.
+    /// Reads, acts and writes, and may start a network fault.
     ///
     /// # Errors
     /// The bot received something that breaks a rule.
@@ -138,7 +138,7 @@ impl ClientEnd {
         }
     }
 
-    /// Cuts the connection in one of the ways in which clients lose their connections.
+    /// Cuts the connection in one of the ways in which real clients lose their connections.
     fn disconnect(&mut self, counts: &mut SimulationCounts) {
         match self.dice.below(6) {
             0 | 1 => {
@@ -179,7 +179,7 @@ impl ClientEnd {
         self.tcp.close();
     }
 
-    /// Marks the connection as so slow that the server may close it.
+    /// Marks the connection as slow, so that the server may close it.
     pub fn cause_stall(&mut self) {
         self.has_network_fault = true;
         if let ClientKind::Bot(bot) = &mut self.kind {
@@ -206,8 +206,8 @@ impl ClientEnd {
             }
             3 => {
                 counts.add("vanished");
-                // With a small buffer the server's sends block. With a large buffer the server
-                // notices only that the client is silent.
+                // A small buffer blocks the server's sends. With a large buffer, the server only
+                // detects that the client sends nothing.
                 if self.dice.below(2) == 0 {
                     self.tcp.set_buffer(SLOW_BUFFER_BYTES);
                 }
@@ -237,7 +237,7 @@ impl ClientEnd {
             let most = self.dice.below(SLOW_BYTES) as usize;
             return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
         }
-        // Splits a few messages at arbitrary bytes, and then reads the rest.
+        // Sometimes reads a few small pieces first, which end at arbitrary bytes.
         let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
         for _ in 0..cuts {
             let most = 1 + self.dice.below(120) as usize;

@@ -30,24 +30,24 @@ use crate::testing::hostile::HostileKind;
 const MISBEHAVING_ONE_IN: u32 = 7;
 /// Number of slots per address.
 const PER_ADDRESS: usize = 6;
-/// First value: one in this many bots only walks. Second value: the crowd size that such a bot
-/// assumes.
+/// First value: one in this many bots only walks. Second value: the crowd size in the specification
+/// of a walking bot.
 const WALKER_ONE_IN: (u32, usize) = (4, 100);
 /// Maximum number of connections of a slot that have not ended yet.
 const MAX_CONNECTIONS: usize = 3;
-/// One in this many resuming clients has another address.
+/// One in this many resuming clients connects from another address.
 const ROAMING_ONE_IN: u32 = 3;
-/// Number of seats that a seat holder takes one after the other.
+/// Number of seats that one seat holder occupies one after the other.
 const HELD_SEATS: u32 = 48;
 
-/// A client, which may resume.
+/// A client with one connection, or several connections if it resumes.
 #[derive(Debug, Clone)]
 struct ClientVisit {
     index: usize,
     spoken: ClientVariant,
     target: String,
     has_key: bool,
-    /// Its behaviour in lockstep, if its dialect has lockstep.
+    /// The client's behaviour in lockstep, if its dialect has lockstep.
     lockstep: Option<lockstep_bot::LockstepBehavior>,
     /// Hashes of the reliable packets that the client has received.
     received: BTreeSet<u32>,
@@ -69,7 +69,7 @@ pub struct ClientSlot {
     is_resume: bool,
     next: Duration,
     generation: usize,
-    /// Number of seats that a seat holder still takes.
+    /// Number of seats that the current seat holder has not occupied yet.
     seats: u32,
 }
 
@@ -93,7 +93,7 @@ impl ClientSlot {
         }
     }
 
-    /// Runs one step of all connections, and may open another.
+    /// Runs one step of all connections, and may open another connection.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -128,7 +128,7 @@ impl ClientSlot {
         Ok(())
     }
 
-    /// Decides whether a client that has lost its connection resumes, and when.
+    /// Decides whether a client that has lost its connection resumes, and chooses the time.
     fn schedule_resume(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
         visit.received = marks;
@@ -169,7 +169,7 @@ impl ClientSlot {
         self.sessions.iter_mut().for_each(ConnectionPair::close);
     }
 
-    /// Disconnects the client, and starts the next one at `time`.
+    /// Disconnects the client, and starts the next client at `time`.
     pub fn reconnect_at(&mut self, time: Duration) {
         self.leave();
         self.next = time;
@@ -274,8 +274,8 @@ impl ClientSlot {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
     }
 
-    /// A separate address, because false checksums reduce the snapshots that an address may
-    /// receive.
+    /// A separate address for each slot, because false checksums reduce the snapshots that an
+    /// address may receive.
     fn separate_address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a80_0000 + self.number as u32), 30_000))
     }
@@ -329,8 +329,9 @@ impl ClientSlot {
             crowd_seed,
             behavior: manner,
             spares_visitors,
-            // A lockstep client itself generates the packets for its agent, so the agent does not
-            // check them. Its world is compared with the room's instead.
+            // A lockstep client generates the packets for its agent itself, so the agent does not
+            // check the packets. Instead, the simulation compares the client's world with the world
+            // of the room.
             is_checking: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };

@@ -1,4 +1,4 @@
-//! One connection with both of its ends, and the checks of it.
+//! One connection with both of its ends, and the checks of that connection.
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::ws::CloseCode;
 /// The data that a client retains when it loses its connection.
 #[derive(Debug, Default)]
 pub struct LostConnection {
-    /// Hashes of the reliable packets that the client received; empty if it still reads.
+    /// Hashes of the reliable packets that the client received. Empty if the client still reads.
     pub marks: BTreeSet<u32>,
 }
 
@@ -142,8 +142,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Whether a corrupted field must be named in time. This requires intervals of the room that
-    /// are longer than round trips, and a connection without faults.
+    /// Whether the server must report a corrupted field of the client in time. The server must do
+    /// so if the room's intervals are longer than a round trip, and the connection had no faults.
     fn must_be_reported(&self, tick_hz: u32) -> bool {
         let client = self.connection.as_ref().and_then(|connection| connection.host_end.client());
         let Some(rules) = client.map(|client| client.room.lockstep.rules()) else { return false };
@@ -152,7 +152,7 @@ impl ConnectionPair {
             && self.client_end.as_ref().is_some_and(|client_end| !client_end.has_network_fault)
     }
 
-    /// Records that the client has lost its connection, or opens another one.
+    /// Records once that the client has lost its connection, or opens another connection.
     fn part(&mut self) {
         let Some(client_end) = &self.client_end else { return };
         if self.has_parted || !client_end.has_finished && !client_end.should_reconnect {
@@ -167,7 +167,7 @@ impl ConnectionPair {
         self.lost = Some(LostConnection { marks });
     }
 
-    /// Returns the data of a client that has just lost its connection or opens another one.
+    /// Returns the data of a client that has just lost its connection or opens another connection.
     pub fn take_parting(&mut self) -> Option<LostConnection> {
         self.lost.take()
     }
@@ -232,8 +232,8 @@ impl ConnectionPair {
         })
     }
 
-    /// Checks that the bot received each event once and in order, and no event that it received
-    /// over an earlier connection.
+    /// Checks that the bot received each event once and in order, and that no event was already
+    /// received over an earlier connection.
     ///
     /// # Errors
     /// An event was lost, repeated or out of order.
@@ -290,8 +290,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Checks that the server closed each hostile client for its own rule, and no other client
-    /// without network faults.
+    /// Checks the end of a connection. The server must close each hostile client for the rule that
+    /// the client broke, and must not close any other client without a network fault.
     fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
         let text = format!("{} {}", ending.close_code().map_or(0, CloseCode::get), ending.name());
@@ -303,7 +303,7 @@ impl ConnectionPair {
         let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
         let is_right = match ending {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
-            // A stalled connection delivers at once what was within the rate limit over time.
+            // A stalled connection delivers all messages of a longer period at once.
             DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || must_get,
             DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
             DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,

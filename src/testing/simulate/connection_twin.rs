@@ -1,6 +1,6 @@
 //! A second connection for each client, which receives the same bytes at the same times but split
-//! differently. It must return the same requests as the first connection, and send the same bytes.
-//! Its requests get the recorded answers of the first connection.
+//! differently. The second connection must return the same requests as the first connection, and
+//! send the same bytes. Its requests get the answers that the first connection got.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
 /// A request of a connection, and the driver's answer if it needs one.
 pub type AnsweredRequest = (ClientRequest, Option<Answer>);
 
-/// Records the requests of a connection and the bytes that it sends.
+/// The requests of a connection, and the bytes that it sends.
 #[derive(Debug, Default)]
 pub struct RequestRecord {
     /// The requests, in order.
@@ -42,7 +42,7 @@ impl RequestRecord {
     }
 }
 
-/// A second connection that receives the recorded answers of the first.
+/// A second connection for the received bytes and the recorded answers of the first connection.
 #[derive(Debug)]
 pub struct ConnectionTwin {
     connection: ServerConnection,
@@ -62,7 +62,7 @@ impl ConnectionTwin {
     pub fn begin(&mut self, client: u64, record: RequestRecord) -> Result<(), InvariantFailure> {
         let mut replay = RecordReplay::new(record);
         self.connection.begin(client);
-        // The disconnect reason equals the first connection's, which the caller has.
+        // The disconnect reason is the same as in the first connection, whose caller handles it.
         let _ = replay.drain(&mut self.connection);
         replay.end()
     }

@@ -1,5 +1,5 @@
-//! Compares the worlds of lockstep clients with the rooms' worlds: the checksum of every tick, and
-//! desync reports, which must name only clients with different worlds.
+//! Compares the worlds of lockstep clients with the rooms' worlds, by the checksum of every tick.
+//! Also checks that desync reports name only clients with different worlds.
 
 use std::collections::BTreeMap;
 
@@ -52,11 +52,13 @@ impl DesyncModel {
         self.runs.get(epoch)?.worlds.keys().next_back().copied()
     }
 
-    /// Compares a client's world after a tick with the room's. Returns `false` if there is nothing
-    /// to compare: clients also execute the last tick of a room that then restarts.
+    /// Compares a client's world after a tick with the room's world. Returns `false` if the room
+    /// has no checksum of this tick: clients also execute the last tick of a room that is then
+    /// restarted.
     ///
     /// # Errors
-    /// The room's world has another checksum.
+    /// The room's world has another checksum, or the client is at least two ticks ahead of the
+    /// room.
     pub fn compare(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, InvariantFailure> {
         let known = self.runs.get(epoch).and_then(|run| run.worlds.get(&tick));
         match known {
@@ -74,7 +76,7 @@ impl DesyncModel {
     }
 
     /// Records that a client corrupts a field of its world before it sends the checksum of this
-    /// tick. Also used for a client that sends false checksums from this tick on.
+    /// tick. Also called for a client that sends false checksums from this tick on.
     pub fn mark_changed(&mut self, client: u64, tick: u32) {
         self.changed.entry(client).or_default().push((tick, u32::MAX));
     }
@@ -94,7 +96,7 @@ impl DesyncModel {
     /// Records a checksum that the server receives from a client.
     ///
     /// # Errors
-    /// The checksum differs from the room's, although the client's world is not corrupted.
+    /// The checksum differs from the room's checksum, although the client's world is not corrupted.
     pub fn on_checksum(
         &mut self,
         client: &Client<ServerTransport>,
@@ -120,8 +122,8 @@ impl DesyncModel {
     /// Checks a desync report that a client receives.
     ///
     /// # Errors
-    /// The report names a participant that has not sent this checksum, or that agrees with the
-    /// room.
+    /// The report names a participant that has not sent this checksum, or whose checksum is equal
+    /// to the room's checksum.
     pub fn check_report(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
         let broken =
             |detail: String| Err(InvariantFailure::new(REPORT_RULE, format!("{detail}: {report:?}")));

@@ -1,5 +1,5 @@
-//! Failures that a simulation can report: broken invariants, each with a name. Also the bugs that
-//! tests inject.
+//! The failures that a simulation can report: broken invariants, each with a name. Also defines the
+//! bugs that tests inject.
 
 /// A bug that a test injects, in order to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum InjectedBug {
     SeatLeaked,
     /// A client's key is removed when its connection ends.
     BodyLost,
-    /// A worker that missed ticks drops their events, which are reliable messages.
+    /// A worker that missed ticks drops the events of these ticks, which are reliable messages.
     MessageDropped,
     /// Bytes of the send queue are lost on the way to the kernel.
     BytesLost,
@@ -20,7 +20,7 @@ pub enum InjectedBug {
     SnapshotWrong,
 }
 
-/// A broken invariant: its name, and the observation.
+/// A broken invariant: its name, and the observation that contradicts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvariantFailure {
     /// Name of the invariant, or of the rule that a bot checks.

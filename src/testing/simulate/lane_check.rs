@@ -1,5 +1,5 @@
-//! Checks the rule of the lanes: while bytes are queued for a client, no packet of the lane
-//! `latest` is queued.
+//! Checks the rule of the lanes: while older bytes are queued for a client, the server queues no
+//! packet of the lane `latest`.
 
 use super::failure::InvariantFailure;
 use crate::connection::WireFormat;
@@ -7,7 +7,7 @@ use crate::packet::{Direction, Lane};
 use crate::ws::Side;
 use crate::ws::frame::{Header, Opcode};
 
-/// Checks frames that were queued after others.
+/// Checks frames that were queued while older bytes waited.
 ///
 /// # Errors
 /// A packet has the lane `latest`, or the bytes are not server frames.

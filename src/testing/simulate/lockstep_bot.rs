@@ -1,6 +1,6 @@
-//! A lockstep client: an agent that runs its own copy of the world. It records observations, which
-//! the simulation compares with the room ([`desync_model`](super::desync_model)). Some clients
-//! corrupt a field of their world, and some send false checksums.
+//! A lockstep client: an agent that runs its own copy of the world. The agent records observations,
+//! which the simulation compares with the room ([`desync_model`](super::desync_model)). Some
+//! clients corrupt a field of their world, and some clients send false checksums.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,16 +30,16 @@ pub enum LockstepBehavior {
     Honest,
     /// Corrupts a field of its world from time to time.
     Corrupts,
-    /// Sends false checksums, some of them for other ticks. Sends false details, also for ticks at
-    /// which its world equals the room's. Also requests snapshots.
+    /// Sends false checksums, some of them for ticks that are not due, and false details, also for
+    /// ticks at which its world equals the room's world. Also requests snapshots.
     FalseChecksums,
 }
 
 /// An observation of a lockstep client.
 #[derive(Debug)]
 pub enum Observation {
-    /// The client's world after a number of completed ticks, with the checksum unless the world is
-    /// corrupted.
+    /// The client's world has changed. The values are the number of completed ticks, and the
+    /// checksum unless the world is corrupted.
     World(u32, Option<u64>),
     /// The client corrupted a field before it sent the checksum of this tick.
     Corrupted(u32),
@@ -50,7 +50,7 @@ pub enum Observation {
     /// The client's world was corrupted at this tick. No report named the client, and no snapshot
     /// was restored, within two intervals.
     Unnamed(u32),
-    /// A report named the field that it had corrupted.
+    /// A report named the field that the client had corrupted.
     Named,
 }
 
@@ -78,7 +78,7 @@ pub struct LockstepBot {
     next: Option<u32>,
     /// Ticks between two checksums.
     every: u32,
-    /// Epoch of its room; empty until it is received.
+    /// Epoch of the client's room; empty until the client has received it.
     pub epoch: String,
     seen: Vec<Observation>,
     reported: BTreeSet<u32>,
@@ -122,7 +122,8 @@ impl LockstepBot {
         [counts.syncs, counts.checksums]
     }
 
-    /// Checks a packet before it is applied: frames are unique and in order, reports are unique.
+    /// Checks a packet before it is applied. Command frames and reports must be unique, and frames
+    /// must be in order.
     fn inspect_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             STATE_SYNC => {
@@ -156,14 +157,14 @@ impl LockstepBot {
         let Some(corruption) = self.corruption.as_mut().filter(|one| one.tick == report.tick) else { return };
         let fields: Vec<_> =
             report.fields.iter().filter(|(who, _)| *who == label).map(|(_, field)| field).collect();
-        if report.names(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
+        if report.includes(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
             corruption.is_named = true;
             self.seen.push(Observation::Named);
         }
     }
 
-    /// Records the effect of a packet on the world. The arguments are the tick and the number of
-    /// snapshots before it.
+    /// Records the effect of a packet on the world. The arguments are the tick of the world and the
+    /// number of restored snapshots before the packet.
     fn record_progress(&mut self, (tick, syncs): (u32, u64)) {
         let follower = self.inner.follower();
         let Some(world) = follower.world() else { return };
@@ -193,7 +194,8 @@ impl LockstepBot {
         }
     }
 
-    /// Falsifies the packets to be sent.
+    /// Replaces checksums in the packets to be sent by false checksums, and adds other false
+    /// packets.
     fn falsify_output(&mut self, out: &mut AgentOutput) {
         let dialect = &self.part.dialect;
         let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();

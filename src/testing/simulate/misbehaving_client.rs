@@ -23,7 +23,8 @@ pub struct MisbehavingClient {
     opened: Option<Duration>,
     next: Duration,
     sequence: u32,
-    /// Whether the half frame was sent, or whether the last shared action was a start.
+    /// For a half frame: whether it was sent. For shared actions: whether the last action started
+    /// something.
     has_begun: bool,
     has_sent_hello: bool,
 }
@@ -50,7 +51,7 @@ impl MisbehavingClient {
         }
     }
 
-    /// The request, or the part of it that the client sends.
+    /// The request of the client; only a part of it for a client that never completes its request.
     pub fn request(&self, target: &str) -> Vec<u8> {
         let key = handshake::encode_key([7; handshake::NONCE_BYTES]);
         let mut request = handshake::request("localhost:3000", target, &key, &[]);
@@ -114,7 +115,7 @@ impl MisbehavingClient {
         }
     }
 
-    /// Joins, once.
+    /// Sends a join packet unless the client has already sent one.
     fn hello(&mut self, how: StressPacket, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.has_sent_hello, true) {
             self.send(how, out);

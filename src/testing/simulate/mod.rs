@@ -9,15 +9,15 @@
 //!
 //! The seed determines everything: there is no clock, socket or thread, and equal seeds give equal
 //! runs. [`run`] ends with the name of the first broken invariant, or with the [`SimulationCounts`]
-//! of injected faults and their effects. After each tick or each second the simulation compares:
+//! of injected faults and their effects. The simulation compares, after each tick or each second:
 //!
 //! - received bytes with queued bytes (`virtual_tcp`), and queued states with waiting bytes
 //!   (`lane_check`);
 //! - each client's world model with the published state (`connection_pair`);
 //! - a second world with the first, and seats with players (`sim_room`);
 //! - a second connection with the first (`connection_twin`);
-//! - the players of clients that lose their connections and resume with a model of the rules
-//!   (`seat_model`);
+//! - the players of clients that resume after a lost connection with the players that a model of
+//!   the rules predicts (`seat_model`);
 //! - the worlds of lockstep clients (`lockstep_bot`) with the rooms' worlds after each tick
 //!   (`desync_model`);
 //! - rate limits and slots with their use (`server_models`, `sim_server`).
@@ -75,9 +75,9 @@ impl fmt::Display for SimulationFailure {
     }
 }
 
-/// Time at the end in which all clients leave and all suspended players expire.
+/// Time at the end of a simulation in which all clients leave and all suspended players expire.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10 + MAX_ABSENCE.as_secs());
-/// Time after which all clients close their sockets.
+/// Time within `LEAVE_TIMEOUT` after which all clients close their sockets.
 const CLOSING_TIME: Duration = Duration::from_secs(5);
 /// One in this many complete updates of a client is compared with the published state.
 const COMPARE_ONE_IN: u32 = 40;

@@ -6,8 +6,9 @@
 //!        └───────────◄───────────┴───┘ └─ 32 per address ───┘
 //! ```
 //!
-//! A client with a key that resumes in time receives its own player. Until then the player stays in
-//! the world and has no commands. After the timeout, or after a kick, it is removed.
+//! A client with a key that resumes in time receives its own player. While the seat is suspended,
+//! the player stays in the world and has no commands. After the timeout, or after a kick, the
+//! player is removed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ use crate::util::address_prefix::AddressPrefix;
 
 /// Maximum number of ticks until a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
-/// Maximum number of suspended seats per address. It is small, so that the simulation reaches it.
+/// Maximum number of suspended seats per address. The limit is small, so that the simulation
+/// reaches it.
 pub const ABSENT_PER_ADDRESS: usize = 32;
 const RESUMES_OWN_PLAYER: &str = "a client that comes back in time gets its own player";
 const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";
@@ -67,7 +69,8 @@ struct ExpectedSeat {
     is_restarted: bool,
     /// Tick in which the join was queued.
     joined: u32,
-    /// The state at the end of the connection; `None` if resources were granted since then.
+    /// The state at the end of the connection. `None` if the operator has granted resources since
+    /// then.
     before: Option<Arc<dyn DynTick>>,
 }
 
@@ -76,7 +79,7 @@ pub struct SeatModel {
     time: Duration,
     compare_absence: CompareAbsence,
     held: BTreeMap<SeatKey, ExpectedSeat>,
-    /// Players that must leave, and the tick of their removal.
+    /// Players that must leave, and the tick in which their removal was queued.
     gone: BTreeMap<PlayerId, u32>,
 }
 
@@ -89,7 +92,7 @@ impl SeatModel {
     /// Records that a client received a player.
     ///
     /// # Errors
-    /// The player is not the expected one.
+    /// The player is not the expected player.
     pub fn joined(
         &mut self,
         holder: SeatHolder,
@@ -200,8 +203,8 @@ impl SeatModel {
         self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 
-    /// Records that resources were granted to a player, so that its possessions may change while it
-    /// is suspended.
+    /// Records that the operator granted resources to a player. The possessions of a suspended
+    /// player may therefore change.
     pub fn on_gift(&mut self, player: PlayerId) {
         self.held.values_mut().filter(|held| held.player == player).for_each(|held| held.before = None);
     }
@@ -212,8 +215,9 @@ impl SeatModel {
         counts.add_many("resume: its time was over", over);
     }
 
-    /// Records a restart of the room after a tick, with these players. All their clients are
-    /// closed. Returns the keys that may resume, in the order in which their seats are suspended.
+    /// Records that the room was restarted after a tick, with these players. All clients of the
+    /// previous run are closed. Returns the keys that may resume, in the order in which the seats
+    /// are suspended.
     pub fn on_room_restart(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);

@@ -1,5 +1,5 @@
-//! The server's end of one connection: reads as `net` does, but in steps of virtual time, and
-//! checks each step of the host.
+//! The server's end of one connection. It reads like the server's network code, but in steps of
+//! virtual time, and checks each step of the host.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ struct SimObserver<'a> {
 }
 
 impl SimConnection {
-    /// Accepts a connection as the listener does. `None` if it is refused.
+    /// Accepts a connection like the server's listener. Returns `None` if the connection is
+    /// refused.
     pub fn accept(
         address: SocketAddr,
         wire: &Arc<VirtualTcp>,
@@ -100,7 +101,7 @@ impl SimConnection {
         self.with_observer(host, counts, |end, state, observer| end.turn(state, observer))
     }
 
-    /// Runs a step of the host. Returns the first failure that the observer found.
+    /// Runs a step of the host. The error is the first failure that the observer found.
     fn with_observer(
         &mut self,
         host: &mut SimServer,
@@ -194,7 +195,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         let received = driver.receive_with(bytes, |output| record.execute(output, &driver));
         let mut checked = self.check_record(client, &record, host.now);
         if let Some(twin) = self.twin.as_mut().filter(|_| !is_closing) {
-            checked = twin.receive(bytes, driver.at, record).and(checked);
+            checked = twin.receive(bytes, driver.read_time, record).and(checked);
         }
         self.note(checked);
         received
@@ -232,7 +233,7 @@ fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
     }
 }
 
-/// The player that a request obtained.
+/// The player that the server assigned in response to a request.
 fn joined_player((_, answer): &AnsweredRequest) -> Option<PlayerId> {
     match answer {
         Some(Answer::Joined(player)) => player.ok(),

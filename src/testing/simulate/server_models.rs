@@ -23,7 +23,7 @@ use crate::util::address_prefix::AddressPrefix;
 pub struct ServerModels {
     /// The rooms.
     pub games: Vec<SimRoom>,
-    /// Marks of the reliable messages that each client must receive, by client ID.
+    /// Hashes of the reliable messages that each client must receive, by client ID.
     pub marks: BTreeMap<u64, Vec<u32>>,
     /// IDs of the clients to which the operator granted resources.
     pub granted: BTreeSet<u64>,
@@ -31,7 +31,7 @@ pub struct ServerModels {
     pub worlds: DesyncModel,
     /// The injected bug.
     pub planted: Option<InjectedBug>,
-    /// Time at which each token bucket is full again, computed from the observed requests.
+    /// Time at which each token bucket becomes full again, computed from the observed requests.
     spent: BTreeMap<(AddressPrefix, &'static str), (LimitedAction, Duration)>,
 }
 
@@ -83,7 +83,7 @@ impl ServerModels {
     /// Records that a client received a player.
     ///
     /// # Errors
-    /// The player is not the expected one.
+    /// The player is not the expected player.
     pub fn on_joined(
         &mut self,
         client: &Client<ServerTransport>,
@@ -119,7 +119,7 @@ impl ServerModels {
         client.leave_world(now);
     }
 
-    /// Records the marks of the messages that a client must receive for these ticks of its room.
+    /// Records the hashes of the messages that a client must receive for these ticks of its room.
     pub fn expect(&mut self, client: &Client<ServerTransport>, ticks: &[Arc<dyn DynTick>], room: usize) {
         let game = &self.games[room];
         let Some(expected) = self.marks.get_mut(&client.id) else { return };
@@ -133,7 +133,7 @@ impl ServerModels {
     }
 }
 
-/// The seat holder of a client; `None` if it has no key.
+/// The seat holder of a client; `None` if the client has no key.
 fn seat_holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
     let key = crate::server::room::SeatKey(client.resume_key?.bytes());
     Some(SeatHolder { key, connection: client.id, from: client.prefix() })

@@ -45,7 +45,7 @@ pub enum OperatorAction {
     Kick(PlayerId),
     /// Bans the address of this player's client for a while.
     Ban(PlayerId),
-    /// Nothing, because the grant to this player is already queued.
+    /// No action, because the command that grants resources to this player is already queued.
     Granted(PlayerId),
     /// Restarts the room from its snapshot.
     Restart,
@@ -66,8 +66,8 @@ pub struct SimRoom {
     dice: BotRng,
     operates_at: Duration,
     questions: Vec<PendingQuery>,
-    /// Notices that the operator sent to all players: the tick after which each was sent, and its
-    /// number.
+    /// The notices that the operator sent to all players. For each notice, the tick after which it
+    /// was sent, and its number.
     pub notices: Vec<(u32, u32)>,
     next_notice: u32,
     wants_restart: bool,
@@ -82,7 +82,7 @@ impl SimRoom {
         let identity = (kind.about.identity)(dice.bits() as u32);
         let options = options(name, &identity, &mut dice);
         let seat_time = options.resume_time;
-        let room = (kind.begin)(&identity, options);
+        let room = (kind.new_room)(&identity, options);
         let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
         SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
     }
@@ -152,7 +152,7 @@ impl SimRoom {
         let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
-        room.handle().expect(&keys, now);
+        room.handle().restore_seats(&keys, now);
         let empty = SeatModel::new(Duration::ZERO, self.kind.about.checks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);
         *self = SimRoom::with(self.kind, room, shadow, dice, (self.next_notice, seats));
@@ -273,7 +273,7 @@ impl SimRoom {
         is_followed.then(world)
     }
 
-    /// The current tick and state of the room.
+    /// The current time, tick and published state of the room.
     pub fn now(&self, now: Duration) -> EventTime {
         EventTime { now, tick: self.handle.tick(), published: self.published.clone() }
     }
@@ -297,7 +297,7 @@ impl SimRoom {
         self.seats.dismissed_absent(from, self.handle.tick());
     }
 
-    /// Whether a mark is the number of a notice.
+    /// Whether the hash of a reliable message is the number of a notice.
     pub fn is_notice(&self, mark: u32) -> bool {
         (1..=self.next_notice).contains(&mark)
     }
@@ -307,7 +307,7 @@ impl SimRoom {
         self.kind.about.paths[0].1
     }
 
-    /// The marks of the reliable messages that the client of a player must receive for a tick.
+    /// The hashes of the reliable messages that the client of a player must receive for a tick.
     pub fn marks(&self, tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let at = tick.tick();
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
@@ -318,7 +318,7 @@ impl SimRoom {
     }
 
     fn request(&mut self, action: EncodedAction, notice: Option<u32>) {
-        // If the room is busy, the query is not queued.
+        // If the room's queue is full, the command is not queued and has no effect.
         if let Ok(answer) = self.handle.command(action) {
             self.questions.push(PendingQuery { answer, notice, requested: self.handle.tick() });
         }

@@ -23,16 +23,16 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::netem::Conditions;
 
 /// Maximum number of clients per address. It is less than the number of connections per address, so
-/// that some are refused.
+/// that the server refuses some connections.
 const PER_ADDRESS: usize = 5;
 /// Number of update workers.
 const WORKERS: usize = 2;
 
-/// A client that was just sent the complete newest state.
+/// A client to which the complete newest state was just sent.
 pub struct UpdatedClient {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
-    /// The published state that it was sent.
+    /// The published state that was sent.
     pub published: Arc<dyn DynTick>,
 }
 
@@ -206,8 +206,8 @@ impl SimServer {
         });
     }
 
-    /// Runs the update passes of the workers that are awake. Returns the clients that were sent the
-    /// complete state.
+    /// Runs the update passes of the workers that are awake. Returns the clients to which the
+    /// complete newest state was sent.
     ///
     /// # Errors
     /// An invariant is broken.

@@ -18,7 +18,7 @@ fn plan(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
 
 fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
     SimulationPlan {
-        game: SimGameFactory::of::<G>(),
+        game: SimGameFactory::for_game::<G>(),
         seed,
         peers,
         time: Duration::from_secs(seconds),
@@ -172,13 +172,13 @@ fn each_planted_fault_is_found_in_a_simple_game() {
     }
 }
 
-/// A game with a mistake of its author.
+/// A game with a bug in its rules.
 #[derive(Debug, Clone, PartialEq)]
 struct Mistaken<const WHICH: u8> {
     steps: u16,
 }
 
-/// State outside the world, which a rule must not read.
+/// State outside the world. The rules of a game must not read such state.
 static OUTSIDE: AtomicU16 = AtomicU16::new(0);
 
 impl<const WHICH: u8> Field for Mistaken<WHICH> {

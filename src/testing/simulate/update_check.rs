@@ -17,7 +17,7 @@ pub struct CheckedRunner<'a> {
     now: Duration,
     budgets: &'a AddressRateLimits,
     counts: &'a mut SimulationCounts,
-    /// Clients that were sent the ticks, and whether they were sent the complete state.
+    /// Clients to which the ticks were sent, and whether the complete state was sent.
     informed: Vec<(u64, bool)>,
     broken: Option<InvariantFailure>,
 }
@@ -46,7 +46,7 @@ impl<'a> CheckedRunner<'a> {
         CheckedRunner { now, budgets, counts, informed: Vec::new(), broken: None }
     }
 
-    /// Returns the clients that were sent the ticks, and whether they were sent the complete state.
+    /// Returns the clients to which the ticks were sent, and whether the complete state was sent.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -54,8 +54,8 @@ impl<'a> CheckedRunner<'a> {
         self.broken.map_or(Ok(self.informed), Err)
     }
 
-    /// Runs the update of one client. `None` if it was not sent the ticks; otherwise whether it was
-    /// sent the complete state.
+    /// Runs the update of one client. Returns `None` if the ticks were not sent; otherwise returns
+    /// whether the complete state was sent.
     fn check(
         &mut self,
         client: &Client<ServerTransport>,
@@ -64,11 +64,11 @@ impl<'a> CheckedRunner<'a> {
         client.flush(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
-            client.line.0.start_recording();
+            client.transport.0.start_recording();
         }
         let served = turn(self.budgets);
         if is_behind {
-            lane_check::check(&client.endpoint, &client.line.0.noted())?;
+            lane_check::check(&client.endpoint, &client.transport.0.noted())?;
         }
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };

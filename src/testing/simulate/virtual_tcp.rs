@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Bytes arrive in order, after a delay or a stall; under [`Conditions`], when their segments
-//! arrive. A client may vanish without a FIN, or leave the connection half open: the first bytes
-//! sent to it are then answered by a reset. The model also stores the frames that the server has
-//! queued for the client, and compares every received byte with them.
+//! arrive. A client may vanish without a FIN, or leave the connection half open. The first bytes
+//! sent to a half-open client are answered by a reset. The model also stores the frames that the
+//! server has queued for the client, and compares every received byte with these frames.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -22,7 +22,7 @@ use crate::server::host::HostTransport;
 use crate::util::netem::{Conditions, Direction, SegmentCounts, SegmentScheduler};
 use crate::util::sync::Mutex;
 
-/// Capacity of both kernels' buffers in one direction, in bytes.
+/// Total capacity of the buffers of both kernels in one direction, in bytes.
 pub const BUFFER_BYTES: usize = 64 * 1024;
 /// Buffer capacity for a slow reader, in bytes.
 pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
@@ -91,8 +91,8 @@ impl OneWayStream {
         self.pieces.push_back((self.last, bytes));
     }
 
-    /// Sends bytes. They arrive after the delay or, if the connection has conditions, when their
-    /// segments arrive.
+    /// Sends bytes. The bytes arrive after the delay or, if the connection has conditions, when
+    /// their segments arrive.
     fn send(&mut self, bytes: Vec<u8>, (now, delay, stalled): (Duration, Duration, Duration)) {
         let Some(mut channel) = self.channel.take() else {
             return self.push(bytes, (now + delay).max(stalled));
@@ -167,8 +167,8 @@ struct Inner {
     /// Injected bug: the next send is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
-    /// Time at which the kernel accepted only a part of a send. It accepts no more bytes until the
-    /// clock advances.
+    /// Time of a send that the kernel accepted only in part. The kernel accepts no more bytes until
+    /// the clock advances.
     full_at: Option<Duration>,
 }
 
@@ -210,7 +210,7 @@ impl VirtualTcp {
 
     // ---- the client's end ----
 
-    /// Writes as many bytes as the buffers accept. Returns their number.
+    /// Writes as many bytes as the buffers accept. Returns the number of written bytes.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let inner = &mut *self.inner.lock();
         let count = bytes.len().min(inner.up.space());
@@ -246,7 +246,7 @@ impl VirtualTcp {
         inner.client = ClientState::Closed;
     }
 
-    /// Makes the client vanish silently: it neither reads nor writes any more.
+    /// Makes the client vanish silently: the client neither reads nor writes any more.
     pub fn disappear(&self, is_half_open: bool) {
         self.inner.lock().client = if is_half_open { ClientState::HalfOpen } else { ClientState::Vanished };
     }
@@ -291,7 +291,7 @@ impl VirtualTcp {
         self.inner.lock().down.has_ended = true;
     }
 
-    /// Writes the response to a request. It always fits, because it is sent first.
+    /// Writes the response to a request. The response always fits, because it is sent first.
     pub fn respond(&self, response: &[u8]) {
         let inner = &mut *self.inner.lock();
         inner.expected.queued(response);
@@ -301,7 +301,7 @@ impl VirtualTcp {
 
     // ---- checks ----
 
-    /// Position of the first received byte that differs from the queued one.
+    /// Position of the first received byte that differs from the queued byte.
     pub fn mismatch(&self) -> Option<usize> {
         self.inner.lock().expected.mismatch
     }
@@ -394,7 +394,7 @@ impl Transport for ServerTransport {
         if inner.full_at == Some(now) {
             space = 0;
         } else if inner.dice.below(50) == 0 {
-            // A kernel may accept any part of a send, and then accepts nothing more for the moment.
+            // A kernel may accept any part of a send, and then accept no more bytes for some time.
             space = space.min(inner.dice.below(400) as usize);
             inner.full_at = Some(now);
         }

@@ -1,5 +1,5 @@
-//! Runs a world and copies of it that were restored from snapshots. State that a snapshot lacks
-//! causes a difference.
+//! Compares a world with copies of it that were restored from snapshots. If a snapshot lacks a part
+//! of the state, the copies differ.
 //!
 //! ```text
 //!    bots ─► server ─► world ─────────────────────────────► checksum of each tick
@@ -28,7 +28,7 @@ use crate::util::netem::Conditions;
 
 /// Maximum number of differing fields in a report.
 const MAX_REPORTED_FIELDS: usize = 4;
-/// Ticks between two comparisons of the copy that runs to the end.
+/// Ticks between two comparisons of the world with the copy that runs to the end.
 const TAIL_EVERY: u32 = 100;
 /// Length of a window in which acting players are counted, in ticks.
 pub const WINDOW: u32 = 300;
@@ -38,9 +38,9 @@ const OPERATOR_EVERY: u32 = 25;
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
 /// Ticks between two lost connections.
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
-/// Range of the random numbers of the operator
-/// ([`BotHooks::operator_event`](crate::game::bots::GameChecks::operator_event)). Smaller numbers
-/// are reserved for actions of the server.
+/// Range of the random numbers for
+/// [`GameChecks::operator_event`](crate::game::bots::GameChecks::operator_event). Smaller numbers
+/// are reserved for the simulator.
 const OPERATOR_ROLLS: [u32; 2] = [7, 400];
 
 /// The parameters of a synctest.
@@ -71,13 +71,13 @@ pub struct SynctestReport {
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
     pub deeds: BotStats,
-    /// Minimum number of players with a command in a complete [`WINDOW`], without the first window,
-    /// in which the players join. `None` if there is no such window.
+    /// Minimum number of players with a command in a complete [`WINDOW`]. The first window does not
+    /// count, because players join in it. `None` if there is no other window.
     pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
-    /// Adds another run. The checksum of the other run replaces the earlier one.
+    /// Adds the counts of another run. The checksum of the other run replaces the earlier checksum.
     pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.copies += other.copies;
@@ -101,9 +101,9 @@ pub struct Desync {
     pub seed: u32,
     /// Number of completed ticks.
     pub tick: u32,
-    /// The world that differs from the reference world, which ran from the start.
+    /// The name of the world that differs from the reference world, which ran from the start.
     pub what: &'static str,
-    /// The first differing fields, with the reference world's values first.
+    /// The first differing fields. The first value of each is the reference world's value.
     pub fields: Vec<FieldDiff>,
 }
 
@@ -125,7 +125,7 @@ impl std::error::Error for Desync {}
 pub enum SynctestError {
     /// Worlds differ.
     Desync(Desync),
-    /// The server cannot be started, or a snapshot cannot be restored. Contains the reason.
+    /// The server cannot be started, or a snapshot cannot be restored. The text is the reason.
     Failed(String),
 }
 
@@ -146,9 +146,9 @@ impl From<String> for SynctestError {
     }
 }
 
-/// Lets eight bots play a game for `ticks` ticks. In each tick, compares its world with a world
-/// that executes the same commands, and with one restored from a snapshot eight ticks ago. As a
-/// test of a game:
+/// Lets eight bots play a game for `ticks` ticks. In each tick, compares the game's world with a
+/// world that executes the same commands, and with a world restored from a snapshot eight ticks
+/// ago. As a test of a game:
 ///
 /// ```no_run
 /// # use tickwire::game::simple::{NamedValues, TickContext};
@@ -187,7 +187,13 @@ impl From<String> for SynctestError {
 /// the tick and the first fields.
 pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
     run(
-        &SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, check_distance: 8 },
+        &SynctestPlan {
+            game: EmbeddedGameFactory::for_game::<G>(),
+            ticks,
+            seed,
+            players: 8,
+            check_distance: 8,
+        },
         &mut |_| {},
     )
 }
@@ -195,7 +201,7 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
 /// Runs a plan, and passes each tick to `see`.
 ///
 /// # Errors
-/// See [`synctest`]. A plan that would not compare any copy is also an error.
+/// See [`synctest`]. A plan under which no copy would be compared is also an error.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
     let info = plan.game.about;
     if plan.ticks <= plan.check_distance {
@@ -264,7 +270,7 @@ impl ComparedWorlds<'_> {
         }
         let frame = (self.info.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
         for command in &frame.commands {
-            *self.report.commands.entry(kind(self.info, &command.action)).or_default() += 1;
+            *self.report.commands.entry(action_name(self.info, &command.action)).or_default() += 1;
             self.acting.extend(Some(command.player).filter(|player| *player != PlayerId::OPERATOR));
         }
         if (tick + 1).is_multiple_of(WINDOW) {
@@ -278,7 +284,7 @@ impl ComparedWorlds<'_> {
         Ok(())
     }
 
-    /// Compares all worlds with the server's before a tick, or after the last one.
+    /// Compares all worlds with the server's world before a tick, or after the last tick.
     fn compare_all(&mut self, recorded: &TickRecord) -> Result<(), SynctestError> {
         let TickRecord { tick, checksum, snapshot, .. } = recorded;
         let (tick, checksum) = (*tick, *checksum);
@@ -305,7 +311,7 @@ impl ComparedWorlds<'_> {
         ))
     }
 
-    /// Restores the oldest snapshot and executes the ticks since then.
+    /// Restores the oldest snapshot, executes the ticks since then, and compares the checksums.
     fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
         let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
         let mut copy = self.restored(tick - self.past.len() as u32, snapshot)?;
@@ -368,7 +374,7 @@ impl DisturbanceInjector {
 }
 
 /// The kind of an action: the first word of its description that is not just `Act`.
-fn kind(info: &GameInfo, action: &EncodedAction) -> String {
+fn action_name(info: &GameInfo, action: &EncodedAction) -> String {
     let words = (info.words)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());

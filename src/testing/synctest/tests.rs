@@ -1,4 +1,4 @@
-//! Sound games stay equal, and mistakes of a game's author are reported.
+//! Games without bugs stay equal in all copies. Bugs in the rules of a game are reported.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -13,7 +13,7 @@ use crate::games::tanks::Tanks;
 use crate::packet::DecodedPacket;
 
 fn plan<G: Game>(seed: u32, ticks: u32) -> SynctestPlan {
-    SynctestPlan { game: EmbeddedGameFactory::of::<G>(), seed, ticks, players: 8, check_distance: 4 }
+    SynctestPlan { game: EmbeddedGameFactory::for_game::<G>(), seed, ticks, players: 8, check_distance: 4 }
 }
 
 fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
@@ -53,7 +53,7 @@ fn a_run_that_would_compare_no_copy_is_refused() {
 
 #[test]
 fn the_world_after_the_last_tick_is_compared_too() {
-    // The mistake takes effect in tick 333, the last one.
+    // The bug takes effect in tick 333, the last tick of a run of 334 ticks.
     for ticks in [333, 334] {
         let ran = run(&plan::<Simple<Mistaken<AT_ONCE>>>(1, ticks), &mut |_| {});
         assert_eq!(ran.is_err(), ticks == 334, "{ticks} ticks: {ran:?}");
@@ -69,22 +69,22 @@ fn a_snapshot_that_cannot_be_restored_is_named_with_its_seed_and_tick() {
     assert!(words.starts_with("seed 5, after tick 0: the snapshot cannot be read: "), "{words}");
 }
 
-/// A game with a mistake of its author.
+/// A game with a bug in its rules.
 #[derive(Debug, Clone, PartialEq)]
 struct Mistaken<const WHICH: u8> {
     steps: u16,
     sums: Vec<u16>,
-    /// A part of the state that is missing in its field list.
+    /// A field of the state that is missing in the field list.
     hidden: u16,
 }
 
-/// No mistake.
+/// No bug.
 const SOUND: u8 = 0;
 /// Commands read a value outside the world.
 const OUTSIDE: u8 = 1;
-/// A missing field takes effect early.
+/// A missing field, with an early effect.
 const AT_ONCE: u8 = 2;
-/// A missing field takes effect after a long time.
+/// A missing field, with a late effect.
 const LATER: u8 = 3;
 /// A state cannot be decoded.
 const UNREADABLE: u8 = 4;
@@ -159,7 +159,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         if WHICH == AT_ONCE && turns.tick == 333 {
             self.sums[2] = self.hidden;
         }
-        // Ticks since the start, in a field that is missing in the field list.
+        // The missing field counts the ticks since the start.
         self.hidden = self.hidden.saturating_add(1);
         if WHICH == LATER && turns.tick == 777 {
             self.sums[2] = u16::from((300..600).contains(&self.hidden));

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Packed {
     /// The magic number. No frame or HTTP head begins with it.
     magic: &'static [u8],
-    /// Its name.
+    /// The name of the format.
     name: &'static str,
     /// The command that decompresses a file to standard output.
     command: &'static str,

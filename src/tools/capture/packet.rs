@@ -345,8 +345,8 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Appends a packet of [`LINK_RAW`] with up to [`CAPTURE_SEGMENT_BYTES`] of the payload, and
-/// returns the number of payload bytes written. IPv4-mapped IPv6 addresses are written as IPv4, if
-/// both addresses can be.
+/// returns the number of payload bytes written. IPv4-mapped IPv6 addresses are written as IPv4 if
+/// both addresses allow this.
 pub fn encode(out: &mut Vec<u8>, head: &SegmentHeader, payload: &[u8]) -> usize {
     let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
     let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };

@@ -65,7 +65,7 @@ pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32,
     Ok(cursor.u32()? & LINK_TYPE_MASK)
 }
 
-/// Takes the next packet; fails if it is truncated.
+/// Takes the next packet; fails if the packet is truncated.
 pub(super) fn packet<'a>(
     cursor: &mut Cursor<'a>,
     format: PcapFormat,

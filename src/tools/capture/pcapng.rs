@@ -51,7 +51,8 @@ const NAME_IPV6: u16 = 2;
 const FLAG_DIRECTION: u32 = 0b11;
 const FLAG_INBOUND: u32 = 0b01;
 const FLAG_OUTBOUND: u32 = 0b10;
-/// A time resolution of 10^-9 seconds. With the top bit set, the other bits are a power of 2.
+/// A time resolution of 10^-9 seconds. If the top bit is set, the other bits are the negative
+/// exponent of a power of 2.
 const NANOSECONDS: u8 = 9;
 const RESOLUTION_OF_TWO: u8 = 0b1000_0000;
 const MICROSECONDS: u8 = 6;
@@ -110,8 +111,8 @@ impl Blocks {
         Blocks { order: ByteOrder::Little, interfaces: Vec::new() }
     }
 
-    /// Takes the next block; `None` if the bytes end within it, and then no bytes are taken. `room`
-    /// is an empty vector, reused for the comments of a packet.
+    /// Takes the next block. If the bytes end within the block, returns `None` and takes no bytes.
+    /// `room` is an empty vector, reused for the comments of a packet.
     pub(super) fn next<'a>(
         &mut self,
         cursor: &mut Cursor<'a>,

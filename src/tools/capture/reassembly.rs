@@ -23,9 +23,9 @@ use super::tcp_endpoints::{ConnectionKey, FastHashState, SequenceTracker, TcpEnd
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TcpSide {
-    /// The address of the end that opened the connection.
+    /// The end that opened the connection.
     Client,
-    /// The address of the end that accepted it.
+    /// The end that accepted the connection.
     Server,
 }
 
@@ -40,7 +40,8 @@ pub struct StreamPiece<'a> {
     pub packet: usize,
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether bytes are missing before this piece; [`TcpConnection::holes`] has their number.
+    /// Whether bytes are missing before this piece; [`TcpConnection::holes`] has the number of
+    /// missing bytes.
     pub gap_before: bool,
 }
 
@@ -60,12 +61,13 @@ pub struct Gap {
 /// A TCP connection of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpConnection<'a> {
-    /// The end that opened the connection. If the capture lacks the handshake, the end that sent a
-    /// request, otherwise the end with the higher port.
+    /// The address of the client: the end that opened the connection. If the capture lacks the
+    /// handshake, the client is the end that sent a request, otherwise the end with the higher
+    /// port.
     pub client: SocketAddr,
     /// The address of the end that accepted the connection.
     pub server: SocketAddr,
-    /// The number in the file of the first packet.
+    /// The number of the connection's first packet in the file.
     pub first_packet: usize,
     /// Whether the capture includes the handshake.
     pub has_begin: bool,
@@ -159,8 +161,8 @@ impl ExactSizeIterator for Assembled<'_> {}
 pub(super) struct ConnectionBuilder<'a> {
     ends: TcpEndpoints,
     flows: [DirectionBuilder<'a>; 2],
-    /// For each end, the offset after the bytes that are not assembled here; `None` without such
-    /// bytes.
+    /// For each end, the offset after the bytes that [`super::streaming_reassembler`] has already
+    /// returned. `None` if there are no such bytes.
     placed: [Option<i64>; 2],
     last: (u64, usize),
 }
@@ -189,7 +191,7 @@ impl<'a> ConnectionBuilder<'a> {
         }
     }
 
-    /// Ends the collection of segments: their bytes are assembled next.
+    /// Ends the collection of segments. The result assembles their bytes.
     pub fn finish(self) -> ConnectionAssembly<'a> {
         let ConnectionBuilder { ends, flows, placed, last } = self;
         let client = ends.client(|side, word| {
@@ -201,8 +203,8 @@ impl<'a> ConnectionBuilder<'a> {
         sides.rotate_right(client);
         let [first, second] = flows;
         let flows = [
-            DirectionAssembly::new(first, placed[0], &ends.lines[0], sides[0], last),
-            DirectionAssembly::new(second, placed[1], &ends.lines[1], sides[1], last),
+            DirectionAssembly::new(first, placed[0], &ends.trackers[0], sides[0], last),
+            DirectionAssembly::new(second, placed[1], &ends.trackers[1], sides[1], last),
         ];
         let connection = TcpConnection {
             client: ends.addresses[client],
@@ -217,20 +219,20 @@ impl<'a> ConnectionBuilder<'a> {
     }
 }
 
-/// A connection with all its segments, while its bytes are put in order. Each
-/// [`step`](Self::step) handles at most one chunk, so that a page can draw in between.
+/// A connection with all its segments, during the assembly of its bytes. Each [`step`](Self::step)
+/// handles at most one chunk, so that a page can draw in between.
 pub(crate) struct ConnectionAssembly<'a> {
     connection: TcpConnection<'a>,
     flows: [DirectionAssembly<'a>; 2],
-    /// Holes, ordered by packet, then by the end that sent the bytes, then by offset.
+    /// Gaps, ordered by packet, then by the end that sent the bytes, then by offset.
     holes: BTreeMap<(usize, usize, i64), Gap>,
     /// The number of chunks. Each becomes at most one piece.
     chunks: usize,
 }
 
 impl<'a> ConnectionAssembly<'a> {
-    /// Executes one step: reads a chunk, places a piece, or moves a hole. Returns whether a step
-    /// was left.
+    /// Executes one step: reads a chunk, or appends a piece or a gap to the connection. Returns
+    /// `false` if no step is left.
     pub fn step(&mut self) -> bool {
         let ConnectionAssembly { connection, flows, holes, .. } = self;
         if let Some(side) = flows.iter().position(DirectionAssembly::needs_chunk) {
@@ -322,15 +324,15 @@ impl<'a> DirectionBuilder<'a> {
 struct DirectionAssembly<'a> {
     from: TcpSide,
     chunks: btree_map::IntoIter<i64, Chunk<'a>>,
-    /// The offset after the last piece; `None` once all chunks and the last hole were read.
+    /// The offset after the last piece; `None` once all chunks and the last gap were read.
     at: Option<i64>,
     /// The offset after the last byte that was sent.
     sent: i64,
     /// Time and number of the last packet of the connection.
     last: (u64, usize),
-    /// The packet after which the last piece could be read.
+    /// The packet after which the receiver could read the last piece.
     readable: usize,
-    /// The next piece, with the packet after which it can be read.
+    /// The next piece, with the packet after which the receiver could read the piece.
     next: Option<(usize, StreamPiece<'a>)>,
 }
 
@@ -352,8 +354,8 @@ impl<'a> DirectionAssembly<'a> {
         self.next.is_none() && self.at.is_some()
     }
 
-    /// Reads the next chunk, or the end after the last one. Returns the hole before it, with the
-    /// offset at which the hole ends.
+    /// Reads the next chunk, or the end after the last chunk. Returns the gap before it, with the
+    /// offset at which the gap ends.
     fn read_chunk(&mut self) -> Option<(i64, Gap)> {
         let (from, at) = (self.from, self.at?);
         let Some((offset, chunk)) = self.chunks.next() else {

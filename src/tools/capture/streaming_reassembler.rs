@@ -95,7 +95,7 @@ impl StreamedConnection {
         let (side, offset) = self.ends.receive(segment);
         self.last = place;
         let offset = offset.filter(|_| !segment.payload.is_empty())?;
-        let next = self.placed[side].or(self.ends.lines[side].begin);
+        let next = self.placed[side].or(self.ends.trackers[side].begin);
         // A connection from an address to itself has one direction only.
         let is_in_order =
             self.stored.is_empty() && next == Some(offset) && segment.head.from != segment.head.to;

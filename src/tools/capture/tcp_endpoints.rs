@@ -80,23 +80,24 @@ impl Hasher for FastHasher {
     }
 }
 
-/// The state of a connection without its data. `lines[i]` has the sequence numbers of
+/// The state of a connection without its data. `trackers[i]` has the sequence numbers of
 /// `addresses[i]`.
 #[derive(Debug, Clone)]
 pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
-    pub(super) lines: [SequenceTracker; 2],
+    pub(super) trackers: [SequenceTracker; 2],
     is_desynchronized: bool,
     /// The index of the end that opened the connection, if a SYN shows it. The first SYN decides.
     pub(super) requester: Option<usize>,
 }
 
 impl TcpEndpoints {
-    /// Creates the connection of this segment, which must still be passed to `receive`.
+    /// Creates the state of the connection of this segment. The caller must still pass the segment
+    /// to `receive`.
     pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
-        let (addresses, lines) = ([segment.head.from, segment.head.to], Default::default());
-        TcpEndpoints { addresses, first_packet, lines, is_desynchronized: false, requester: None }
+        let (addresses, trackers) = ([segment.head.from, segment.head.to], Default::default());
+        TcpEndpoints { addresses, first_packet, trackers, is_desynchronized: false, requester: None }
     }
 
     /// The index of the sender of a segment. A connection from an address to itself has only index
@@ -108,7 +109,7 @@ impl TcpEndpoints {
     /// Whether a segment opens a new connection between the same two ends.
     pub(super) fn is_new_connection(&self, segment: &Segment<'_>) -> bool {
         let is_syn = segment.head.flags & (SYN | ACK) == SYN;
-        let line = &self.lines[self.side(segment)];
+        let line = &self.trackers[self.side(segment)];
         is_syn && line.last.is_some() && line.first_sequence != Some(segment.head.sequence)
     }
 
@@ -121,9 +122,9 @@ impl TcpEndpoints {
             self.requester.get_or_insert(if head.flags & ACK == 0 { side } else { 1 - side });
         }
         if head.flags & (ACK | RST) == ACK {
-            self.lines[1 - side].acknowledge(head.acknowledged);
+            self.trackers[1 - side].acknowledge(head.acknowledged);
         }
-        (side, self.lines[side].receive(segment))
+        (side, self.trackers[side].receive(segment))
     }
 
     /// The index of the client: the end that opened the connection. If the capture lacks the
@@ -137,12 +138,12 @@ impl TcpEndpoints {
 
     /// Whether the capture includes the handshake.
     pub(super) fn has_start(&self) -> bool {
-        self.lines.iter().all(|line| line.first_sequence.is_some())
+        self.trackers.iter().all(|line| line.first_sequence.is_some())
     }
 
     /// Whether the capture includes the end.
     pub(super) fn has_end(&self) -> bool {
-        self.is_desynchronized || self.lines.iter().all(|line| line.fin.is_some())
+        self.is_desynchronized || self.trackers.iter().all(|line| line.fin.is_some())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The records on the second interface of a capture: the world, so that its ticks can be replayed.
+//! The records on the second interface of a capture. They contain the world, so that its ticks can
+//! be replayed.
 //!
 //! A packet of [`super::packet::LINK_WORLD`] contains the name of a room (empty for the default
 //! room) and a [`WorldRecord`]. Snapshots and command frames are opaque here.

@@ -38,7 +38,7 @@ pub enum CaptureItemKind<'c> {
         guess: Option<DialectGuess<'c>>,
         /// The address of the end that opened the connection.
         client: SocketAddr,
-        /// The address of the end that accepted it.
+        /// The address of the end that accepted the connection.
         server: SocketAddr,
         /// Whether the capture includes the beginning of the connection.
         is_whole: bool,
@@ -71,7 +71,10 @@ pub struct ConnectionSummary {
 ///
 /// # Errors
 /// A message in one line: the capture's tables are invalid, or differ from `given`.
-pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, String> {
+pub fn capture_tables(
+    capture: &Capture<'_>,
+    given: Option<Arc<PacketTables>>,
+) -> Result<Arc<PacketTables>, String> {
     let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
     let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());
     if paths.is_empty() {
@@ -124,8 +127,8 @@ pub fn walk<'c>(
 }
 
 /// Returns the pieces of all connections in the order in which their receivers could read them.
-/// Each has the number of the packet that made it readable, the index of the connection, and the
-/// index of the piece in the connection.
+/// Each has the number of the packet that made the piece readable, the index of the connection, and
+/// the index of the piece in the connection.
 pub(crate) fn order<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
@@ -142,8 +145,8 @@ pub(crate) fn order<'a, 'b: 'a>(
     order
 }
 
-/// The packet after which a piece could be read. `before` is the same number of the previous piece,
-/// or the first packet of the connection.
+/// The packet after which a piece could be read. `before` is the result for the previous piece, or
+/// the first packet of the connection.
 pub(crate) fn readable_after(before: usize, piece: &StreamPiece<'_>) -> usize {
     before.max(piece.packet)
 }
@@ -343,8 +346,8 @@ impl<'c> ConnectionReader<'c> {
         &self.tally
     }
 
-    /// Reports the items that `piece` completes. `packet` is the number of the packet that made it
-    /// readable.
+    /// Reports the items that `piece` completes. `packet` is the number of the packet that made the
+    /// piece readable.
     pub fn receive(
         &mut self,
         packet: usize,

@@ -12,8 +12,7 @@
 //! 4. The **candidates** are the dialects that read the most messages. Before the first message,
 //!    every dialect is a candidate.
 //! 5. The **best guess** is the first candidate in the order of `DIALECTS_BY_LIKELIHOOD`. The
-//!    format is the one
-//!    of most read messages.
+//!    format is MessagePack or JSON, whichever more of the read messages use.
 //! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT)
 //!    messages fewer than the best is no longer tried.
 //! 7. A message **reads alike** if all candidates decode it to the same packet with the same

@@ -42,7 +42,7 @@ pub struct Explanation<'a> {
 #[derive(Debug)]
 pub struct ExplainedFrame<'a> {
     /// The byte range of the frame in the input.
-    pub place: Range<usize>,
+    pub range: Range<usize>,
     /// The header, if it is complete and valid.
     pub header: Option<Header>,
     /// The fields, down to the values of the packet.
@@ -54,7 +54,7 @@ pub struct ExplainedFrame<'a> {
     /// The content of the payload; for a final fragment, the content of the whole message.
     pub content: Content<'a>,
     /// The message that this frame completes, if it is a final fragment.
-    pub whole: Option<ReassembledMessage>,
+    pub message: Option<ReassembledMessage>,
     /// The first problem, if any.
     pub problem: Option<Problem>,
     /// If the dialect is a guess: the candidates that decode the packet differently.
@@ -66,13 +66,13 @@ impl ExplainedFrame<'_> {
     pub(super) fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
         ExplainedFrame {
-            place,
+            range: place,
             header,
             tree,
             key,
             payload,
             content,
-            whole: None,
+            message: None,
             problem: None,
             alternatives: Vec::new(),
         }
@@ -152,7 +152,8 @@ impl Problem {
         Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
     }
 
-    /// Like [`Problem::violation`], in the head of a response: a client answers no status.
+    /// Like [`Problem::violation`], for the head of a response. A client does not answer such a
+    /// violation with a status; it drops the connection.
     pub(super) fn in_response(violation: Violation, bits: Range<usize>) -> Problem {
         let mut problem = Problem::violation(violation, bits);
         if let (Problem::Violation { answer, .. }, Some(_)) = (&mut problem, violation.status()) {
@@ -166,7 +167,7 @@ impl Problem {
         matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
-    /// The close code of the other end's response, if it closes the connection.
+    /// The close code of the other end's response, if the other end closes the connection.
     pub fn close_code(&self) -> Option<u16> {
         let Problem::Violation { answer, .. } = self else { return None };
         answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()
@@ -257,13 +258,13 @@ impl ExplainedFrame<'_> {
 
     /// The payload of the message: the frame is the whole message, or its last fragment.
     fn message(&self) -> &[u8] {
-        self.whole.as_ref().map_or(&self.payload, |whole| &whole.payload)
+        self.message.as_ref().map_or(&self.payload, |whole| &whole.payload)
     }
 
     /// The summary line: the header, then the content or the problem.
     pub(crate) fn line(&self, paint: ColorMode) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
-        if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.whole {
+        if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.message {
             let bytes = count_noun(payload.len(), "byte");
             before.push(format!(
                 "ends a {} message, {}, {bytes}",
@@ -285,7 +286,7 @@ impl ExplainedFrame<'_> {
             (None, Content::Compressed) => format!("compressed, {}", truncate(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
-                format!("{} not decoded{why}{}", count_noun(self.place.len(), "byte"), self.tree.value)
+                format!("{} not decoded{why}{}", count_noun(self.range.len(), "byte"), self.tree.value)
             }
             (None, _) => truncate(&hex::print(&self.payload)),
         };

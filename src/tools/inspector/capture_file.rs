@@ -6,8 +6,8 @@
 //!                                                             └─► checkpoints ─► one frame
 //! ```
 //!
-//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. To show a
-//! frame, it is explained again, starting at the last checkpoint before it.
+//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. The page
+//! explains a frame again to show it, starting at the last checkpoint before the frame.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -140,8 +140,8 @@ impl CaptureFile {
                 }
                 CaptureItemKind::Item(item) => {
                     let entry = FrameEntry::new(n, client, &item, &mut list.names);
-                    let pair = pairs.take(n, at_us, &item);
-                    list.push(FrameEntry { at_us, tick: readable, place: (at, sub), ..entry }, None);
+                    let pair = pairs.match_frame(n, at_us, &item);
+                    list.push(FrameEntry { at_us, tick: readable, capture_index: (at, sub), ..entry }, None);
                     pair.into_iter().for_each(|pair| list.pair(n, pair));
                     (sub, cost, since.0) = (sub + 1, cost + 64, since.0 + 1);
                 }
@@ -158,15 +158,17 @@ impl CaptureFile {
     /// Tests the entries of the piece that completed entry `n` against the filter. Returns the cost
     /// in bytes.
     fn filter_piece(&mut self, n: u64) -> i64 {
-        let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
+        let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.capture_index)) else {
             return 1;
         };
         let mut items = Vec::new();
         let cost = self.explain_piece(client, place.0, |sub, item| items.push((sub, item)));
         while let Some(next) = self.list.next_to_explain() {
-            let candidate =
-                self.list.get(next).filter(|entry| (entry.client, entry.place.0) == (client, place.0));
-            let Some(sub) = candidate.map(|entry| entry.place.1) else { break };
+            let candidate = self
+                .list
+                .get(next)
+                .filter(|entry| (entry.client, entry.capture_index.0) == (client, place.0));
+            let Some(sub) = candidate.map(|entry| entry.capture_index.1) else { break };
             let item = items.iter().find(|(known, _)| *known == sub).map(|(_, item)| item);
             self.list.judge_next(item);
         }
@@ -216,7 +218,7 @@ impl CaptureFile {
     /// Explains frame `n`.
     fn explanation(&mut self, n: u64) -> Option<Explanation<'static>> {
         let entry = self.list.get(n).filter(|entry| !entry.is_gap())?;
-        let (client, (piece, wanted)) = (entry.client, entry.place);
+        let (client, (piece, wanted)) = (entry.client, entry.capture_index);
         let mut found = None;
         self.explain_piece(client, piece, |sub, item| {
             if sub == wanted {
@@ -228,7 +230,7 @@ impl CaptureFile {
 
     /// Explains frame `n` as JSON, like [`Inspector::explain`](super::Inspector::explain).
     pub fn explain(&mut self, n: u64) -> String {
-        self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item(n, &item))
+        self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item_json(n, &item))
     }
 
     /// The changes since the previous frame of the same packet, as JSON.
@@ -329,8 +331,8 @@ impl CaptureFile {
     }
 }
 
-/// Whether a checkpoint is due: after a number of frames, unless it would store more bytes than
-/// were read since the last one.
+/// Whether a checkpoint is due: after a number of frames, unless the checkpoint would store more
+/// bytes than were read since the previous one.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
     frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.buffered_bytes() <= bytes
 }

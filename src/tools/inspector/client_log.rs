@@ -114,7 +114,7 @@ impl ClientLog {
     pub fn add_frame(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
         let at_us = kept.at.as_micros() as u64;
         let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
-        let pair = self.pairs.take(kept.n, at_us, explained);
+        let pair = self.pairs.match_frame(kept.n, at_us, explained);
         self.list.push(
             FrameEntry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry },
             Some(explained),
@@ -143,7 +143,7 @@ impl ClientLog {
     }
 
     /// The conversation before its handshake; `None` before the server has sent the dialect.
-    pub fn begin<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
+    pub fn conversation_before_handshake<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
         Some(match self.start {
             Some(LogStart::Frames { .. }) => Conversation::in_dialect(dialect),
@@ -153,7 +153,7 @@ impl ClientLog {
 
     /// The conversation after its handshake.
     pub fn conversation<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
-        let mut conversation = self.begin(codes)?;
+        let mut conversation = self.conversation_before_handshake(codes)?;
         match self.start.as_ref()? {
             LogStart::Handshake(opened, _) => {
                 conversation.receive_each(Side::Client, &opened.request, |_| ());
@@ -180,7 +180,8 @@ impl ClientLog {
         codes: &'c PacketTables,
     ) -> Option<(&RetainedFrame, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
-        let mut conversation = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
+        let mut conversation =
+            if kept.is_head { self.conversation_before_handshake(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
             (kept.is_head, kept.from, &self.start)
         {

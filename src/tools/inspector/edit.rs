@@ -46,7 +46,7 @@ impl Inspector {
                 conversation
             }
         };
-        Ok(frame_json::bytes(&bytes, &conversation.explain(from, &bytes)))
+        Ok(frame_json::bytes_json(&bytes, &conversation.explain(from, &bytes)))
     }
 
     /// Encodes a stored packet of the client with other values, under the same masking key. The

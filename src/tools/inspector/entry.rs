@@ -34,10 +34,10 @@ pub struct FrameEntry {
     pub bytes: u32,
     /// In a capture: the index of the piece that completed the frame, and the index among the items
     /// of the piece.
-    pub place: (u32, u32),
+    pub capture_index: (u32, u32),
     /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
-    /// Whether an inspector injected it.
+    /// Whether an inspector injected the frame.
     pub is_injected: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct NameTable(Vec<String>);
 
 impl NameTable {
     /// Returns the id of a name, and adds the name if it is new.
-    pub fn of(&mut self, name: Option<&str>) -> NameId {
+    pub fn intern(&mut self, name: Option<&str>) -> NameId {
         let Some(name) = name else { return 0 };
         let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
             self.0.push(name.to_owned());
@@ -104,12 +104,12 @@ impl FrameEntry {
             from: explained.from,
             kind,
             opcode: header.map(|header| header.opcode),
-            packet: names.of(frame_json::packet(explained)),
-            rule: names.of(frame_json::rule(explained)),
+            packet: names.intern(frame_json::packet(explained)),
+            rule: names.intern(frame_json::rule(explained)),
             at_us: 0,
             tick: 0,
             bytes: u32::try_from(explained.bytes.len()).unwrap_or(u32::MAX),
-            place: (0, 0),
+            capture_index: (0, 0),
             ping_pair: None,
             is_injected: false,
         }
@@ -130,19 +130,19 @@ impl FrameEntry {
             at_us,
             tick,
             bytes,
-            place,
+            capture_index: place,
             ping_pair: pair,
             is_injected,
         }
     }
 
-    /// Whether it is a ping or pong, which programs send automatically.
+    /// Whether the entry is a ping or a pong, which programs send automatically.
     pub fn is_automatic(&self, names: &NameTable) -> bool {
         matches!(self.opcode, Some(Opcode::Ping | Opcode::Pong))
             || matches!(names.name(self.packet), Some("ping" | "pong"))
     }
 
-    /// Whether it marks a gap instead of a frame.
+    /// Whether the entry marks a gap instead of a frame.
     pub fn is_gap(&self) -> bool {
         matches!(self.kind, EntryKind::NotInspected(_) | EntryKind::Gap(_))
     }

@@ -26,7 +26,7 @@ pub struct ExportedClient {
 
 /// Encodes a capture of a connection that was opened at `at`. `began` is the start of the server's
 /// clock, as time since 1970. The capture includes the server's packet tables `codes`.
-pub fn capture<'a>(
+pub fn export_capture<'a>(
     (opened, at): (&Handshake, Duration),
     client: &ExportedClient,
     frames: impl Iterator<Item = &'a RetainedFrame>,
@@ -108,7 +108,7 @@ mod tests {
             frame(902, Side::Client, 7),
         ];
         let client = ExportedClient { player: 3, name: "Ada".to_owned() };
-        let file = capture(
+        let file = export_capture(
             (&opened, Duration::from_millis(5)),
             &client,
             frames.iter(),
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
         let tables = read.tables().expect("whole").expect("they are carried");
         assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(PacketTables::builtin().texts()));
-        let codes = capture_walk::codes(&read, None).expect("good tables");
+        let codes = capture_walk::capture_tables(&read, None).expect("good tables");
         let dialect =
             |path| routes::find_by_room_tables(&codes, path, None, None).map(|(dialect, _)| dialect.name());
         assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);

@@ -141,7 +141,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether a term needs explanations.
+    /// Whether any term needs the explanation of a frame.
     pub fn is_deep(&self) -> bool {
         self.alternatives.iter().flatten().any(|part| part.test.needs_explanation())
     }

@@ -160,7 +160,7 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
                 tally,
             };
             look.walk(&frame.tree, &mut Vec::new());
-            if let Some(whole) = &frame.whole {
+            if let Some(whole) = &frame.message {
                 look.walk(&whole.tree, &mut Vec::new());
             }
             let FieldSearch { holds, is_present: is_there, .. } = look;
@@ -168,7 +168,7 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
             holds
         }
         Test::Bytes(bytes) => {
-            let whole = frame.whole.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
+            let whole = frame.message.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
             [&explained.bytes[..], &frame.payload, whole].iter().any(|all| contains(all, bytes))
         }
         Test::Text(text) => {
@@ -250,7 +250,7 @@ impl FieldSearch<'_> {
     }
 }
 
-/// The number of a leaf: in `unit` if given, otherwise in pixels if it is a position.
+/// The number of a leaf: in `unit` if given, otherwise in pixels for a position.
 fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
     let text = node.value.rsplit(" = ").next().unwrap_or_default();
     let of = |end: &str| text.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());

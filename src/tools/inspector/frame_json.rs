@@ -46,7 +46,7 @@ pub fn frame_json(frame: &RetainedFrame, explained: &Explanation<'_>) -> String 
 }
 
 /// The explanation of edited bytes as JSON, with the bytes.
-pub fn bytes(bytes: &[u8], explained: &Explanation<'_>) -> String {
+pub fn bytes_json(bytes: &[u8], explained: &Explanation<'_>) -> String {
     let (raw, rest) = (hex::digits(bytes), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     format!("{{\"raw\":\"{raw}\",{rest}")
@@ -54,7 +54,7 @@ pub fn bytes(bytes: &[u8], explained: &Explanation<'_>) -> String {
 
 /// The explanation of an item as JSON, with its number and its bytes as sent; for a head also its
 /// text.
-pub fn item(n: u64, explained: &Explanation<'_>) -> String {
+pub fn item_json(n: u64, explained: &Explanation<'_>) -> String {
     let (raw, rest) = (hex::digits(&explained.bytes), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     let is_head = explained.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));

@@ -86,8 +86,8 @@ impl FrameList {
         self.entries.binary_search_by_key(&n, |entry| entry.n).ok()
     }
 
-    /// Adds an entry, which must have the highest number. With an explanation, it is tested at
-    /// once.
+    /// Adds an entry, which must have the highest number. An entry with an explanation is tested at
+    /// once if all earlier entries are tested.
     pub fn push(&mut self, entry: FrameEntry, explained: Option<&Explanation<'_>>) {
         let is_next = self.judged == self.entries.len();
         self.entries.push_back(entry);
@@ -228,7 +228,7 @@ impl FrameList {
 
     /// The index of an entry among the visible entries. For a hidden entry, -1 minus the index of
     /// the next visible entry.
-    pub fn place(&self, n: u64) -> i64 {
+    pub fn visible_index(&self, n: u64) -> i64 {
         match self.visible.binary_search(&n) {
             Ok(at) => at as i64,
             Err(at) => -1 - at as i64,

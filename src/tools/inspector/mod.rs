@@ -181,7 +181,7 @@ impl Inspector {
                     let is_known = log.start == start;
                     log.start = start;
                     conversation = log.conversation(&codes);
-                    let mut greeting = log.begin(&codes);
+                    let mut greeting = log.conversation_before_handshake(&codes);
                     if !is_known {
                         gone += self.add_frames(heads, greeting.as_mut(), &mut frames);
                     }
@@ -315,7 +315,8 @@ impl Inspector {
         log.list.apply(&self.request);
         log.start =
             Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_own_server });
-        let conversation = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
+        let conversation =
+            if link.is_head { log.conversation_before_handshake(&codes) } else { log.conversation(&codes) };
         let begin = link.before.len();
         let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
         let Some(mut conversation) = conversation else { return Ok(()) };
@@ -374,7 +375,7 @@ impl Inspector {
     pub fn save(&self, client: &ExportedClient) -> Option<Vec<u8>> {
         let log = self.log()?;
         let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
-        Some(export::capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
+        Some(export::export_capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
     }
 }
 

@@ -59,7 +59,7 @@ pub enum ObservedKind<'a> {
 }
 
 impl<'a> ObservedKind<'a> {
-    /// The sender and the bytes, if it is a record of bytes.
+    /// The sender and the bytes, if the record contains bytes.
     pub fn bytes(&self) -> Option<(Side, &'a [u8])> {
         match self {
             ObservedKind::Bytes(from, bytes) => Some((*from, bytes)),
@@ -87,7 +87,7 @@ pub struct Handshake {
 }
 
 /// Creates a message without records.
-pub fn begin(client: u64) -> Vec<u8> {
+pub fn start_message(client: u64) -> Vec<u8> {
     client.to_be_bytes().to_vec()
 }
 
@@ -193,7 +193,7 @@ mod tests {
         ];
         let records =
             records.map(|what| ObservedRecord { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
-        let mut message = begin(u64::MAX);
+        let mut message = start_message(u64::MAX);
         let mut ends = vec![message.len()];
         for record in &records {
             write(&mut message, record);
@@ -203,7 +203,7 @@ mod tests {
         for cut in 0..message.len() {
             assert_eq!(read(&message[..cut]).is_ok(), ends.contains(&cut), "{cut} bytes");
         }
-        let unknown = [&begin(1)[..], &[9; 17]].concat();
+        let unknown = [&start_message(1)[..], &[9; 17]].concat();
         assert_eq!(read(&unknown), Err(8), "there is no kind 9");
     }
 }

@@ -257,7 +257,7 @@ fn damaged(error: CaptureError) -> String {
 /// The packet tables of a file, or the built-in ones. Other tables are leaked, because the
 /// WebAssembly instance serves only this file.
 fn codes_of(found: &Capture<'_>) -> Result<&'static PacketTables, String> {
-    let codes = capture_walk::codes(found, None);
+    let codes = capture_walk::capture_tables(found, None);
     let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
     let builtin = PacketTables::builtin_ref();
     if codes.hash() == builtin.hash() && !codes.has_paths() {

@@ -37,7 +37,8 @@ pub fn json(before: u64, old: &Explanation<'_>, new: &Explanation<'_>) -> Json {
 fn values(explained: &Explanation<'_>) -> Vec<(String, String)> {
     let mut values = Vec::new();
     let Some(frame) = explained.frames.first() else { return values };
-    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
+    let tree =
+        frame.message.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     if let Some(arguments) = tree.and_then(|tree| tree.find(ARGUMENTS)) {
         arguments.children.iter().for_each(|argument| walk(argument, "", &mut values));
     }
@@ -54,7 +55,7 @@ fn walk(node: &Node, above: &str, values: &mut Vec<(String, String)>) {
         return;
     }
     let path = match node.name.starts_with('[') {
-        true => format!("{above}{}", place(node)),
+        true => format!("{above}{}", group_path(node)),
         false if above.is_empty() => node.name.clone(),
         false => format!("{above}.{}", node.name),
     };
@@ -68,7 +69,7 @@ fn walk(node: &Node, above: &str, values: &mut Vec<(String, String)>) {
 const ID_ARGUMENTS: [&str; 4] = ["player", "id", "sid", "object"];
 
 /// The path element of a group: its id if it has one, otherwise its index.
-fn place(node: &Node) -> String {
+fn group_path(node: &Node) -> String {
     let first = node.children.iter().find(|child| !NO_VALUES.contains(&child.name.as_str()));
     match first.filter(|first| ID_ARGUMENTS.contains(&first.name.as_str())) {
         Some(first) => format!("[{} {}]", first.name, first.value),

@@ -25,7 +25,7 @@ pub struct PingPairs {
 #[derive(Debug, Clone)]
 struct Ping {
     from: Side,
-    /// Whether it is a packet, not a WebSocket ping.
+    /// Whether the ping is a packet and not a WebSocket frame.
     is_packet: bool,
     key: Vec<u8>,
     n: u64,
@@ -35,7 +35,7 @@ struct Ping {
 impl PingPairs {
     /// Receives the next frame of the connection. For a pong, returns the number of its ping and
     /// the round trip in microseconds.
-    pub fn take(&mut self, n: u64, at_us: u64, explained: &Explanation<'_>) -> Option<(u64, u32)> {
+    pub fn match_frame(&mut self, n: u64, at_us: u64, explained: &Explanation<'_>) -> Option<(u64, u32)> {
         let (is_ping, is_packet, key) = read(explained)?;
         let from = explained.from;
         if is_ping {
@@ -96,7 +96,7 @@ mod tests {
         let mut pairs = PingPairs::default();
         let mut take = |n: u64, at_us, text: &str| {
             let bytes = hex::parse(text).expect("hex");
-            pairs.take(n, at_us, &explain(&bytes, &dialect, None))
+            pairs.match_frame(n, at_us, &explain(&bytes, &dialect, None))
         };
         // Packets: ping 5, ping 6; pong 6 at tick 9, pong 5, pong 5 again.
         assert_eq!(take(1, 100, "8284000000009206 9105".replace(' ', "").as_str()), None);

@@ -29,9 +29,9 @@ pub struct RetainedFrame {
     pub begin: usize,
     /// The offset after the frame in `piece`.
     pub end: usize,
-    /// Whether it is a head of the handshake.
+    /// Whether the item is a head of the handshake.
     pub is_head: bool,
-    /// Whether an inspector injected it.
+    /// Whether an inspector injected the frame.
     pub is_injected: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct ShareLink {
     pub json: Option<bool>,
     /// Whether the limits of a tickwire server apply.
     pub is_own_server: bool,
-    /// Whether it is the head of a handshake.
+    /// Whether the frame is the head of a handshake.
     pub is_head: bool,
     /// The [hash](PacketTables::dialect_hash) of the dialect's packets; `None` if they are the
     /// built-in ones.

@@ -46,7 +46,7 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
 }
 
 fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
-    let mut message = observed_format::begin(CLIENT);
+    let mut message = observed_format::start_message(CLIENT);
     for what in what {
         observed_format::write(&mut message, &ObservedRecord { at: Duration::from_millis(5), tick: 3, what });
     }
@@ -214,7 +214,10 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
     let found: Vec<_> =
         list.rows(0, 9).as_array().expect("rows").iter().map(|row| row["n"].clone()).collect();
     assert_eq!(found, [json!(4), json!(6)]);
-    assert_eq!((list.place(4), list.place(6), list.place(5), list.place(9)), (0, 1, -2, -3));
+    assert_eq!(
+        (list.visible_index(4), list.visible_index(6), list.visible_index(5), list.visible_index(9)),
+        (0, 1, -2, -3)
+    );
     inspector.filter(wish("direction > 9999"));
     while inspector.advance(1) {}
     let why = inspector.list().expect("a list").count()["why"].as_str().unwrap_or_default().to_owned();

@@ -152,7 +152,8 @@ impl Playback {
         self.begin_ns.unwrap_or_default()
     }
 
-    /// The reason why no room can be played; `None` if one can, or may still become playable.
+    /// The reason why no room can be played; `None` if a room can be played or may still become
+    /// playable.
     pub fn unavailable_reason(&self) -> Option<String> {
         if let Some(FileEnd::Damaged(why)) = &self.end
             && self.rooms.is_empty()

@@ -84,7 +84,7 @@ struct OpenPlayback {
     dialect: Arc<Dialect>,
     store: SnapshotCache,
     /// Runs each tick once, to verify it.
-    index: Box<dyn SpectatorWorld>,
+    index_world: Box<dyn SpectatorWorld>,
     first_mismatch: Option<ChecksumMismatch>,
     /// The displayed world.
     display_world: Option<Box<dyn SpectatorWorld>>,
@@ -207,7 +207,7 @@ impl RoomPlayback {
         self.open = Some(OpenPlayback {
             dialect: Arc::clone(dialect),
             store: SnapshotCache::new(first, limits::WATCH_SNAPSHOT_TICKS, limits::WATCH_SNAPSHOT_BYTES),
-            index,
+            index_world: index,
             first_mismatch: None,
             display_world: None,
             followed: None,
@@ -326,11 +326,11 @@ fn welcome(dialect: &Dialect, info: &GameInfo, identity: &WorldParams, tick: u32
 
 impl OpenPlayback {
     fn indexed(&self) -> u32 {
-        self.index.world().tick()
+        self.index_world.world().tick()
     }
 
-    /// Continues a seek. At its end, returns the number of completed ticks before the displayed
-    /// one.
+    /// Continues a seek. At the end of the seek, returns the number of ticks completed before the
+    /// displayed tick.
     fn continue_seek(
         &mut self,
         tape: &RecordedTicks,
@@ -345,7 +345,7 @@ impl OpenPlayback {
             self.continue_index(tape, left, Some(before), marks);
         }
         if self.indexed() >= before && seek.world.is_none() {
-            let (_, snapshot) = self.store.before(before);
+            let (_, snapshot) = self.store.newest_at_or_before(before);
             seek.world = (tape.info.restore)(snapshot).ok();
         }
         while let Some(world) = seek.world.as_mut().filter(|world| *left > 0 && world.tick() < before) {
@@ -376,19 +376,19 @@ impl OpenPlayback {
             if self.first_mismatch.is_none()
                 && let Some(recorded) = tape.checksum(tick)
             {
-                let replayed = self.index.world().checksum();
+                let replayed = self.index_world.world().checksum();
                 self.first_mismatch =
                     (recorded != replayed).then_some(ChecksumMismatch { tick, recorded, replayed });
             }
             if self.store.needs_snapshot(tick) {
-                self.store.insert(tick, self.index.world().snapshot());
+                self.store.insert(tick, self.index_world.world().snapshot());
             }
             if tick.is_multiple_of(INDEX_EVENT_TICKS) {
                 let mut messages = Messages::default();
-                self.index.step(&commands, None, None, &mut messages);
+                self.index_world.step(&commands, None, None, &mut messages);
                 self.add_kill_markers(tape.info, tick + 1, &messages, marks);
             } else {
-                self.index.step_without_update(&commands);
+                self.index_world.step_without_update(&commands);
             }
             *left -= 1;
         }
@@ -449,7 +449,7 @@ mod tests {
             (moo, "native", vec![Value::Nil, Value::Nil, 3.into(), "Ann".into()], names_of("Ann", "")),
         ] {
             let kill = info.kill_packet.expect("it has kills");
-            let dialect = games::codes().dialect(dialect).expect("built in");
+            let dialect = games::built_in_tables().dialect(dialect).expect("built in");
             let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
             let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");
             assert_eq!(parse_kill(kill, &packet, &names), expected, "{packet}");
@@ -462,7 +462,7 @@ mod tests {
         let mut show = RoomPlayback::new(Moo::INFO, &*world);
         let mark = |kind| TimelineMarker { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
         show.markers = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];
-        show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");
+        show.open(&games::built_in_tables().dialect("native").expect("built in")).expect("it has a welcome");
         assert_eq!(show.marks(), [mark(MarkerKind::Joined)], "the index finds the kill again");
     }
 }

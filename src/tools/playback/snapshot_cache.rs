@@ -38,7 +38,7 @@ impl SnapshotCache {
     }
 
     /// The newest snapshot at or before a tick; the first one if there is none.
-    pub fn before(&self, tick: u32) -> (u32, &[u8]) {
+    pub fn newest_at_or_before(&self, tick: u32) -> (u32, &[u8]) {
         let behind = self.snapshots.partition_point(|(known, _)| *known <= tick);
         let (known, snapshot) = &self.snapshots[behind.saturating_sub(1)];
         (*known, snapshot)
@@ -66,16 +66,16 @@ mod tests {
         }
         assert!(store.size().0 >= 5 && store.every == 320, "{:?}, each {}", store.size(), store.every);
         for tick in 7..2007 {
-            let (found, _) = store.before(tick);
+            let (found, _) = store.newest_at_or_before(tick);
             assert!(found <= tick && tick - found < 2 * store.every, "{found} for {tick}");
         }
-        assert_eq!(store.before(0).0, 7, "nothing is before the first");
+        assert_eq!(store.newest_at_or_before(0).0, 7, "nothing is before the first");
     }
 
     #[test]
     fn the_first_snapshot_is_kept_also_if_it_is_larger_than_the_bound() {
         let mut store = SnapshotCache::new((0, vec![0; 500]), 1, 100);
         store.insert(1, vec![0; 500]);
-        assert_eq!((store.size(), store.before(9).0), ((1, 500), 0));
+        assert_eq!((store.size(), store.newest_at_or_before(9).0), ((1, 500), 0));
     }
 }

@@ -392,7 +392,7 @@ mod cases {
             why(tcpdump),
             "this capture has no record of the world: it was not written by a tickwire server"
         );
-        // The snapshot is missing, or of other rules.
+        // The snapshot is missing, or it was written with other rules.
         let (_, records) = played("", 1, 0);
         let ticks: Vec<_> = records.iter().filter(|(_, bytes)| bytes[1] == 2).cloned().collect();
         assert!(why(&file(&[ticks])).contains("not the snapshot of the world before them"));

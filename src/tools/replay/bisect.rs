@@ -61,13 +61,13 @@ pub struct Divergence {
     /// second recording has, as text.
     pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
     /// The first tick after which the worlds differ, their checksums, and the differing fields;
-    /// `ours` is the first recording. If the first common worlds already differ, the tick before
-    /// them.
+    /// `ours` is the first recording. If the worlds already differ before the first common tick
+    /// runs, this is the tick before the first common tick.
     pub worlds: Option<(u32, [u64; 2], Vec<FieldDiff>)>,
 }
 
 impl Divergence {
-    /// Whether the recordings do not diverge.
+    /// Whether the recordings are the same.
     pub fn is_same(&self) -> bool {
         self.commands.is_none()
             && self.worlds.is_none()
@@ -80,7 +80,7 @@ impl Divergence {
 ///
 /// # Errors
 /// The recordings are of different games, or have no tick in common.
-pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Divergence, String> {
+pub(super) fn bisect_room(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Divergence, String> {
     if ours.info != theirs.info {
         return Err(format!("one is of {}, the other of {}", ours.info.name, theirs.info.name));
     }
@@ -210,7 +210,7 @@ mod tests {
 
     use tickwire_sim::{Command, PlayerId};
 
-    use super::{RecordedTick, Recording, part};
+    use super::{RecordedTick, Recording, bisect_room};
     use crate::game::Game as _;
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn two_recordings_part_at_a_command_and_then_in_a_field() {
-        let same = part(recording(0, None), recording(5, None)).expect("of one game");
+        let same = bisect_room(recording(0, None), recording(5, None)).expect("of one game");
         assert!(same.is_same());
         assert_eq!((same.first_tick, same.ticks), (5, 35));
 
-        let parting = part(recording(3, None), recording(0, Some((20, 500)))).expect("of one game");
+        let parting = bisect_room(recording(3, None), recording(0, Some((20, 500)))).expect("of one game");
         let (tick, [ours, theirs]) = parting.commands.as_ref().expect("another command");
         assert_eq!(*tick, 20);
         assert_eq!(ours.len() + theirs.len(), 2);
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(parting.ticks, 18);
 
         let none = Recording { ticks: Vec::new(), ..recording(5, None) };
-        let none = part(recording(0, None), none).expect_err("nothing was compared");
+        let none = bisect_room(recording(0, None), none).expect_err("nothing was compared");
         assert_eq!(none, "they have no tick in common: the first has 0 to 40, the second 5 to 5");
     }
 
@@ -279,9 +279,9 @@ mod tests {
         // The wrong checksum is after or before the first common tick, in the first or second
         // recording.
         for (side, parting, tick) in [
-            (0, part(with(recording(0, None), 17), recording(5, None)), 16),
-            (1, part(recording(0, None), with(recording(5, None), 17)), 21),
-            (0, part(with(recording(0, None), 3), recording(5, None)), 2),
+            (0, bisect_room(with(recording(0, None), 17), recording(5, None)), 16),
+            (1, bisect_room(recording(0, None), with(recording(5, None), 17)), 21),
+            (0, bisect_room(with(recording(0, None), 3), recording(5, None)), 2),
         ] {
             let parting = parting.expect("of one game");
             assert!(!parting.is_same());
@@ -292,7 +292,7 @@ mod tests {
         // Only the longer recording has a checksum after the last common tick.
         let mut shorter = recording(0, None);
         shorter.ticks.truncate(39);
-        let parting = part(with(recording(0, None), 39), shorter).expect("of one game");
+        let parting = bisect_room(with(recording(0, None), 39), shorter).expect("of one game");
         assert_eq!(parting.recorded[0].map(|foreign| foreign.tick), Some(38));
         assert_eq!((parting.ticks, parting.ends), (39, [40, 39]));
     }
@@ -303,7 +303,7 @@ mod tests {
         let other = World::new(Identity { seed: 9, map_size_px: 2_500, tick_hz: TickHz::Hz30 });
         let world = (info.restore)(&other.snapshot()).expect("a snapshot");
         let parting =
-            part(recording(0, None), Recording { world, ..recording(0, None) }).expect("of one game");
+            bisect_room(recording(0, None), Recording { world, ..recording(0, None) }).expect("of one game");
         assert!(!parting.is_same());
         assert_eq!(parting.identity, ["seed 1, the second 9", "map_size_px 2000, the second 2500"]);
     }

@@ -65,7 +65,7 @@ impl PlayerCommands {
     }
 
     /// The commands without a tick.
-    fn left(&self) -> impl Iterator<Item = &DecodedCommand> {
+    fn unmatched(&self) -> impl Iterator<Item = &DecodedCommand> {
         self.decoded
             .iter()
             .zip(&self.is_taken)
@@ -128,7 +128,7 @@ impl DecodedCommands {
             self.owners
                 .entry(player)
                 .or_default()
-                .push(PlayerIdOwner { from_packet, before: replayed.before });
+                .push(PlayerIdOwner { from_packet, before: replayed.last_sequence_before });
         }
         // A client has one player at a time.
         for commands in replayed.commands.chunk_by(|one, next| one.command.player == next.command.player) {
@@ -213,9 +213,10 @@ pub(super) fn count_issued(info: &GameInfo, commands: &[RawCommand]) -> [usize; 
     counts
 }
 
-/// Returns the command to execute for a recorded one: the decoded command or, if it is not from a
-/// client, or was sent before the capture or by a client that is not captured, the recorded one.
-/// `None` if a captured client never sent it.
+/// Returns the command to execute for a recorded command. This is the decoded command, if there is
+/// one. It is the recorded command if the command is from the server or the operator, was sent
+/// before the capture, or is from a client that is not captured. Returns `None` if a captured
+/// client never sent the command.
 pub(super) fn match_command(
     recorded: &RawCommand,
     tick: &RecordedTick,
@@ -252,7 +253,7 @@ pub(super) fn count_unmatched(
     for (at, tick) in ticks.iter().enumerate() {
         leaves(info, tick).for_each(|player| left.entry(player).or_default().push(at));
     }
-    for command in decoded.commands.values().flat_map(PlayerCommands::left) {
+    for command in decoded.commands.values().flat_map(PlayerCommands::unmatched) {
         let first = ticks.partition_point(|tick| tick.packet < command.packet);
         let left = left.get(&command.command.player).map_or(&[][..], Vec::as_slice);
         let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {

@@ -12,7 +12,7 @@ pub struct ReplayError {
     /// The reason, as text.
     pub reason: Untrusted,
     /// The number of the packet, from 1, and its time since the first packet.
-    pub place: Option<(usize, Duration)>,
+    pub location: Option<(usize, Duration)>,
     /// The client, if the error is in its bytes.
     pub client: Option<SocketAddr>,
 }
@@ -20,7 +20,7 @@ pub struct ReplayError {
 impl ReplayError {
     /// Creates an error about the whole file.
     pub(super) fn of_file(reason: impl Into<Untrusted>) -> ReplayError {
-        ReplayError { reason: reason.into(), place: None, client: None }
+        ReplayError { reason: reason.into(), location: None, client: None }
     }
 
     /// Creates an error at a packet, given by number and time. `first_ns` is the earliest time of
@@ -30,8 +30,8 @@ impl ReplayError {
         (packet, at_ns): (usize, u64),
         reason: impl Into<Untrusted>,
     ) -> ReplayError {
-        let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first_ns))));
-        ReplayError { place, ..ReplayError::of_file(reason) }
+        let location = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first_ns))));
+        ReplayError { location, ..ReplayError::of_file(reason) }
     }
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for ReplayError {
         if let Some(client) = self.client {
             write!(out, ", client {client}")?;
         }
-        if let Some((packet, after)) = self.place {
+        if let Some((packet, after)) = self.location {
             write!(out, ", packet {packet}, {:.3} s after the first", after.as_secs_f64())?;
         }
         Ok(())

@@ -17,8 +17,8 @@ pub struct FieldDiffs {
     /// The differing fields after that tick: `ours` is recorded, `theirs` is replayed.
     pub diffs: Vec<FieldDiff>,
     /// The first tick after which the computed checksum of the recorded frames differs from the
-    /// recorded one. The recording is then of another program, and its state after that tick is
-    /// unknown.
+    /// recorded one. In this case the recording is from another program, and the recorded state
+    /// after that tick is unknown.
     pub first_foreign_tick: Option<u32>,
 }
 

@@ -181,7 +181,7 @@ pub fn error_json(refused: &ReplayError) -> Value {
         "verdict": "not replayable",
         "reason": refused.reason.raw(),
         "client": refused.client.map(|client| client.to_string()),
-        "packet": refused.place.map(|(packet, _)| packet),
-        "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),
+        "packet": refused.location.map(|(packet, _)| packet),
+        "after_s": refused.location.map(|(_, after)| after.as_secs_f64()),
     })
 }

@@ -9,12 +9,12 @@
 //!                       └─► WorldRunner, meanwhile: world of the recorded commands ─► checksums
 //! ```
 //!
-//! The file arrives in parts, from a pipe or from memory; [`ReplayInput`] stores only its part that
-//! a replay needs. The result is a [`Report`] for each room, or a [`ReplayError`]. The world is
-//! stepped with the commands that were **decoded** from the clients' bytes; the recorded commands
-//! only determine the tick of each. A recorded command is executed itself if it is from the server
-//! or the operator, was sent before the capture began, or is from a client that is not captured.
-//! Missing data is never guessed.
+//! The file arrives in parts, from a pipe or from memory; [`ReplayInput`] stores only the part of
+//! the file that a replay needs. The result is a [`Report`] for each room, or a [`ReplayError`].
+//! The world is stepped with the commands that were **decoded** from the clients' bytes; the
+//! recorded commands only determine the tick of each decoded command. A recorded command is
+//! executed itself if it is from the server or the operator, was sent before the capture began, or
+//! is from a client that is not captured. Missing data is never guessed.
 
 mod bisect;
 mod decoded_commands;
@@ -115,7 +115,7 @@ pub fn bisect(
             bisected.unmatched_rooms[0].push(name.to_owned());
             continue;
         };
-        let parting = bisect::part(recording, other);
+        let parting = bisect::bisect_room(recording, other);
         let parting =
             parting.map_err(|why| ReplayError::of_file(format!("room {name:?} of the recordings: {why}")))?;
         bisected.rooms.push((name.to_owned(), parting));
@@ -166,8 +166,9 @@ fn first_gap(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
     holes.min_by_key(|(_, hole)| hole.packet)
 }
 
-/// Matches the decoded commands of a room with its ticks. Steps the world from the first tick on if
-/// there is no `result` of its recorded commands, otherwise once a command differs.
+/// Matches the decoded commands of a room with its ticks. Without a `result` of the recorded
+/// commands, steps the world from the first tick on. With a `result`, steps the world only after a
+/// command has differed.
 fn run(
     recording: Recording<'_>,
     mut decoded: DecodedCommands,

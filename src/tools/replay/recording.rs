@@ -174,8 +174,8 @@ pub fn read<'a>(
     let recording = |(name, room): (Untrusted<&'a str>, RoomRecords<'a>)| {
         let (info, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
-            // Without world records, the capture may be of another program, or may contain packets
-            // that cannot be decoded.
+            // Without world records, the capture may be from another program, or may contain
+            // packets that cannot be decoded.
             let unread = if room.parts == 0 { input.unread() } else { None };
             let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
             ReplayError::of_file(reason)

@@ -43,7 +43,7 @@ pub struct ClientReplay {
     pub answers: usize,
     pub differing: Option<ReplyDiff>,
     /// The sequence number of the last command before the capture.
-    pub before: u64,
+    pub last_sequence_before: u64,
 }
 
 /// The inputs of a replay that apply to all clients.
@@ -52,7 +52,7 @@ pub struct ReplayContext<'a> {
     pub first_ns: u64,
     /// Returns the wire format that a request selects.
     pub find: RouteFn<'a>,
-    /// Returns the number of completed ticks and the slack, when a packet was captured.
+    /// Returns the number of completed ticks and the slack at the time when a packet was captured.
     pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
 }
 
@@ -124,7 +124,7 @@ pub fn replay_client(
     }
     let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
-    Ok(ClientReplay { commands: replayed.commands, answers, differing, before })
+    Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
 }
 
 /// The name of the room that the request of a connection selects.
@@ -141,7 +141,8 @@ struct RecordedAnswers {
     /// The packet of the current bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
-    /// What the server rejected. The decision depends on data that the recording lacks.
+    /// The parts of the handshake that the server rejected. The server's decision depends on data
+    /// that the recording lacks.
     rejected: RecordedRejection,
     commands: Vec<DecodedCommand>,
     answers: ServerReplies,

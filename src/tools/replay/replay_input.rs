@@ -23,8 +23,8 @@ pub struct ReplayInput {
     given: Option<Arc<PacketTables>>,
     stream: StreamReader,
     reassembler: StreamingReassembler,
-    /// Selects the replies, once traffic has been received. `None` inside if there are no valid
-    /// tables yet; then no piece is dropped.
+    /// Selects the server's pieces that may contain replies. `None` before the first traffic.
+    /// `Some(None)` if the tables were missing or invalid at that time; then no piece is dropped.
     filter: Option<Option<ReplyFilter>>,
     /// The world records. After a truncated packet, only packet tables are stored.
     records: Vec<Arc<StoredRecord>>,
@@ -206,8 +206,8 @@ impl ReplayInput {
         new
     }
 
-    /// The packet tables: [its own](PacketTables::for_capture) if the file has any, otherwise the
-    /// given or the built-in ones. With the current names of packets.
+    /// The packet tables: [the file's own](PacketTables::for_capture) if the file has any,
+    /// otherwise the given or the built-in tables. The tables have the current names of packets.
     fn tables(&self) -> Result<Arc<PacketTables>, ReplayError> {
         let packets = self.records.iter().map(|record| record.packet()).collect();
         let capture = Capture { packets, ..Capture::default() };
@@ -251,7 +251,8 @@ impl ReplayInput {
         (0..self.reassembler.len()).map(connection).collect()
     }
 
-    /// The number of completed ticks and the slack, when a packet of a client was captured.
+    /// The number of completed ticks and the slack at the time when a packet of a client was
+    /// captured.
     pub(super) fn time_of(&self, packet: usize) -> (u32, Duration) {
         self.times.get(packet).copied().unwrap_or_default()
     }

@@ -239,14 +239,14 @@ impl ReplyFilter {
             is_needed = is_needed || self.may_be(header, &frame[at..]);
         };
         if *is_open && rest.is_empty() {
-            let used = whole(piece, &mut each);
+            let used = visit_frames(piece, &mut each);
             rest.extend_from_slice(&piece[used..]);
             return is_needed || used < piece.len();
         }
         rest.extend_from_slice(piece);
         *is_open = *is_open || strip_head(rest);
         if *is_open {
-            let used = whole(rest, &mut each);
+            let used = visit_frames(rest, &mut each);
             rest.drain(..used);
         }
         true
@@ -303,14 +303,14 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
         };
         // Most pieces consist of complete frames, which need no copy.
         if is_open && rest.is_empty() {
-            let used = whole(piece.bytes, &mut each);
+            let used = visit_frames(piece.bytes, &mut each);
             rest.extend_from_slice(&piece.bytes[used..]);
             continue;
         }
         rest.extend_from_slice(piece.bytes);
         is_open = is_open || strip_head(&mut rest);
         if is_open {
-            let used = whole(&rest, &mut each);
+            let used = visit_frames(&rest, &mut each);
             rest.drain(..used);
         }
     }
@@ -338,14 +338,15 @@ fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFr
 /// Splits complete frames off the server's bytes. `packet` is the packet that completed them.
 fn split_frames(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
     let mut frames = Vec::new();
-    let used = whole(bytes, &mut |_, _, frame| frames.push(ReplyFrame { packet, bytes: frame.to_vec() }));
+    let used =
+        visit_frames(bytes, &mut |_, _, frame| frames.push(ReplyFrame { packet, bytes: frame.to_vec() }));
     bytes.drain(..used);
     frames
 }
 
 /// Calls `each` for each complete frame at the start of the server's bytes, with its header and the
 /// offset of its payload. Returns the size of these frames in bytes.
-fn whole(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
+fn visit_frames(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
     let mut start = 0;
     while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)
         && let Some(end) =

@@ -33,7 +33,8 @@ let token = session.getItem(STORAGE_KEY) ?? '';
 /** Executed lines, for the arrow keys. `place` is the index of the shown line. */
 const lineHistory = { lines: /** @type {string[]} */ ([]), place: 0 };
 /**
- * Table rows by player number. A refresh keeps them, so that the row under the pointer stays.
+ * Table rows by player number. A refresh reuses the rows, so that the row under the pointer stays
+ * in place.
  * @type {Map<number, HTMLTableRowElement>}
  */
 const rows = new Map();
@@ -252,7 +253,7 @@ function button(text, kind, act) {
   return made;
 }
 
-/** Makes a button ask for a second press. @param {HTMLButtonElement} target */
+/** Makes a button require a second press. @param {HTMLButtonElement} target */
 function confirmTwice(target) {
   const [text, act] = [target.textContent, target.onclick];
   let timer = 0;
@@ -275,7 +276,7 @@ function confirmTwice(target) {
   return target;
 }
 
-/** Asks for the items to grant. @param {number} number @param {string} name */
+/** Opens the form for the items to grant. @param {number} number @param {string} name */
 function grant(number, name) {
   byId('grant-title').textContent = `Grant to ${name}`;
   byId('grant').returnValue = '';

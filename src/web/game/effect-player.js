@@ -1,6 +1,6 @@
 /**
  * Turns world events into effects and sounds: debris, numbers, shaking, flashes. A hit is shown
- * when the drawn arm reaches the target, which is later than the packet.
+ * when the drawn arm reaches the target. That moment is later than the packet.
  *
  * @module game/effect-player
  */
@@ -24,7 +24,7 @@ const FOAM = Object.freeze(['#e6f6f8', '#bfe6ee']);
 const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], river: FOAM, grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
-/** Item numbers of the wooden structures. The others are of stone. */
+/** Item numbers of the wooden structures. All other structures are of stone. */
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
 /** Colours of the debris of wooden structures. */
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
@@ -44,7 +44,7 @@ const MIN_DRAWN_HEALING = 5;
  * Maximum age of an event that is shown, ms. Older ones were received while the page was hidden.
  */
 const MAX_EVENT_AGE_MS = 500;
-/** Maximum distance of an audible sound from the centre of the view, px. */
+/** Maximum distance between the centre of the view and an audible sound, px. */
 const MAX_AUDIBLE_PX = 1100;
 
 export class EffectPlayer {
@@ -332,7 +332,7 @@ export class EffectPlayer {
   }
 
   /**
-   * Adds a trace for each step of the walking players: dust on land, footprints in snow, foam in
+   * Adds an effect for each step of each walking player: dust on land, a footprint in snow, foam in
    * the river.
    * @param {number} nowMs
    */

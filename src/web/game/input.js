@@ -2,7 +2,7 @@
  * Converts keys, mouse and touch to a walking direction, a heading, and whether to attack. It sends
  * nothing, and ignores keys in text fields. On touch screens the left stick walks and the right
  * stick attacks in its direction. Without the right stick, the left stick also sets the heading.
- * Keys set it until the mouse has aimed.
+ * The walking keys set the heading until the mouse has aimed.
  *
  * @module game/input
  */
@@ -33,7 +33,7 @@ const AIM_PARTS = 256;
 
 const ATTACK_KEY = 'Space';
 
-/** A touch stick. */
+/** A stick on a touch screen. */
 class TouchStick {
   /** @param {HTMLElement} stick element at the position of the thumb */
   constructor(stick) {
@@ -88,7 +88,7 @@ export class Input {
    * @param {Record<string, () => void>} actions by key code, by `Shift+` and a key code, or by the
    *   character of the key
    * @param {() => void} changed called at each change of the input, because a hidden page draws no
-   *   frames in which it could be sent
+   *   frames in which the input could be sent
    * @param {() => boolean} plays whether the local player is alive. If not, the mouse does not aim
    */
   constructor(canvas, sticks, actions, changed, plays) {

@@ -16,7 +16,7 @@ import { ageMs } from '../lib/interpolation.js';
 
 /** Delay of the death card, ms, so that the death is visible. The camera stays meanwhile. */
 export const CARD_MS = 900;
-/** Maximum distance between a click and the player that it selects, px of the world. */
+/** Maximum distance between a click and the player to select, px of the world. */
 const CLICK_PX = 60;
 
 /** @typedef {import('./world/world.js').World} World */
@@ -103,7 +103,7 @@ export class Scene {
   }
 
   /**
-   * Returns the player at a point of the canvas; undefined without one near it.
+   * Returns the player at a point of the canvas; undefined if no player is near.
    * @param {{ offsetX: number, offsetY: number }} point CSS px
    */
   playerAt({ offsetX, offsetY }) {

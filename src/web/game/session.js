@@ -1,6 +1,6 @@
 /**
  * The life of the local player on a connection: joining, death, reconnects, and the return to the
- * player after a reload of the page. The server keeps the seat meanwhile.
+ * player after a reload of the page. The server keeps the seat during an outage or a reload.
  *
  * @module game/session
  */
@@ -201,7 +201,7 @@ function playerBeforeReload() {
 }
 
 /**
- * Returns why a resumed page gets a new player.
+ * Returns a sentence that explains why a reloaded page gets a new player.
  * @param {Had} before earlier player
  * @param {number} welcomeTick tick of the new `welcome`
  */

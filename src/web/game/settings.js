@@ -1,6 +1,6 @@
 /**
- * Settings of the player, stored across visits if the browser allows it. Their only side effect is
- * on the given store.
+ * Settings of the player, stored across visits if the browser allows it. The only side effect of
+ * this module is on the given store.
  *
  * @module game/settings
  */

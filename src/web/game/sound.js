@@ -8,7 +8,7 @@
 const STORAGE_KEY = 'tickwire.sound';
 /** Overall volume, 0 to 1. */
 const MASTER = 0.4;
-/** Maximum simultaneous sounds. Further ones are skipped. */
+/** Maximum simultaneous sounds. Further sounds are skipped. */
 const MAX_VOICES = 20;
 /** Minimum interval between two starts of the same sound, ms. */
 const APART_MS = 40;

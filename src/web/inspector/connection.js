@@ -11,7 +11,8 @@ import { bearerSubprotocol, openSocket } from '../wasm/open-socket.js';
 import { session } from '../lib/stored.js';
 
 /**
- * Storage key of the token. The admin page uses the same one, so that one token per tab suffices.
+ * Storage key of the token. The admin page uses the same key, so that both pages of a tab share the
+ * token.
  */
 const STORAGE_KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';

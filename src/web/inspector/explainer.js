@@ -102,8 +102,8 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Explains bytes: as the next bytes of the selected connection or, if a dialect is given,
-   * independently of it.
+   * Explains bytes as the next bytes of the selected connection. If a dialect is given, explains
+   * them independently of the connection.
    * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given
    *   `bytes` in hexadecimal
    * @returns {Explanation}
@@ -164,8 +164,8 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Returns the index of a frame among the visible ones; `-1 - index` of the next one if it is not
-   * visible.
+   * Returns the index of a frame among the visible frames. For a hidden frame, returns `-1 - index`
+   * with the index of the next visible frame.
    * @param {number} n
    * @returns {number}
    */

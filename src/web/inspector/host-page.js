@@ -65,8 +65,8 @@ export class HostPage {
   }
 
   /**
-   * Calls `shown` when the game's page shows the inspector, and `hidden` when it hides it. If the
-   * inspector is visible now, calls `shown` at once.
+   * Calls `shown` when the game's page shows the inspector, and `hidden` when the page hides the
+   * inspector. If the inspector is visible now, calls `shown` at once.
    * @param {() => void} shown
    * @param {() => void} hidden
    */

@@ -212,8 +212,8 @@ function placeOf({ tick, client }) {
 }
 
 /**
- * Draws the strip of updates: the newest ones while following; otherwise the ones up to the last
- * frame in view or the selected frame.
+ * Draws the strip of updates. While following, it shows the newest updates; otherwise, the updates
+ * up to the last frame in view or the selected frame.
  */
 function drawStrip() {
   const { last } = frameList.visibleRange();
@@ -224,7 +224,10 @@ function drawStrip() {
   updateStrip.show({ ...state.shown.explainer.timeline(client, until, updateStrip.capacity), hasTicks: isLiveSource() }, frameList.chosen);
 }
 
-/** Selects a client: the one of the parent game, else the selected one, else the newest player. */
+/**
+ * Selects a client: the client of the parent game, otherwise the selected client, otherwise the
+ * newest player.
+ */
 function chooseClient() {
   const id = ownClient.id ?? hostPage.ownClient(state.clients);
   if (id !== null && state.byItself) selectClient(id);

@@ -9,10 +9,10 @@
 const SLICE_MS = 14;
 /** Interval at which the page is notified of progress, ms. */
 const NOTIFY_INTERVAL_MS = 100;
-/** Bytes of the first slice. Later ones adapt to the time limit. */
+/** Bytes of the first slice. The size of later slices adapts to the time limit. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Adapts the size of a slice to the duration of the previous one. */
+/** Adapts the size of a slice to the duration of the previous slice. */
 export class Pace {
   constructor() {
     this.bytes = FIRST_BYTES;

@@ -1,10 +1,10 @@
 /**
- * What a page reads from its address: the settings, such as `?netem=wifi&mode=lockstep`, the room
+ * Reads the address of a page: the settings, such as `?netem=wifi&mode=lockstep`, the room
  * (`/r/NAME/`, otherwise the default room), and the player's token.
  *
- * The token is for servers that require one. It comes with the page's link, as `#token=…` or
- * `?token=…`. The page stores it for the tab and removes it from the address bar, so that a copied
- * address does not contain it.
+ * Some servers require a token. The page's link contains it, as `#token=…` or `?token=…`. The page
+ * stores the token for the tab and removes it from the address bar, so that a copied address does
+ * not contain it.
  *
  * @module lib/address
  */
@@ -51,7 +51,8 @@ let cachedToken;
 export function playerToken() {
   if (cachedToken === undefined) {
     cachedToken = readFromUrl();
-    // Reloads the page, because a link that changes only the fragment does not.
+    // Reloads the page for a token in a new fragment, because a browser does not reload a page for
+    // a fragment.
     globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
   }
   return cachedToken;
@@ -99,7 +100,7 @@ const PATH = /\/r\/([a-z0-9-]{1,32})\/[^/]*$/;
 const PRIVATE = 'p-';
 /** Number of random characters after the prefix. */
 const RANDOM_CHARS = 24;
-/** Alphabet of the random characters. It has 32, so that each encodes five random bits. */
+/** The 32 characters of the random part. Each character encodes five random bits. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**

@@ -1,11 +1,11 @@
 /**
  * One connection attempt: a request by `fetch`, then the WebSocket, then `welcome`. Each step has a
- * time limit. The delays between attempts, and the reason why a browser does not reach a server,
- * are here as well.
+ * time limit. This module also has the delays between attempts, and finds the reason why a browser
+ * cannot reach a server.
  *
- * Browsers delay a WebSocket after failed ones, Firefox by up to a minute. The attempt therefore
- * sends a request before it opens a WebSocket, and keeps a connecting WebSocket while the server
- * responds to requests.
+ * After failed WebSockets, browsers delay the next WebSocket, Firefox by up to a minute. The
+ * attempt therefore sends a request before it opens a WebSocket, and keeps a connecting WebSocket
+ * while the server responds to requests.
  *
  * @module lib/attempt
  */

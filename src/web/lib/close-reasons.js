@@ -13,7 +13,7 @@ export const NO_TABLES = 'no packet tables';
 export const LEFT_PAGE = 'left';
 /** Reason that the server sends if another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
-/** Reason that the server sends if the player has no token but needs one. */
+/** Reason that the server sends if it requires a token and the player has none. */
 export const TOKEN_MISSING = 'token_missing';
 /** Reason that the server sends if the token is invalid. */
 export const TOKEN_WRONG = 'token_wrong';

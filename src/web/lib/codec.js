@@ -33,7 +33,9 @@ import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
  * @property {Field | null} each element type of a list of scalars
  */
 
-/** @typedef {{ name: string, code: number | string, fields: Field[] }} Packet */
+/**
+ * @typedef {{ name: string, code: number | string, lane?: string, fields: Field[] }} Packet
+ */
 
 const TURN = 2 * Math.PI;
 /** Units of positions and angles: pixels or radians for each step, and the steps of a full turn. */
@@ -138,7 +140,7 @@ export class Dialect {
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];
       if (code === undefined) continue;
-      const packet = { name: row.name, code, fields: row.arguments.map(field) };
+      const packet = { name: row.name, code, lane: row.lane, fields: row.arguments.map(field) };
       if (row.direction === 'to_server') this.serverPackets.set(row.name, packet);
       else {
         this.clientPacketsByCode.set(code, packet);
@@ -169,7 +171,7 @@ export class Dialect {
   /**
    * Encodes a packet that clients send.
    * @param {string} name
-   * @param {Record<string, any>} [values] by argument name; a missing one is null
+   * @param {Record<string, any>} [values] by argument name; a missing value is null
    * @returns {Uint8Array<ArrayBuffer>}
    * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the table
    */

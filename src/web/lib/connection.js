@@ -29,7 +29,7 @@ const ABNORMAL = 1006;
 const NORMAL = 1000;
 /**
  * Duration after which a connection is stable, ms. After a stable connection, the retry delays
- * start short again.
+ * start from the shortest.
  */
 const STABLE_MS = 5000;
 
@@ -60,8 +60,8 @@ const STABLE_MS = 5000;
  * Further options of the game's page.
  * @typedef {object} PageOptions
  * @property {(signal: AbortSignal) => Promise<Dialect>} [loadDialect] loads the packet tables of
- *   the option `dialect`, and what else the page needs before `hello`. The first attempt opens its
- *   WebSocket meanwhile, because the server has just sent the page
+ *   the option `dialect`, and all other data that the page needs before `hello`. The first attempt
+ *   opens its WebSocket at the same time, because the server has just sent the page
  * @property {(code: number, reason: string) => boolean} [isFinal] whether the page does not
  *   reconnect
  */
@@ -70,7 +70,7 @@ const STABLE_MS = 5000;
 
 /** @typedef {import('../wasm/open-socket.js').Socket} Socket */
 /**
- * What a WebSocket needs: the dialect, or the promise of it, and the resume key.
+ * Data for opening a WebSocket: the dialect, or a promise of the dialect, and the resume key.
  * @typedef {{ dialect: Dialect | Promise<Dialect>, key: string }} Prepared
  */
 

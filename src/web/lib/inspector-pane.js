@@ -24,7 +24,10 @@ export class InspectorPane {
    *   inspector
    */
   constructor(onKeysGone, onPressed) {
-    /** Iframe. It is kept while hidden, for offline use. @type {HTMLIFrameElement | null} */
+    /**
+     * The iframe. A hidden iframe stays loaded, for offline use.
+     * @type {HTMLIFrameElement | null}
+     */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {

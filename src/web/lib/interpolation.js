@@ -69,8 +69,8 @@ export class TickClock {
     /** Local time of tick 0, by the fastest update of the last half second, ms. */
     this.recentOriginMs = 0;
     /**
-     * Lateness of updates relative to the fastest one, ms. The latest twentieth is excluded,
-     * because the page itself has delayed it.
+     * Lateness of updates relative to the fastest update, ms. The latest 5 % of the updates are
+     * excluded, because the page itself has delayed them.
      */
     this.jitterMs = 0;
     /** Round trip of the last ping, ms; null before the first. */
@@ -109,7 +109,7 @@ export class TickClock {
 
   /**
    * Returns the delay for the measured jitter, ms: 2.25 update intervals without jitter, more with
-   * it.
+   * jitter.
    */
   targetDelayMs() {
     return Math.min(MAX_DELAY_MS, Math.max(2 * this.updateMs, this.updateMs + 1.25 * this.jitterMs) + 0.25 * this.updateMs);
@@ -265,7 +265,7 @@ export function step(body, tick, elapsedMs, fullPace, position = null, isExtrapo
   body.pace += (Math.min(1, far / elapsedMs / fullPace) - body.pace) * Math.min(1, elapsedMs / 90);
 }
 
-/** Longest extrapolation, ms. After it a player stands still. */
+/** Longest extrapolation, ms. After this time a player stands still. */
 export const MAX_EXTRAPOLATION_MS = 500;
 /** Time constant with which an extrapolation error decays, ms. */
 export const BLEND_MS = 80;

@@ -11,7 +11,7 @@ import { ageMs } from './interpolation.js';
 export const HISTORY_MS = 30_000;
 /** Interval between two samples of the prediction lead, ms. */
 const LEAD_EVERY_MS = 250;
-/** Possible maxima of the scale, ms. Longer times are drawn at the last one. */
+/** Possible maxima of the scale, ms. A longer time is drawn at the last maximum. */
 const SCALE_STEPS_MS = [50, 100, 250, 500, 1000];
 /** Minimum gap that an idle world causes, ms. Such gaps do not extend the scale. */
 const IDLE_GAP_MS = 500;

@@ -49,7 +49,7 @@ export function describeChoice(chosen, { net = '', error }, about = '') {
 
 /**
  * Fills the menu with the presets and applies a choice. The choice is stored in the address, so
- * that a reload and a link keep it.
+ * that it lasts over a reload and is part of a copied link.
  * @param {HTMLSelectElement} select
  * @param {(text: string) => void} showText shows the description of the choice
  * @param {{ presets: { name: string, about: string }[], net: NetemResult, setNetem: (text: string)

@@ -51,8 +51,8 @@ export class Prediction {
     /** @type {Event[]} */
     this.events = [];
     /**
-     * Lead of the prediction, number of comparisons and corrections, and the size of the
-     * corrections: the last one and the 99th percentile.
+     * Lead of the prediction, number of comparisons and corrections, and the size of the last
+     * correction and the 99th percentile of all sizes.
      */
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastErrorPx: 0, p99ErrorPx: 0 };
   }

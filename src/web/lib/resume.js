@@ -14,7 +14,7 @@
  */
 
 const STORAGE_KEY = 'tickwire.resume_key';
-/** Time for the page before a reload to release its key, and for another page to reply, ms. */
+/** Maximum wait for another page to release the key, or to report that it holds the key, ms. */
 const CLAIM_MS = 400;
 
 /** Key of a process without storage, such as Node. @type {string | undefined} */
@@ -125,8 +125,8 @@ function claimLock(locks, name) {
 }
 
 /**
- * Asks on a channel whether another page holds the key. If several pages ask at once, the one with
- * the smallest number gets it.
+ * Asks on a channel whether another page holds the key. If several pages ask at once, the page with
+ * the smallest number gets the key.
  * @param {BroadcastChannel} channel
  * @param {boolean} isNew
  * @returns {Promise<(() => void) | null>}

@@ -15,7 +15,7 @@ const IDLE_PERIODS = 4;
 /** Rate of a server whose `welcome` has none, Hz. */
 const DEFAULT_HZ = 30;
 /**
- * Number of update periods over which a velocity is measured. A single one is too short, because
+ * Number of update periods over which a velocity is measured. A single period is too short, because
  * positions in packets are rounded.
  */
 const VELOCITY_PERIODS = 4;
@@ -30,7 +30,15 @@ const VELOCITY_PERIODS = 4;
  * @property {import('./interpolation.js').ExtrapolatePosition} [extrapolatePosition]
  */
 
-/** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} TimedState */
+/**
+ * Further properties of a state. `entered`: ids of the entities that entered with it, which have no
+ * earlier position; `isProvisional`: whether the next state replaces it, unless that state is late.
+ * @typedef {{ entered?: any[], isProvisional?: boolean }} StateProperties
+ */
+/**
+ * A state and its tick.
+ * @typedef {StateProperties & { at: number, values: Record<string, any> }} TimedState
+ */
 /**
  * Last rendered state of a packet. `before`: state rendered before it; `base`: tick of the state
  * that was extrapolated; `glide`: decaying extrapolation error.
@@ -46,7 +54,7 @@ export class StateBuffer {
     this.clock = new TickClock(clockHz, updateHz || clockHz);
     /**
      * Recent states by packet, oldest first.
-     * @type {Map<string, { at: number, values: Record<string, any> }[]>}
+     * @type {Map<string, TimedState[]>}
      */
     this.states = new Map();
     /** Newest tick that a command targeted. Commands do not overtake each other. */
@@ -67,13 +75,18 @@ export class StateBuffer {
    * @param {number} now
    * @param {boolean} isAnswer whether the packet is a response. Unlike an update, it is not sent at
    *   the end of its tick
+   * @param {StateProperties} [properties]
    */
-  onPacket(name, values, now, isAnswer) {
+  onPacket(name, values, now, isAnswer, { entered = [], isProvisional = false } = {}) {
     const { tick } = values;
     if (typeof tick === 'number') this.clock.onUpdate(tick, now, !isAnswer);
     if (typeof tick === 'number' && !isAnswer) this.newestTick = Math.max(this.newestTick, tick);
     const at = typeof tick === 'number' ? tick : this.clock.tickAt(now);
-    this.states.set(name, [...(this.states.get(name) ?? []).slice(1 - MAX_STATES), { at, values }]);
+    const states = this.states.get(name) ?? [];
+    const last = states.at(-1);
+    const isReplacing = last?.isProvisional && at - last.at <= IDLE_PERIODS * this.clock.updateTicks;
+    const before = isReplacing ? states.slice(0, -1) : states;
+    this.states.set(name, [...before.slice(1 - MAX_STATES), { at, values, entered: isReplacing ? [] : entered, isProvisional }]);
   }
 
   /** @param {string} name @returns {Record<string, any> | null} */
@@ -116,7 +129,7 @@ export class StateBuffer {
     const period = this.clock.updateTicks;
     // A packet after an idle period contains a movement that started one period before it.
     const begin = to.at - from.at > IDLE_PERIODS * period ? to.at - period : from.at;
-    return blendStates(fields, from.values, to.values, Math.max(0, (tick - begin) / (to.at - begin)), how);
+    return blendStates(fields, from.values, withoutEntered(fields, to.values, [to]), Math.max(0, (tick - begin) / (to.at - begin)), how);
   }
 
   /**
@@ -152,7 +165,8 @@ export class StateBuffer {
     const early = states.find((state) => state.at >= since && state.at < last.at) ?? states[states.length - 2];
     const ticks = Math.min(tick - last.at, this.#maxTicks);
     const span = last.at - early.at;
-    const start = withoutIdle(fields, early.values, states[states.length - 2].values, last.values);
+    const moving = withoutIdle(fields, early.values, states[states.length - 2].values, last.values);
+    const start = withoutEntered(fields, moving, states.slice(states.indexOf(early) + 1));
     const values = lerpState(fields, last.values, start, last.values, ticks / span, how);
     for (const name of how.extrapolatePosition ? how.extrapolate ?? [] : []) {
       const list = fields.find((one) => one.name === name);
@@ -201,7 +215,8 @@ export class StateBuffer {
       const { before } = last;
       const part = before && last.now > before.now ? (now - last.now) / (last.now - before.now) : 0;
       const to = before ? lerpState(fields, last.values, before.values, last.values, part, how) : last.values;
-      glide = { now, from: values, to: withoutTeleports(fields, values, to, how.units) };
+      const later = (this.states.get(name) ?? []).filter(({ at }) => at > /** @type {number} */ (last.base));
+      glide = { now, from: values, to: withoutEntered(fields, withoutTeleports(fields, values, to, how.units), later) };
     }
     const left = glide ? Math.exp(-(now - glide.now) / BLEND_MS) : 0;
     if (left < 0.01) glide = null;
@@ -276,6 +291,17 @@ function filterGroups(fields, state, others, keeps) {
  */
 function withoutIdle(fields, early, before, last) {
   return filterGroups(fields, early, [before, last], (members, _, [then, now]) => members.some(({ smooth, name }) => smooth && then?.[name] !== now?.[name]));
+}
+
+/**
+ * Returns a state without the entities that entered with one of the later states.
+ * @param {import('./codec.js').Field[]} fields
+ * @param {Record<string, any>} state
+ * @param {TimedState[]} later
+ */
+function withoutEntered(fields, state, later) {
+  const ids = new Set(later.flatMap(({ entered = [] }) => entered));
+  return ids.size === 0 ? state : filterGroups(fields, state, [], (members, group) => !ids.has(group[members[0].name]));
 }
 
 /**

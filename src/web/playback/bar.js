@@ -15,7 +15,7 @@ import { PLAYBACK_SPEEDS } from './playback.js';
 const REDRAW_INTERVAL_MS = 100;
 /** Steps of the arrow keys, s: without Shift, with Shift. */
 const [STEP_S, LEAP_S] = [5, 30];
-/** Maximum distance between the pointer and a marker that it points at, px. */
+/** Maximum distance between the pointer and a marker at which the marker is described, px. */
 const NEAR_PX = 5;
 /** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;

@@ -198,7 +198,7 @@ export class Playback {
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
-    // The requested room, or another room of the game if the file lacks the requested one.
+    // Selects the requested room. If the file lacks it, selects another room of the game.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
       wasm.setInputText(`${one.name}\n${dialect}\n${table}`);

@@ -33,7 +33,8 @@ export function bearerSubprotocol(token) {
 }
 
 /**
- * Maximum characters of a token that the server accepts. A longer token is cut, but stays too long.
+ * Maximum characters of a token that the server accepts. A longer token is cut to one character
+ * more, so that the server still rejects it.
  */
 const MAX_TOKEN_CHARS = 256;
 

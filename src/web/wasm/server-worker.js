@@ -29,7 +29,7 @@ export class ServerWorker {
     this.busyMs = 0;
     /** Network conditions, such as `wifi`; '' for no delay. */
     this.netem = '';
-    /** Called if work may be due earlier than `advance` returned. */
+    /** Called if work may be due earlier than the time that `advance` returned. */
     this.wake = () => {};
   }
 

@@ -29,3 +29,22 @@ test('a wrong call in a page is a type error', () => {
     assert.match(typeErrors(html.replace(right, wrong), table).join('\n'), error, wrong);
   }
 });
+
+test('the state of an entity list has the entities of its row, and its packet does not', () => {
+  const table = `${read('examples/paint.tsv')}to_client\tsoldiers\tlatest\t99\ttick:u32.tick enter:[player:u16,x:u16.px]|nil leave:[u16] moved:[player:u16,dx:i8.px]\tin sight\n`;
+  const errors = (/** @type {string} */ lines) => typeErrors(`<script type="module">\nimport { connect } from './tickwire.js';\nconst game = await connect();\n${lines}\n</script>`, table).join('\n');
+  for (const right of [
+    "game.newest('soldiers').entities[0].x.toFixed(game.newest('soldiers').tick);",
+    "for (const { player, x } of game.interpolated('soldiers').entities) player.toFixed(x);",
+    "game.entities('soldiers').get(3)?.x.toFixed();",
+    "game.on('soldiers', ({ enter, moved }) => (enter ?? [])[0].x.toFixed(moved[0].dx));",
+    "game.newest('state').tick.toFixed();",
+  ]) assert.equal(errors(right), '', right);
+  for (const [wrong, error] of [
+    ["game.newest('soldiers').enter;", /'enter' does not exist/],
+    ["game.interpolated('soldiers').entities[0].dx;", /'dx' does not exist/],
+    ["game.entities('soldiers').get(3).name;", /'name' does not exist/],
+    ["game.on('soldiers', ({ entities }) => entities);", /'entities' does not exist/],
+    ["game.newest('state').entities;", /'entities' does not exist/],
+  ]) assert.match(errors(wrong), error, wrong);
+});

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, mock, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { connect, newPrivateRoomUrl } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, WELCOME, packet, sockets } from '../lib/fake-socket.mjs';
+import { parse } from '../lib/tables.mjs';
 
 let now = 0;
 beforeEach(() => {
@@ -397,6 +398,74 @@ test('after a rest a movement begins where it began, and not at the last packet 
   assert.equal(at(158.9), 0);
   assert.ok(Math.abs(at(159.5) - 30) < 0.1, String(at(159.5)));
   assert.equal(at(160), 60);
+  game.close();
+});
+
+const SOLDIERS = 'tick:u32.tick enter:[player:u16,name:str,x:u16.hpx,aim:u8.turn8] leave:[u16] moved:[player:u16,dx:i8.hpx] turned:[player:u16,aim:u8.turn8]';
+/** The built-in tables with an entity list. */
+const WITH_SOLDIERS = { tables: [...CODES.tables, { rows: parse(`direction\tname\tlane\tnative:int\targuments\tmeaning\nto_client\tsoldiers\tlatest\t120\t${SOLDIERS}\t`) }] };
+/** The server sends a packet of the entity list. */
+const giveSoldiers = (socket, values) => socket.give(packet('soldiers', values, 'native', WITH_SOLDIERS));
+
+test('an entity list is a state with all entities, and its handlers receive the packet', async () => {
+  const { game, socket } = await begin({ codes: WITH_SOLDIERS });
+  assert.deepEqual([game.newest('soldiers'), game.interpolated('soldiers'), game.entities('soldiers').size], [null, null, 0]);
+  const received = [];
+  game.on('soldiers', (values) => received.push([values, game.newest('soldiers')]));
+  giveSoldiers(socket, { tick: 101, enter: [5, 'Bo', 40, 0, 3, 'Ann', 100, 250] });
+  const first = game.newest('soldiers');
+  giveSoldiers(socket, { tick: 102, moved: [3, -4] });
+  const [ann, bo] = [{ player: 3, name: 'Ann', x: 96, aim: 250 }, { player: 5, name: 'Bo', x: 40, aim: 0 }];
+  assert.deepEqual(game.newest('soldiers'), { tick: 102, entities: [ann, bo] });
+  assert.deepEqual([...game.entities('soldiers')], [[3, ann], [5, bo]]);
+  assert.equal(game.entities('soldiers'), game.entities('soldiers'));
+  assert.deepEqual(first, { tick: 101, entities: [{ ...ann, x: 100 }, bo] }, 'an earlier state stays');
+  const packetOf = (tick, more) => ({ tick, enter: null, leave: null, moved: null, turned: null, ...more });
+  assert.deepEqual(received, [[packetOf(101, { enter: [bo, { ...ann, x: 100 }] }), first], [packetOf(102, { moved: [{ player: 3, dx: -4 }] }), game.newest('soldiers')]]);
+  assert.equal(game.entities('update').size, 0, 'no entity list');
+  game.close();
+});
+
+test('the entities of an entity list are interpolated in pixels and radians', async () => {
+  const { game, socket } = await begin({ codes: WITH_SOLDIERS, units: true });
+  const turn8 = (2 * Math.PI) / 256;
+  for (const values of [{ tick: 100, enter: [3, 'Ann', 0, 250] }, { tick: 101, moved: [3, 61] }, { tick: 102, moved: [3, 60], turned: [3, 4], enter: [4, 'Bo', 8, 0] }, { tick: 103, leave: [3] }]) {
+    giveSoldiers(socket, values);
+    await pass(1000 / 30);
+  }
+  // Tick 104 has just begun; 2.25 updates before it is 101.75.
+  const shown = game.interpolated('soldiers');
+  assert.deepEqual([shown.tick, shown.entities.map(({ name }) => name)], [101, ['Ann']]);
+  assert.ok(Math.abs(shown.entities[0].x - 53) < 0.01, String(shown.entities[0].x));
+  assert.ok(Math.abs(shown.entities[0].aim - 257.5 * turn8) < 0.001, String(shown.entities[0].aim));
+  assert.deepEqual(game.interpolated('soldiers', { now: now + 20 }).entities.map(({ name, x }) => [name, x]), [['Ann', 60.5], ['Bo', 4]]);
+  assert.deepEqual(game.interpolated('soldiers', { now: now + 1000 }).entities, [{ player: 4, name: 'Bo', x: 4, aim: 0 }]);
+  assert.deepEqual(game.newest('soldiers').entities.map(({ name }) => name), ['Bo']);
+  game.close();
+});
+
+test('after each welcome an entity list is empty, and a new world forgets its states', async () => {
+  const { game, socket } = await begin({ codes: WITH_SOLDIERS });
+  giveSoldiers(socket, { tick: 101, enter: [3, 'Ann', 100, 250, 4, 'Bo', 0, 0] });
+  socket.end(1006);
+  assert.equal(game.entities('soldiers').size, 2, 'during the outage');
+  await pass(150);
+  sockets[1].welcome({ tick: 106 });
+  assert.deepEqual([game.newest('soldiers'), game.entities('soldiers').size], [{ tick: 106, entities: [] }, 0]);
+  giveSoldiers(sockets[1], { tick: 107, enter: [3, 'Ann', 110, 250], moved: [4, 9] });
+  assert.deepEqual([...game.entities('soldiers').keys()], [3]);
+  assert.deepEqual(game.interpolated('soldiers').entities.map(({ player }) => player), [3, 4], 'an outage interrupts no movement');
+  sockets[1].end(1006);
+  await pass(400);
+  sockets[2].welcome({ epoch: 'b', tick: 0 });
+  assert.deepEqual([game.newest('soldiers'), game.interpolated('soldiers'), game.entities('soldiers').size], [null, null, 0]);
+  giveSoldiers(sockets[2], { tick: 1, moved: [3, 1], enter: [7, 'Cy', 1, 0] });
+  assert.deepEqual(game.newest('soldiers'), { tick: 1, entities: [{ player: 7, name: 'Cy', x: 1, aim: 0 }] });
+  // A resync in lockstep, or a seek in a playback.
+  sockets[2].say('welcome', { ...WELCOME, epoch: 'b', tick: 50 });
+  assert.deepEqual([game.newest('soldiers'), game.entities('soldiers').size], [null, 0]);
+  giveSoldiers(sockets[2], { tick: 50, enter: [8, 'Di', 2, 0] });
+  assert.deepEqual([...game.entities('soldiers').keys()], [8]);
   game.close();
 });
 

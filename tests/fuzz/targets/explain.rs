@@ -82,7 +82,7 @@ fn tiles(explanation: &Explanation<'_>) {
             None if frame.tree.name == UNREAD_FIELD => {}
             None => assert!(!matches!(frame.content, Content::Unread), "{frame:?}"),
         }
-        assert!(!frame.to_string().is_empty() || frame.place.is_empty());
+        assert!(!frame.to_string().is_empty() || frame.range.is_empty());
     }
 }
 

@@ -19,12 +19,12 @@ use crate::packet::{DecodedPacket, Dialect};
 /// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
 /// Minimum time between the death of a bot and its respawn. It must not be zero, because a respawn
-/// within one update cannot be distinguished from survival.
+/// within one update looks like survival.
 const RESPAWN_DELAY: Duration = Duration::from_millis(1_000);
 /// Difference between the respawn delays of two consecutive bots. After [`RESPAWN_DELAYS`] bots,
 /// the delays repeat.
 const RESPAWN_DELAY_STEP: Duration = Duration::from_millis(250);
-/// Number of different waiting times.
+/// Number of different respawn delays.
 const RESPAWN_DELAYS: usize = 8;
 /// Number of skin colours of bots.
 const SKINS: usize = 10;
@@ -37,7 +37,8 @@ pub trait PacketObserver: Send + 'static {
     /// Called when the agent sends a packet.
     fn on_sent(&mut self, packet: &ClientPacket<'_>);
 
-    /// Called when a server packet arrives at time `now`. Appends the faults that it finds.
+    /// Called when a server packet arrives at time `now`. Appends the faults that the observer
+    /// finds.
     fn on_packet(&mut self, packet: &ServerPacket, now: Duration, out: &mut AgentOutput);
 
     /// Whether the observer checks the packets.
@@ -91,7 +92,7 @@ pub struct MooAgent<O> {
     skin: u8,
     policy: Box<dyn Policy>,
     respawn_delay: Duration,
-    /// When a dead bot respawns.
+    /// Time at which the dead bot respawns.
     respawns_at: Option<Duration>,
     sequence: u32,
     /// Checks the acks of the agent's commands. `None` if the observer checks nothing, or the
@@ -107,8 +108,8 @@ pub struct MooAgent<O> {
 }
 
 impl<O: PacketObserver> MooAgent<O> {
-    /// Creates the agent with this index, starting at 0. Name, colour and waiting time after death
-    /// depend on the index.
+    /// Creates the agent with this index, starting at 0. Name, colour and respawn delay depend on
+    /// the index.
     pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> MooAgent<O> {
         let is_native = dialect.name() == "native";
         let has_ack_packets = is_native && observer.checks() && has_command_acks(&dialect);
@@ -130,12 +131,12 @@ impl<O: PacketObserver> MooAgent<O> {
         }
     }
 
-    /// Respawns after the waiting time.
+    /// Respawns after the respawn delay.
     fn respawn_when_due(&mut self, now: Duration, out: &mut AgentOutput) {
         let returns = *self.respawns_at.get_or_insert(now + self.respawn_delay);
         if now >= returns {
             self.respawns_at = None;
-            // A respawn is a command like any other, and uses a sequence number implicitly.
+            // A respawn counts as a command with the next sequence number.
             self.sequence += 1;
             self.acks.iter_mut().for_each(|acks| acks.on_sent(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));

@@ -28,7 +28,7 @@ pub enum Intent {
     Select {
         /// An ID of `rules::WEAPONS` or `rules::ITEMS`.
         id: u8,
-        /// Whether it is a weapon.
+        /// Whether the ID is a weapon ID.
         is_weapon: bool,
     },
     /// Chooses an upgrade: a weapon ID, or an item ID plus `rules::CHOICE_ITEMS`.

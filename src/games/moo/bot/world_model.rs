@@ -1,9 +1,9 @@
 //! A client's knowledge of the world, built from server packets of any dialect.
 //!
-//! [`WorldModel::apply`] applies the packets from the server and [`WorldModel::said`] the client's
-//! own packets, in order. Policies decide on the result. Positions are the last known ones, in px.
-//! If a packet contradicts the model, the model applies the consistent part; the `checker` reports
-//! the contradiction.
+//! [`WorldModel::apply`] applies the packets from the server, and [`WorldModel::on_sent`] the
+//! client's own packets, in order. Policies use the result for their decisions. Positions are the
+//! last known positions, in px. If a packet contradicts the model, the model applies the consistent
+//! part; the `checker` reports the contradiction.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct ClanState {
     pub tags: BTreeMap<u32, String>,
     /// Name of the client's own clan.
     pub own: Option<String>,
-    /// Whether the client's player owns it.
+    /// Whether the client's player owns this clan.
     pub is_owner: bool,
     /// Members of the client's clan.
     pub members: Vec<u32>,
@@ -259,7 +259,7 @@ impl WorldModel {
                 self.spawn_own(pose.player);
             }
         }
-        update.full.iter().for_each(|pose| self.place(pose));
+        update.full.iter().for_each(|pose| self.set_position(pose));
         for moved in &update.moved {
             if let Some(known) = self.players.get_mut(&moved.player) {
                 (known.x_px, known.y_px) = (known.x_px + moved.dx_px, known.y_px + moved.dy_px);
@@ -272,7 +272,7 @@ impl WorldModel {
             }
         }
         if let Some((me, own)) = self.own_player_id.zip(update.own.as_ref()) {
-            self.place(&own.pose(me));
+            self.set_position(&own.pose(me));
             self.applied_sequence = own.sequence;
         }
         self.end_update();
@@ -301,7 +301,7 @@ impl WorldModel {
             return;
         }
         self.players.values_mut().for_each(|known| known.in_view = false);
-        visible.iter().for_each(|player| self.place(&player.pose));
+        visible.iter().for_each(|player| self.set_position(&player.pose));
         self.end_update();
     }
 
@@ -330,7 +330,7 @@ impl WorldModel {
         (self.own_player_id, self.is_dead) = (Some(player), false);
     }
 
-    fn place(&mut self, pose: &Pose) {
+    fn set_position(&mut self, pose: &Pose) {
         if let Some(known) = self.players.get_mut(&pose.player) {
             (known.x_px, known.y_px, known.heading) = (pose.x_px, pose.y_px, pose.heading);
             known.in_view = true;

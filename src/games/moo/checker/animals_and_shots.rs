@@ -1,8 +1,8 @@
 //! Checks projectiles and animals.
 //!
 //! A projectile is sent when it is fired and when it ends; its ID may then be reused. MooMoo
-//! servers send all animals in view with each update, the native dialect only changed and removed
-//! animals.
+//! servers send all animals in view with each update. In the native dialect, an update contains
+//! only changed and removed animals.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,14 +20,14 @@ const MAX_AIM_ERROR: u16 = 364;
 /// Tolerance for rounded start and end positions, in px.
 const ROUNDED_PX: f64 = 3.0;
 /// Time added to the interval between two reports of an animal, because a delayed update may arrive
-/// directly before the next one.
+/// directly before the next update.
 const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// State of these checks in addition to the world model.
 #[derive(Debug, Default)]
 pub(super) struct AnimalAndShotChecks {
     flying: BTreeMap<u32, Shot>,
-    /// Whether the next projectile was announced as a turret's.
+    /// Whether the next projectile was announced as a projectile of a turret.
     is_turrets: bool,
     /// MooMoo: the weapon of the client's own player.
     weapon: u8,
@@ -38,9 +38,9 @@ pub(super) struct AnimalAndShotChecks {
 }
 
 impl AnimalAndShotChecks {
-    /// Checks a packet. `now` is its arrival time, and the time of its tick in dialects with ticks.
-    /// `is_all` states that an animal list is complete. Returns the food of each animal that was
-    /// removed because it died or left the view.
+    /// Checks a packet. `now` contains the arrival time of the packet and, in dialects with ticks,
+    /// the time of its tick. `is_all` states that an animal list is complete. Returns the food of
+    /// each animal that was removed because it died or left the view.
     pub(super) fn check_packet(
         &mut self,
         packet: &ServerPacket,
@@ -127,7 +127,7 @@ impl AnimalAndShotChecks {
         let before = common.picture.animals.get(&id).copied();
         let Some((previous, before)) = previous.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
-        // A deferred state arrives directly before the next one, and not every update has a tick,
+        // A deferred state arrives directly before the next state, and not every update has a tick,
         // so the longer of both intervals counts.
         let passed = now[0].saturating_sub(previous[0]).max(now[1].saturating_sub(previous[1]));
         let time_s = (passed + MIN_UPDATE_INTERVAL).as_secs_f64();

@@ -34,7 +34,7 @@ const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(10);
 enum PendingFault {
     /// A player outside the client's clan sent a ping to that clan.
     Ping(u32),
-    /// A clan member killed another one.
+    /// A clan member killed another member.
     Kill(u32, u32),
 }
 
@@ -58,12 +58,12 @@ impl ClanChecks {
                 common.fault(CheckRule::ClanUnlisted, format!("{name:?} has ended"));
             }
             ServerPacket::OwnClan(own) => {
-                self.own(common.picture.name_of(own), own.is_owner, common);
+                self.check_own_clan(common.picture.name_of(own), own.is_owner, common);
                 if own.id.is_some() {
                     own_members(&own.members, common);
                 }
             }
-            ServerPacket::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
+            ServerPacket::OwnName { name, is_owner } => self.check_own_clan(name.clone(), *is_owner, common),
             ServerPacket::Members(members) => own_members(members, common),
             ServerPacket::ClanTags(tags) => {
                 tags.iter().for_each(|(player, clan)| tag(*player, *clan, common))
@@ -83,8 +83,8 @@ impl ClanChecks {
         }
     }
 
-    /// Drops the resolved contradictions after an update, and reports the ones that are older than
-    /// [`ANNOUNCE_TIMEOUT`].
+    /// Drops the resolved contradictions after an update, and reports contradictions that are older
+    /// than [`ANNOUNCE_TIMEOUT`].
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.pending_faults.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.clan_state.is_mate(player);
@@ -109,7 +109,7 @@ impl ClanChecks {
         });
     }
 
-    fn own(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
+    fn check_own_clan(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
         let ClanState { own, clans, .. } = &common.picture.clan_state;
         let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
         self.joined += u64::from(name.is_some() && name != *own);

@@ -9,8 +9,8 @@ use crate::games::moo::bot::received::{Leaderboard, Object, Pose};
 use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::world::rules;
 
-/// Minimum distance between a body's centre and the edge of the map, in px: its radius, minus at
-/// most a pixel of rounding.
+/// Minimum distance between a body's centre and the edge of the map, in px: the body's radius,
+/// minus at most a pixel of rounding.
 pub(super) const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
 /// Maximum sustained speed of a body, in px per second: the speed on a row of boost pads.
 const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
@@ -21,8 +21,8 @@ const KNOCKBACK_PX_PER_S: f64 = 1_000.0;
 /// Time until friction has reduced [`KNOCKBACK_PX_PER_S`] to 0, in seconds.
 const KNOCKBACK_S: f64 = 0.143;
 
-/// Maximum gap between a body and a structure that may have pushed it, in px. It is not 0 because
-/// the body also moves in that tick.
+/// Maximum gap between a body and a structure that may have pushed it, in px. It is not 0, because
+/// the body also moves in the same tick.
 const TOUCH_PX: f64 = 25.0;
 
 /// Maximum distance that a player can cover in a time, in px.
@@ -182,7 +182,7 @@ impl CheckState {
     }
 
     /// The last known position of a player.
-    pub(super) fn place(&self, player: u32) -> Option<(f64, f64)> {
+    pub(super) fn position_of(&self, player: u32) -> Option<(f64, f64)> {
         self.picture.players.get(&player).map(|known| (known.x_px, known.y_px))
     }
 }

@@ -9,9 +9,10 @@ pub(super) fn is_food_of_animals(rise: u32) -> bool {
     foods().any(|one| one == rise || foods().any(|other| one + other == rise))
 }
 
-/// Attributes a rise of food to removed animals, in descending order of food. An animal counts as
-/// the player's kill if the rise covers its food. Some removed animals left the view alive. The
-/// rest of the rise may be a part of another animal's food. Returns the attributed amount.
+/// Attributes a rise of food to removed animals, starting with the animal with the most food. An
+/// animal counts as the player's kill if the rise covers the animal's food; other removed animals
+/// may have left the view alive. The remaining rise may be a part of the food of one more animal.
+/// Returns the attributed amount.
 pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
@@ -27,7 +28,7 @@ pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds
         left = 0;
         eaten.push(*part);
     }
-    // An animal that explains only a part of the rise was killed too, and counts.
+    // The animal that explains only a part of the rise counts as killed, too.
     deeds.animals += eaten.len() as u64;
     for food in eaten {
         let of = usize::from(!carcasses[0].contains(&food));

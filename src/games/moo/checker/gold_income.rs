@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::games::moo::world::rules;
 
-/// Maximum time for which the income may arrive at once. Delayed updates cause this.
+/// Maximum time for which unclaimed income accumulates. A delayed update may report the income of
+/// this time at once.
 const MAX_INCOME_WINDOW: Duration = Duration::from_secs(15);
 
 /// The maximum unclaimed income from windmills.

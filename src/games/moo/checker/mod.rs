@@ -1,7 +1,7 @@
 //! Checks that server packets are consistent: a state machine over all packets sent and received,
 //! in order.
 //!
-//! The caller passes the packets that the client sent ([`PacketChecker::said`]) and received
+//! The caller passes the packets that the client sent ([`PacketChecker::on_sent`]) and received
 //! ([`PacketChecker::check_packet`]), with their arrival times. A received packet is compared with
 //! the [`WorldModel`] of the preceding packets, and then applied to the model. The results are
 //! [`Fault`]s, each a broken [`CheckRule`]. After a fault the check continues, so a single cause
@@ -67,7 +67,7 @@ impl PacketChecker {
         }
     }
 
-    /// Records that the client has resumed: its player may already have possessions.
+    /// Records that the client has resumed, so that its player may already have possessions.
     pub fn on_resumed(&mut self) {
         self.ledger.on_resumed();
     }

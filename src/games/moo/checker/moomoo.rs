@@ -14,7 +14,7 @@ use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, Pose, ServerPa
 
 /// Minimum time assumed between two updates. Servers update these dialects about ten times per
 /// second. The measured time may be shorter, because a delayed update may arrive directly before
-/// the next one.
+/// the next update.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// State of a MooMoo connection in addition to the world model.
@@ -69,7 +69,7 @@ impl MoomooChecks {
         if health > max_health {
             common.fault(CheckRule::Health, format!("player {player} has {health} of {max_health}"));
         }
-        if common.place(player).is_some() || common.picture.ids.contains_key(&added.id) {
+        if common.position_of(player).is_some() || common.picture.ids.contains_key(&added.id) {
             common.fault(CheckRule::EnteredTwice, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
@@ -107,7 +107,7 @@ impl MoomooChecks {
             }
             let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
             let time_s = was_in_view.then_some(since.as_secs_f64());
-            common.check_movement(pose, common.place(pose.player), time_s);
+            common.check_movement(pose, common.position_of(pose.player), time_s);
         }
         if !named.contains(&me) {
             common.fault(CheckRule::SelfMissing, format!("player {me}"));

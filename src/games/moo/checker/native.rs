@@ -79,11 +79,11 @@ impl NativeChecks {
         update.enters.iter().for_each(|enter| turn.enter(enter, common));
         for pose in &update.full {
             check_listed_once(&mut turn.named, pose.player, turn.own_player, common);
-            common.check_movement(pose, turn.place(pose.player, common), since_last_s);
+            common.check_movement(pose, turn.position_of(pose.player, common), since_last_s);
         }
         for moved in &update.moved {
             check_listed_once(&mut turn.named, moved.player, turn.own_player, common);
-            let Some((x_px, y_px)) = turn.place(moved.player, common) else {
+            let Some((x_px, y_px)) = turn.position_of(moved.player, common) else {
                 common.fault(CheckRule::UpdateUnknown, format!("player {} moved", moved.player));
                 continue;
             };
@@ -92,7 +92,7 @@ impl NativeChecks {
             common.check_movement(&pose, Some((x_px, y_px)), Some(one_update_s));
         }
         for (player, _) in &update.turned {
-            if turn.place(*player, common).is_none() {
+            if turn.position_of(*player, common).is_none() {
                 common.fault(CheckRule::UpdateUnknown, format!("player {player} turned"));
             }
         }
@@ -115,13 +115,13 @@ struct UpdateCheck<'a> {
 
 impl UpdateCheck<'_> {
     /// The position of a player at this point of the update, if it is known.
-    fn place(&self, player: u32, common: &CheckState) -> Option<(f64, f64)> {
-        let before = || common.place(player).filter(|_| !self.update.leaves.contains(&player));
+    fn position_of(&self, player: u32, common: &CheckState) -> Option<(f64, f64)> {
+        let before = || common.position_of(player).filter(|_| !self.update.leaves.contains(&player));
         self.entered.get(&player).copied().or_else(before)
     }
 
     fn leave(&mut self, player: u32, common: &mut CheckState) {
-        if common.place(player).is_none() {
+        if common.position_of(player).is_none() {
             common.fault(CheckRule::LeaveUnknown, format!("player {player}"));
         }
         self.own_player = self.own_player.filter(|me| *me != player);
@@ -129,7 +129,7 @@ impl UpdateCheck<'_> {
 
     fn enter(&mut self, enter: &EnteredPlayer, common: &mut CheckState) {
         let Pose { player, x_px, y_px, .. } = enter.pose;
-        if self.place(player, common).is_some() {
+        if self.position_of(player, common).is_some() {
             common.fault(CheckRule::EnteredTwice, format!("player {player}"));
         }
         self.entered.insert(player, (x_px, y_px));
@@ -149,7 +149,7 @@ impl UpdateCheck<'_> {
         if common.picture.is_dead && !is_reborn {
             common.fault(CheckRule::Death, format!("{me} is dead, but received {own:?}"));
         }
-        let (pose, before) = (own.pose(me), self.place(me, common));
+        let (pose, before) = (own.pose(me), self.position_of(me, common));
         if let Some(entered) = self.entered.get(&me) {
             // The entered position is rounded to the nearest half pixel, so its error is at most
             // 0.25 px.

@@ -3,9 +3,9 @@
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
 //! before the swings of the same tick. The swings that earn a rise may therefore be sent between
 //! the previous update and the next one. In the native dialect an `object_hits` packet does not
-//! name the attacker, so each object hit together with a hit of the player may be its target. Other
-//! sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of the
-//! best kind), kills and hunts. Other sources of food are removed animals, and animals that the
+//! name the attacker, so every object in it may be the target of a simultaneous hit by the player.
+//! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
+//! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the
 //! player's spikes and turrets kill outside its view. While the player is dead, and in the first
 //! update of a life, no rise is a fault, because the server does not send a player the swings in
 //! the tick of its death.
@@ -33,9 +33,9 @@ struct Account {
     owed: u32,
 }
 
-/// Number of updates in which a resumed client receives its possessions: one complete update, which
-/// may be interrupted. In the MooMoo dialects, the part of the update after the first
-/// `update_players` counts as a further update.
+/// Number of updates in which a resumed client may still receive its possessions. One complete
+/// update contains all of them, but an update may be interrupted. In the MooMoo dialects, the
+/// packets after the first `update_players` count as a further update.
 const RESUME_GRACE_UPDATES: u8 = 3;
 /// Number of updates after a spawn in which a client of a MooMoo dialect receives its possessions.
 const FIRST_TURNS: u8 = 2;
@@ -45,12 +45,12 @@ const FIRST_TURNS: u8 = 2;
 pub(super) struct ResourceLedger {
     accounts: [Account; 4],
     income: GoldIncome,
-    /// Food of the animals that were removed in the last update, and in the current one.
+    /// Food of the animals that were removed in the last update, and in the current update.
     carcasses: [Vec<u32>; 2],
     /// Number of updates for which the player's spikes and turrets may have killed an animal
     /// outside its view.
     guard_kill_turns: u8,
-    /// Maximum gold from kills and hunts: in the last update, and in the current one.
+    /// Maximum gold from kills and hunts: in the last update, and in the current update.
     bounty: [u64; 2],
     kills: u32,
     /// Whether the last packet was a hit by the player. The next shaking object is then the target

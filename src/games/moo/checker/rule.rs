@@ -5,11 +5,12 @@ tickwire_sim::named_enum! {
     /// A rule that a server must obey towards its clients.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum CheckRule {
-        /// The first packet is `welcome`, or the first packets are `io_init` and `init_data`. They
-        /// are not sent again.
+        /// In the native dialect, the first packet is `welcome`. In the MooMoo dialects, the first
+        /// packets are `io_init` and `init_data`. These packets are not sent again.
         WelcomeOrder => "welcome_order",
-        /// At the first spawn and after each death, the order is: `setup`, the client's own
-        /// `add_player`, then updates; or `spawned`, the client's own enter, then its own record.
+        /// At the first spawn and after each death, the order in the MooMoo dialects is `setup`,
+        /// the client's own `add_player`, then updates. In the native dialect it is `spawned`, the
+        /// client's own enter, then its own record.
         SpawnOrder => "spawn_order",
         /// A living player dies once, and receives nothing about its own body until it respawns.
         Death => "death",
@@ -56,7 +57,8 @@ tickwire_sim::named_enum! {
         KillsDecreased => "kills_decreased",
         /// Only known structures are destroyed.
         DestroyedUnknown => "destroyed_unknown",
-        /// A player has at most one weapon per slot and one item per group, and only existing ones.
+        /// A player has at most one weapon per slot and one item per group, and each of them
+        /// exists.
         Inventory => "inventory",
         /// The structures of a player do not exceed the limit of their group.
         Limit => "limit",

@@ -43,8 +43,9 @@ pub(super) fn check_packet(
     }
 }
 
-/// The slot of a weapon, or the group of an item; each holds one. `None` if the ID does not exist.
-fn place(id: u8, is_weapon: bool) -> Option<u8> {
+/// The slot of a weapon, or the group of an item. A slot holds one weapon, a group one item. `None`
+/// if the ID does not exist.
+fn slot_of(id: u8, is_weapon: bool) -> Option<u8> {
     if is_weapon {
         rules::weapon(id).map(|weapon| weapon.slot)
     } else {
@@ -58,7 +59,7 @@ fn check_hotbar(
     common: &mut CheckState,
     deeds: &mut MooBotStats,
 ) {
-    let mut places: Vec<Option<u8>> = ids.iter().map(|id| place(*id, is_weapons)).collect();
+    let mut places: Vec<Option<u8>> = ids.iter().map(|id| slot_of(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
         common.fault(CheckRule::Inventory, format!("{ids:?}, weapons {is_weapons}"));

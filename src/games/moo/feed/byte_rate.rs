@@ -2,9 +2,9 @@
 //! changes that other clients can cause in any number.
 //!
 //! After a message of n bytes there is a pause: the time that n bytes take at this rate. Changes
-//! during the pause are merged, and the latest state is sent after it. An idle client therefore
-//! never receives more than this rate, regardless of the other clients. Time is the current tick,
-//! so the same ticks give the same messages.
+//! during the pause are merged, and the latest state is sent after the pause. An idle client
+//! therefore never receives more than this rate, regardless of the other clients. Time is the
+//! current tick, so the same ticks give the same messages.
 
 use crate::limits;
 

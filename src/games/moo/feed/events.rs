@@ -1,8 +1,8 @@
 //! The events of one tick, which must reach all affected clients even if they miss states.
 //!
-//! Each event stores the positions and names that are sent with it, as of the end of its tick. It
-//! can therefore still be written when only a newer state is left. Changes that are part of the
-//! state (health, resources, present players) are not events.
+//! Each event stores the positions and names that are sent with it, as of the end of its tick. An
+//! event can therefore still be written when only a newer state is left. Changes that are part of
+//! the state (health, resources, present players) are not events.
 
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ pub struct ShotFired {
     pub id: EntityId,
     /// An ID of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
-    /// The entity that fired it: a player or a turret.
+    /// The entity that fired the projectile: a player or a turret.
     pub by: EntityId,
-    /// The turret, if a turret fired it.
+    /// The turret, if a turret fired the projectile.
     pub turret: Option<ObjectRef>,
     /// Exact position, in px.
     pub x: Fixed,
@@ -82,9 +82,10 @@ pub struct MapPing {
 
 impl Events {
     /// The events of the world's last tick. `state` is the state after this tick.
-    pub fn of(world: &World, state: &PublicState) -> Events {
+    pub fn from_world(world: &World, state: &PublicState) -> Events {
         let happened = &world.outcome().events;
-        let mut list: Vec<FeedEvent> = happened.iter().filter_map(|event| of(event, world, state)).collect();
+        let mut list: Vec<FeedEvent> =
+            happened.iter().filter_map(|event| convert_event(event, world, state)).collect();
         list.sort_by_key(FeedEvent::sort_order);
         let pings = happened.iter().filter_map(|event| ping(event, state)).collect();
         Events { tick: state.tick, list, pings }
@@ -142,7 +143,7 @@ pub fn shot_number(id: EntityId) -> u32 {
 
 /// Converts an event of the world. `None` if no client receives the event, or if its object no
 /// longer exists.
-fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
+fn convert_event(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
     let place = |player| state.players.find(&player).map(Located::place);
     let named = |player| state.players.find(&player).map(|known| (player, Arc::clone(&known.name)));
     Some(match *event {

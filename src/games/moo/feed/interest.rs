@@ -67,7 +67,7 @@ pub trait Located {
     /// The entity's ID.
     fn id(&self) -> Self::Id;
 
-    /// Its position and size.
+    /// The entity's position and size.
     fn place(&self) -> Circle;
 }
 

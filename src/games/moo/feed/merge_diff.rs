@@ -10,7 +10,7 @@ pub enum Change<K, S> {
     Present(S, Option<K>),
 }
 
-/// Compares two lists that are sorted by the same IDs: the known entities and the current ones.
+/// Compares two lists that are sorted by the same IDs: the known entities and the current entities.
 pub fn diff_sorted<K, S, I: Ord>(
     known: impl IntoIterator<Item = K>,
     known_id: impl Fn(&K) -> I,

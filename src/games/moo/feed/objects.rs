@@ -1,8 +1,8 @@
 //! Objects on the map (scenery and structures), and the objects known to one client.
 //!
-//! The list and index of structures are rebuilt only after a structure was built or destroyed. Each
-//! object is sent once, when the client first comes near it, so most updates need no search for
-//! objects.
+//! The list and the index of structures are rebuilt only after a structure was built or destroyed.
+//! Each object is sent once, when the client first comes near the object, so most updates need no
+//! search for objects.
 
 use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
 use crate::games::moo::world::{Angle, EntityId, PlayerId, SceneryKind, World};
@@ -24,12 +24,12 @@ pub struct PublicScenery {
 #[derive(Debug, Clone, Copy)]
 pub struct PublicStructure {
     pub id: EntityId,
-    /// ID of its item.
+    /// ID of the structure's item.
     pub item: u8,
     pub owner: PlayerId,
     /// Position, and size of the drawn image.
     pub place: Circle,
-    /// The direction in which it points.
+    /// The direction in which the structure points.
     pub heading: Angle,
     /// Last tick of the structure, if it expires by itself. The value never changes.
     pub ends_tick: Option<u32>,

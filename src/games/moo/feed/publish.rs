@@ -57,7 +57,7 @@ impl WorldReader {
             ranking: OnceLock::new(),
             rolls: OnceLock::new(),
         };
-        (Events::of(world, &state), state)
+        (Events::from_world(world, &state), state)
     }
 
     /// Rebuilds the shared parts (clans, structures) that changed in this tick.

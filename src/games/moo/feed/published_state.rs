@@ -29,14 +29,14 @@ pub struct PublicPlayer {
     pub direction: Option<Angle>,
     /// Whether the player is alive. A dead player is not sent to clients.
     pub alive: bool,
-    /// The player that killed it in this tick.
+    /// The player that killed this player in this tick.
     pub killer: Option<PlayerId>,
     /// Health points; 0 when dead.
     pub health: u16,
     pub max_health: u16,
-    /// Wood, food, stone and gold. This and the next fields are sent to the player alone: kills;
-    /// experience since the last age; experience for the next age (0 at the last age); age from 1;
-    /// score.
+    /// Wood, food, stone and gold. The next fields are: kills; experience since the last age;
+    /// experience for the next age (0 at the last age); age, starting at 1; score. Only the
+    /// player's own client receives these values. The leaderboard also contains the score.
     pub resources: [u32; 4],
     pub kills: u32,
     pub xp: u32,
@@ -48,7 +48,7 @@ pub struct PublicPlayer {
     pub tag: Option<ClanTag>,
     /// The clan that the player has requested to join, and the tick of its last request.
     pub join_request: Option<(ClanId, u32)>,
-    /// Number of upgrades that the player may choose now, and their age.
+    /// Number of upgrades that the player may choose now, and the age that offers these upgrades.
     pub choices: (u8, u8),
     /// Sequence number of the last command applied.
     pub sequence: u64,
@@ -104,7 +104,7 @@ pub struct HeldItem {
 #[derive(Debug, Clone)]
 pub struct PublicAnimal {
     pub id: EntityId,
-    /// Number of its kind.
+    /// Number of the animal's kind.
     pub kind: u8,
     pub body: Body,
 }
@@ -227,7 +227,7 @@ impl PublicState {
         same.map(|(.., index)| &self.players[*index as usize])
     }
 
-    /// The window around a player; without one, around the middle of the map.
+    /// The window around a player; without a player, around the middle of the map.
     pub fn window(&self, centre: Option<usize>) -> ViewWindow {
         match centre.map(|index| self.players[index].place()) {
             Some(Circle { x_px: x, y_px: y, .. }) => ViewWindow { x, y },

@@ -22,8 +22,8 @@ use crate::world::World;
 /// does not reach IDs this high.
 const FIRST_UNCONFIRMED: EntityId = EntityId(EntityId::FIRST_ANIMAL.0 - 0x0100_0000);
 
-/// A remote player with at most this speed, in pixels per second, counts as stopping. Its key was
-/// released, or has just been pressed.
+/// A remote player with at most this speed, in pixels per second, counts as stopping, because its
+/// key was either released or just pressed.
 const MIN_WALK_PX_PER_S: i32 = 100;
 
 /// Simulates the local player between two updates of the server.
@@ -197,9 +197,9 @@ impl ClientWorld {
         swung
     }
 
-    /// Extrapolates the position of a remote player by some ticks. `velocity` is in 1/65,536 px per
-    /// tick. A player faster than `MIN_WALK_PX_PER_S` keeps walking in its direction; a slower
-    /// one comes to rest. Returns the position.
+    /// Returns the position of a remote player, extrapolated by some ticks. `velocity` is in
+    /// 1/65,536 px per tick. A player faster than `MIN_WALK_PX_PER_S` keeps walking in its
+    /// direction. A slower player comes to rest.
     pub fn extrapolate(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
         let mut entity = crate::tick::apply::newcomer(PlayerId(1), "", 0, 0, at);
         (entity.body.vx, entity.body.vy) = velocity;

@@ -30,7 +30,7 @@ impl EntityId {
     /// The lowest ID of a projectile.
     pub const FIRST_SHOT: EntityId = EntityId(0x8000_0000);
 
-    /// The player of this entity; `None` if it is not a player's entity.
+    /// The player of this entity; `None` if the entity is not a player.
     pub const fn player(self) -> Option<PlayerId> {
         if self.0 > 0 && self.0 < Self::FIRST_NON_PLAYER.0 {
             Some(PlayerId(self.0 as u16))

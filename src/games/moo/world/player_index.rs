@@ -1,8 +1,8 @@
 //! Index of living players by position: a grid of square cells.
 //!
-//! Lists the players in a square, cell by cell, in ascending order of player index within each
-//! cell. Building it does not visit empty cells. The index is not part of the state: each tick that
-//! needs it rebuilds it, so a restored world has the same index.
+//! The index lists the players in a square, cell by cell, in ascending order of player index within
+//! each cell. A rebuild does not visit empty cells. The index is not part of the state: each tick
+//! that needs the index rebuilds it, so a restored world has the same index.
 
 use std::ops::Range;
 
@@ -171,7 +171,7 @@ impl PlayerIndex {
         self.added.iter()
     }
 
-    /// The indices of the living players in ascending order, including the added ones.
+    /// The indices of the living players in ascending order, including the added players.
     pub(crate) fn living(&self) -> &[u32] {
         &self.living
     }

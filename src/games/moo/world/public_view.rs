@@ -21,10 +21,10 @@ pub struct PlayerView<'a> {
     pub skin: u8,
     /// Position, velocity, direction of view and health.
     pub body: &'a Body,
-    /// The tick in which it joined.
+    /// The tick in which the player joined.
     pub joined_tick: u32,
-    /// Whether it is alive. A dead player is invisible, cannot be hit, and does not block others;
-    /// its body stays where it died.
+    /// Whether the player is alive. A dead player is invisible, cannot be hit, and does not block
+    /// others. The body of a dead player stays at the position of the death.
     pub alive: bool,
     /// Health points; 0 when dead.
     pub health: u16,
@@ -44,19 +44,19 @@ pub struct PlayerView<'a> {
     pub weapon: u8,
     /// Item held in place of the weapon: an ID of [`rules::ITEMS`].
     pub item: Option<u8>,
-    /// Whether it attacks continuously.
+    /// Whether the player attacks continuously.
     pub attacking: bool,
     /// Weapons, items and structure counts.
     pub kit: &'a Kit,
     /// Number of upgrades that can be chosen now with [`crate::Action::Upgrade`].
     pub choices: u8,
-    /// Age of the next upgrade to choose: the lowest age reached that still offers one.
+    /// Age of the next upgrade to choose: the lowest reached age that still offers an upgrade.
     pub choice_age: u8,
-    /// Its clan.
+    /// The player's clan.
     pub clan: Option<ClanId>,
     /// The clan that the player has requested to join.
     pub join_request: Option<ClanId>,
-    /// Whether it is in a trap.
+    /// Whether the player is in a trap.
     pub held: bool,
     /// Score: the player's gold. In MooMoo.io the two are the same number.
     pub score: u32,
@@ -96,7 +96,7 @@ pub struct StructureView {
     pub x_px: i32,
     /// y coordinate of the centre, in pixels.
     pub y_px: i32,
-    /// Direction in which it points: the owner's direction of view when it was built.
+    /// Direction in which the structure points: the owner's direction of view when it was built.
     pub heading: Angle,
     /// Remaining health points.
     pub health: u16,
@@ -126,7 +126,7 @@ pub struct ProjectileView<'a> {
     pub kind: u8,
     /// Position, velocity and owner.
     pub body: &'a Body,
-    /// The entity that fired it: a player or a turret.
+    /// The entity that fired the projectile: a player or a turret.
     pub by: EntityId,
     /// Remaining range.
     pub left: Fixed,

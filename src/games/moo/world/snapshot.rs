@@ -11,8 +11,8 @@
 //!    |        | u16     | u64            | of the state            | u64      |
 //!    +--------+---------+----------------+-------------------------+----------+
 //! ```
-//! Numbers are little-endian. The identity is seed, map size and tick rate (u32, u32, u8). The rest
-//! follows the field lists of the types, from `State` downwards.
+//! Numbers are little-endian. The identity is seed, map size and tick rate (u32, u32, u8). The
+//! other fields follow the field lists of the types, from `State` downwards.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ impl World {
         out.0
     }
 
-    /// Restores the world of a snapshot. It continues exactly like the saved world.
+    /// Restores the world of a snapshot. The restored world continues exactly like the saved world.
     ///
     /// # Errors
     /// The bytes were not made by [`World::snapshot`] of the same code.

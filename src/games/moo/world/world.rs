@@ -34,7 +34,7 @@ pub struct World {
     /// Whether each player acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
     /// Animals, indexed by position. Rebuilt in each tick that needs it.
-    pub(crate) row: SortedIndex,
+    pub(crate) animal_index: SortedIndex,
     /// Whether each animal acted in this tick, by index.
     pub(crate) woken_animals: Vec<bool>,
     /// Buffers reused by all swings.
@@ -78,7 +78,7 @@ impl World {
             player_index: PlayerIndex::new(map_size_px),
             active_structures: workers_of(&state),
             awake: Vec::new(),
-            row: SortedIndex::default(),
+            animal_index: SortedIndex::default(),
             woken_animals: Vec::new(),
             scratch: Scratch::default(),
             index_by_player: Vec::new(),
@@ -96,7 +96,7 @@ impl World {
         self.scratch.reserve(players);
         self.player_index.reserve(players);
         let animals = self.state.animals.len();
-        self.row.reserve(animals);
+        self.animal_index.reserve(animals);
         self.woken_animals.reserve(animals);
         let events =
             EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.active_structures.len();
@@ -201,15 +201,15 @@ impl World {
     /// Marks the position indices as stale, because an entity moved.
     pub(crate) fn invalidate_animal_index(&mut self) {
         self.player_index.invalidate();
-        self.row.invalidate();
+        self.animal_index.invalidate();
     }
 
     /// Rebuilds the position indices of players and animals if they are stale. The index of animals
-    /// includes dead ones.
+    /// includes dead animals.
     pub(crate) fn update_animal_index(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.player_index.update(players);
-        self.row.update(animals.len(), |at| animals[at].body.x);
+        self.animal_index.update(animals.len(), |at| animals[at].body.x);
     }
 }
 

@@ -101,7 +101,7 @@ fn hit_behind_a_wall(fired: u32, delay: Option<u32>) -> Option<i64> {
 
 #[test]
 fn rule_17_a_tank_that_is_behind_a_wall_for_longer_than_the_bound_is_not_hit() {
-    // A later shot also hits later.
+    // A later shot hits later, so the search begins with the latest shot.
     let latest = |delay| (0..110).rev().find_map(|fired| hit_behind_a_wall(fired, delay)).expect("a hit");
     let now = latest(None);
     assert!((-4..0).contains(&now), "hit {now} ticks after it was behind the wall");

@@ -14,7 +14,7 @@ use super::rules::{HEALTH, RELOAD_TICKS, RESPAWN_TICKS, ShellKind, TANK_RADIUS, 
 use super::*;
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
 use crate::game::simple::SimpleWorld;
-use crate::games::codes;
+use crate::games::built_in_tables;
 use crate::packet::{Dialect, Direction};
 
 const ANN: PlayerId = PlayerId(1);
@@ -263,7 +263,7 @@ fn decode_control(dialect: &Dialect, packet: &str, arguments: &[Value]) -> Resul
 
 #[test]
 fn rule_15_a_client_can_only_control_its_own_tank() {
-    let tables = codes();
+    let tables = built_in_tables();
     let dialect = tables.dialect("tanks").expect("the game's");
     let names = |direction| {
         let rows = tables.rows().filter(move |row| row.direction == direction && dialect_of(row));

@@ -140,9 +140,11 @@ impl InspectorConnection<'_> {
                     self.send_ended(client);
                 }
             }
-            InspectorRequest::FindOwn(key) => self.watch.own(self.own(key).map(|client| client.id)),
+            InspectorRequest::FindOwn(key) => {
+                self.watch.answer_find_own(self.find_by_key(key).map(|client| client.id))
+            }
             InspectorRequest::Inject(key, bytes) => {
-                let passed = self.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
+                let passed = self.find_by_key(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
                 let passed = passed
                     .and_then(|client| client_thread::inject(self.host, &client, &bytes).map(|()| client.id));
                 self.watch.answer_inject(passed);
@@ -151,7 +153,7 @@ impl InspectorConnection<'_> {
     }
 
     /// Returns the newest client with this key.
-    fn own(&self, key: ResumeKey) -> Option<Arc<TcpClient>> {
+    fn find_by_key(&self, key: ResumeKey) -> Option<Arc<TcpClient>> {
         let is_own =
             |client: &Arc<TcpClient>| client.resume_key == Some(key) && is_visible(&self.only_room, client);
         self.host.clients.all().into_iter().rfind(is_own)
@@ -170,7 +172,7 @@ impl InspectorConnection<'_> {
         else {
             return;
         };
-        let mut message = observed_format::begin(client);
+        let mut message = observed_format::start_message(client);
         for (at, one) in events.iter().filter_map(|event| record(event)).enumerate() {
             if at == 1 && dropped > 0 {
                 observed_format::write(
@@ -185,8 +187,8 @@ impl InspectorConnection<'_> {
 
     fn send_observed(&mut self, now: Duration) {
         let Some((client, listener)) = &self.selected else { return };
-        let taken = listener.take(Duration::ZERO);
-        let mut message = observed_format::begin(*client);
+        let taken = listener.receive(Duration::ZERO);
+        let mut message = observed_format::start_message(*client);
         let begun = message.len();
         taken
             .items

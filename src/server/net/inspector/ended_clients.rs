@@ -122,7 +122,7 @@ impl EndedClients {
     pub fn update(&self, tap: &Tap) {
         let mut state = self.state.lock();
         let Some(listener) = &state.listener else { return };
-        let taken = listener.take(std::time::Duration::ZERO);
+        let taken = listener.receive(std::time::Duration::ZERO);
         taken.items.iter().for_each(|event| state.add(event));
         let lost = taken.lost;
         for client in lost.connections.keys() {

@@ -164,7 +164,7 @@ impl OneWay<'_> {
 
     /// Returns the time to wait for the next delivery or for space in the link. A ready socket ends
     /// the wait earlier.
-    fn rest(&mut self, now: Duration) -> Duration {
+    fn idle_time(&mut self, now: Duration) -> Duration {
         let arrives = if self.is_over || !self.out.is_empty() { None } else { self.stream.next() };
         let is_full = !self.has_ended && self.stream.writable_bytes(now) == 0;
         let leaves = if is_full { self.stream.channel.first_departure() } else { None };
@@ -176,7 +176,7 @@ impl OneWay<'_> {
 /// Waits until a socket is ready for one of the directions, or until bytes are due for delivery.
 fn wait(ways: &mut [OneWay<'_>; 2], began: Instant) -> io::Result<()> {
     let now = began.elapsed();
-    let time = ways.iter_mut().map(|way| way.rest(now)).min().unwrap_or_default();
+    let time = ways.iter_mut().map(|way| way.idle_time(now)).min().unwrap_or_default();
     let mut sockets = Vec::with_capacity(ways.len());
     for direction in 0..ways.len() {
         let reads = ways[direction].can_read(now);

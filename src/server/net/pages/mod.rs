@@ -74,7 +74,7 @@ const FILES: browser_edition::Files = files! {
     "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js" "inspector/own-client.js"
     "inspector/playback-sync.js" "inspector/status-line.js" "inspector/work-slices.js"
     "lib/address.js" "lib/attempt.js" "lib/clipboard.js"
-    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/heartbeat.js"
+    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/entities.js" "lib/heartbeat.js"
     "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
     "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js"
     "lib/prediction.js" "lib/resume.js"
@@ -87,7 +87,7 @@ const FILES: browser_edition::Files = files! {
 };
 
 /// Returns the content type for a file name's extension.
-fn kind(name: &str) -> &'static str {
+fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
         Some("html") => "text/html; charset=utf-8",
@@ -119,7 +119,7 @@ pub struct Response {
 pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr, is_persistent: bool) -> Response {
     let is_head = head.method == "HEAD";
     let found = if head.method == "GET" || is_head {
-        find(host, head, address)
+        find_page(host, head, address)
     } else {
         let allowed = if head.path() == http_admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
         let body = format!("only the methods {allowed} are allowed\n");
@@ -141,10 +141,10 @@ pub fn response(
     is_head: bool,
     also: &[(&str, String)],
 ) -> (Vec<u8>, Cow<'static, [u8]>) {
-    let PageResponse { status, kind, policy, extra_header: more, body } = found;
+    let PageResponse { status, content_type, policy, extra_header: more, body } = found;
     let own = headers(policy, (more.0, &more.1));
     let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
-    let head = http::response_head(status, kind, &all, body.len());
+    let head = http::response_head(status, content_type, &all, body.len());
     (head, if is_head { Cow::default() } else { body })
 }
 
@@ -190,7 +190,7 @@ fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)
     headers
 }
 
-fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResponse {
+fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResponse {
     if let Some(found) = room_pages::find(host, head, address) {
         return found;
     }
@@ -199,7 +199,7 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     }
     if let Some(name) = head.path().strip_prefix(browser_edition::PATH_PREFIX) {
         let name = if name.is_empty() { "index.html" } else { name };
-        return found(200, name, browser_edition::find(FILES, name));
+        return file_response(200, name, browser_edition::find(FILES, name));
     }
     // A room has its own pages, and they request their files below its path.
     let (room, path) = routes::split_room_path(head.path());
@@ -226,7 +226,7 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     // indicates that the token is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == TABLES_FILE {
-        return found(
+        return file_response(
             status,
             name,
             Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()),
@@ -234,20 +234,20 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     }
     if name == RULES_FILE {
         let rules = info.and_then(|info| info.rules).map(|rules| rules().into_bytes().into());
-        return found(status, name, rules);
+        return file_response(status, name, rules);
     }
-    found(status, name, file(name))
+    file_response(status, name, file(name))
 }
 
 /// Returns the game's own page, if it has one and `name` is the index.
 fn game_page(name: &str, info: &GameInfo) -> Option<PageResponse> {
     let page = info.page.filter(|_| name == "index.html")?;
-    Some(PageResponse { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
+    Some(PageResponse { policy: PAGE_POLICY, ..file_response(200, name, Some(page.as_bytes().into())) })
 }
 
 /// Returns the page of a game, or a file for it.
 pub fn game_page_or_file(name: &str, info: &GameInfo) -> PageResponse {
-    game_page(name, info).unwrap_or_else(|| found(200, name, file(name)))
+    game_page(name, info).unwrap_or_else(|| file_response(200, name, file(name)))
 }
 
 /// Returns a file of `src/web/`.
@@ -256,9 +256,9 @@ fn file(name: &str) -> Option<Cow<'static, [u8]>> {
 }
 
 /// Returns a response with this file, or 404 if it does not exist.
-pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageResponse {
+pub fn file_response(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageResponse {
     match file {
-        Some(bytes) => PageResponse::new(status, kind(name), bytes),
+        Some(bytes) => PageResponse::new(status, content_type(name), bytes),
         None => PageResponse::text(404, "no such page\n".to_owned()),
     }
 }

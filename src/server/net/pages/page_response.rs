@@ -15,7 +15,7 @@ pub struct PageResponse {
     /// Status of the response.
     pub status: u16,
     /// Content type.
-    pub kind: &'static str,
+    pub content_type: &'static str,
     /// Content security policy.
     pub policy: &'static str,
     /// One additional header.
@@ -26,10 +26,10 @@ pub struct PageResponse {
 
 impl PageResponse {
     /// Creates a response that caches must revalidate before each use.
-    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> PageResponse {
+    pub fn new(status: u16, content_type: &'static str, body: impl Into<Cow<'static, [u8]>>) -> PageResponse {
         PageResponse {
             status,
-            kind,
+            content_type,
             policy: CONTENT_SECURITY_POLICY,
             extra_header: ("Cache-Control", "no-cache".into()),
             body: body.into(),

@@ -107,7 +107,7 @@ impl ConnectionHandler for PlaybackState {
         let written =
             match read_head(&stream, reader, Vec::new(), Instant::now() + limits::HEAD_TIMEOUT, None) {
                 Ok(None) => return,
-                Ok(Some(received)) => answer(self, &stream, &received.head, address),
+                Ok(Some(received)) => respond(self, &stream, &received.head, address),
                 Err(refused) => write_all(&stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
             };
         if written.is_ok() {
@@ -116,7 +116,7 @@ impl ConnectionHandler for PlaybackState {
     }
 }
 
-fn answer(
+fn respond(
     shared: &PlaybackState,
     stream: &TcpStream,
     head: &RequestHead,
@@ -186,10 +186,14 @@ impl PlaybackContent {
             name if name.starts_with("admin.") || name.starts_with("admin/") => {
                 PageResponse::text(404, "no such page\n".to_owned())
             }
-            pages::TABLES_FILE => {
-                pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
+            pages::TABLES_FILE => pages::file_response(
+                200,
+                name,
+                Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()),
+            ),
+            pages::RULES_FILE => {
+                pages::file_response(200, name, info.rules.map(|rules| rules().into_bytes().into()))
             }
-            pages::RULES_FILE => pages::found(200, name, info.rules.map(|rules| rules().into_bytes().into())),
             name => pages::game_page_or_file(name, info),
         }
     }

@@ -92,7 +92,7 @@ impl CaptureEncoder {
     }
 
     /// Encodes one event.
-    pub fn take(&mut self, event: &Arc<TapEvent>) {
+    pub fn write_event(&mut self, event: &Arc<TapEvent>) {
         match &event.kind {
             EventKind::Opened { address, .. } => {
                 let talker =
@@ -114,7 +114,7 @@ impl CaptureEncoder {
                 self.skip(event.client, [missed.bytes, 0]);
             }
             EventKind::Ended { rule } => self.end(event, rule),
-            EventKind::World { snapshot } => self.world(event, snapshot),
+            EventKind::World { snapshot } => self.write_snapshot(event, snapshot),
             EventKind::Tick { checksum, frame, changes } => {
                 self.learn_names(&event.room, changes);
                 self.record(&event.room, event.at, &WorldRecord::Tick { checksum: *checksum, frame });
@@ -145,7 +145,7 @@ impl CaptureEncoder {
     pub fn write_loss(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
         self.write_missing(lost.missed, "", at);
         self.clients.retain(|client, _| !lost.ended.contains(client));
-        came.iter().for_each(|event| self.take(event));
+        came.iter().for_each(|event| self.write_event(event));
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
 
@@ -242,7 +242,7 @@ impl CaptureEncoder {
 
     /// Writes a room's world and the handshakes of its connected clients, which must precede other
     /// data.
-    fn world(&mut self, event: &TapEvent, snapshot: &WorldSnapshot) {
+    fn write_snapshot(&mut self, event: &TapEvent, snapshot: &WorldSnapshot) {
         self.room(&event.room, snapshot.info, event.at);
         let WorldSnapshot { identity, rules_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);

@@ -247,7 +247,7 @@ impl RecorderThread {
         // For a pipe: rooms with a world in the stream.
         let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
         loop {
-            let taken = self.shared.listener.take(limits::CAPTURE_POLL_INTERVAL);
+            let taken = self.shared.listener.receive(limits::CAPTURE_POLL_INTERVAL);
             let mut parts = taken.parts.iter().peekable();
             for (at, event) in taken.items.iter().enumerate() {
                 self.last = event.at;
@@ -262,7 +262,7 @@ impl RecorderThread {
                 if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&event.room)) {
                     continue;
                 }
-                self.encoder.take(event);
+                self.encoder.write_event(event);
                 if self.encoder.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
                     self.flush()?;
                 }

@@ -98,7 +98,7 @@ impl RoomReservation<'_> {
     }
 
     /// Creates the run of the room, not listed yet, and a slot in it for the requesting client.
-    pub fn begin(
+    pub fn create_run(
         &self,
         handle: Arc<RoomHandle>,
         metrics: &Metrics,
@@ -125,7 +125,7 @@ impl Drop for RoomReservation<'_> {
 
 impl Rooms {
     /// Lists a room that is not on demand, and returns its run.
-    pub fn begin(&self, handle: Arc<RoomHandle>, metrics: &Metrics, now: Duration) -> Arc<RunningRoom> {
+    pub fn add(&self, handle: Arc<RoomHandle>, metrics: &Metrics, now: Duration) -> Arc<RunningRoom> {
         let names = (Arc::clone(&handle.options.name), None);
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }

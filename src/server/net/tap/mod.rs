@@ -306,7 +306,7 @@ impl Tap {
             queues,
             WORLD_ID,
             || Arc::clone(&tick),
-            |queue, tick| queue.tick(tick, world.as_ref()),
+            |queue, tick| queue.push_tick(tick, world.as_ref()),
         );
     }
 
@@ -342,7 +342,7 @@ pub struct Subscription {
 impl Subscription {
     /// Takes all queued events. If there are none, waits for at most `wait`. With the world, no
     /// event precedes the world.
-    pub fn take(&self, wait: Duration) -> TapBatch {
+    pub fn receive(&self, wait: Duration) -> TapBatch {
         let mut state = self.tap.state.lock();
         let is_empty = |state: &mut Subscribers| !state.queues[&self.number].is_ready();
         if is_empty(&mut state) {
@@ -359,8 +359,8 @@ impl Subscription {
         self.tap.request_worlds();
     }
 
-    /// Ends the subscription: the next [`Subscription::take`] returns the remaining events and the
-    /// end.
+    /// Ends the subscription: the next [`Subscription::receive`] returns the remaining events and
+    /// the end.
     pub fn close(&self) {
         self.change(SubscriberQueue::end);
         self.filled.notify_one();

@@ -163,7 +163,7 @@ impl SubscriberQueue {
     }
 
     /// Adds a tick of a run, preceded by `world` if the run needs one.
-    pub(super) fn tick(&mut self, tick: &Arc<TapEvent>, world: Option<&Arc<TapEvent>>) {
+    pub(super) fn push_tick(&mut self, tick: &Arc<TapEvent>, world: Option<&Arc<TapEvent>>) {
         if self.awaits_world_of(tick.run) {
             match world {
                 Some(world) => self.push_world(world),

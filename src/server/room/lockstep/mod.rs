@@ -112,9 +112,9 @@ struct JournalState {
     /// Whether the current tick is recorded.
     is_on: bool,
     /// The entries, each with the number of ticks completed when it was added. The first entry has
-    /// the number `first`.
+    /// the number `first_entry`.
     entries: VecDeque<(u32, Arc<JournalEntry>)>,
-    first: u64,
+    first_entry: u64,
     /// Total bytes of the entries after the newest snapshot.
     bytes: usize,
     /// Snapshots, each with the tick before which it was taken, and the number of the entry after
@@ -132,7 +132,7 @@ struct FollowerState {
     /// sends checksums from this tick on.
     since: u32,
     /// The number of the client's next entry.
-    place: u64,
+    next_entry: u64,
     /// Reports before this entry were already sent, or were recorded before the client joined.
     reports_from: u64,
     /// Set while the client waits for a snapshot. If possible, the snapshot is not after this tick.
@@ -198,10 +198,11 @@ impl Journal {
     /// permits it.
     pub fn add_follower(&self, connection: u64, prefix: AddressPrefix) {
         let mut inner = self.inner.lock();
-        let (since, place, reports_from, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
-        inner
-            .followers
-            .insert(connection, FollowerState { prefix, since, place, reports_from, requested_not_after });
+        let (since, next_entry, reports_from, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
+        inner.followers.insert(
+            connection,
+            FollowerState { prefix, since, next_entry, reports_from, requested_not_after },
+        );
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
@@ -268,7 +269,7 @@ impl Journal {
     }
 
     /// Begins a tick. Returns the outputs that the journal needs.
-    pub(crate) fn begin(&self, tick: u32) -> TickRequest {
+    pub(crate) fn begin_tick(&self, tick: u32) -> TickRequest {
         let mut inner = self.inner.lock();
         inner.tick = tick;
         if inner.followers.is_empty() {
@@ -292,7 +293,12 @@ impl Journal {
 
     /// Ends a tick. Stores the command frame and, if requested, the snapshot and the checksum of
     /// the world before the tick.
-    pub(crate) fn end(&self, snapshot: Option<Arc<[u8]>>, checksum: Option<u64>, frame: Option<Arc<[u8]>>) {
+    pub(crate) fn end_tick(
+        &self,
+        snapshot: Option<Arc<[u8]>>,
+        checksum: Option<u64>,
+        frame: Option<Arc<[u8]>>,
+    ) {
         let inner = &mut *self.inner.lock();
         if !inner.is_on {
             return;
@@ -309,7 +315,7 @@ impl Journal {
             Some(frame) => inner.push(inner.tick + 1, EntryContent::Frame(frame)),
             // Without the frame the journal has a gap. All clients restart from the next snapshot.
             None => {
-                inner.first += inner.entries.len() as u64 + 1;
+                inner.first_entry += inner.entries.len() as u64 + 1;
                 inner.entries.clear();
                 inner.snapshots.clear();
             }
@@ -344,46 +350,46 @@ impl Journal {
         let inner = &mut *self.inner.lock();
         let Some(follower) = inner.followers.get(&connection) else { return NextEntries::default() };
         let has_begun = follower.has_world();
-        let is_lost = follower.place < inner.first && has_begun;
+        let is_lost = follower.next_entry < inner.first_entry && has_begun;
         let wanted = follower.requested_not_after.or(is_lost.then_some(u32::MAX));
         let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after, until));
         let snapshot = snapshot.filter(|(_, part)| may_sync(part));
         let (end, tick) = (inner.end(), inner.tick);
         let Some(follower) = inner.followers.get_mut(&connection) else { return NextEntries::default() };
         let mut next = NextEntries { end, ..NextEntries::default() };
-        if let Some((place, part)) = snapshot {
+        if let Some((entry, part)) = snapshot {
             follower.reports_from = if has_begun { follower.reports_from } else { end };
-            (follower.place, follower.requested_not_after) = (place, None);
+            (follower.next_entry, follower.requested_not_after) = (entry, None);
             follower.since = follower.since.min(tick);
             next.snapshot = Some(part);
         } else if is_lost || !has_begun {
             return NextEntries::default();
         }
         let reports_from = follower.reports_from;
-        let behind = inner.entries.range((follower.place - inner.first) as usize..);
-        let is_new = |place: u64, part: &JournalEntry| {
-            place >= reports_from || !matches!(part.content, EntryContent::Report(_))
+        let behind = inner.entries.range((follower.next_entry - inner.first_entry) as usize..);
+        let is_new = |number: u64, part: &JournalEntry| {
+            number >= reports_from || !matches!(part.content, EntryContent::Report(_))
         };
         let mut left = bytes;
-        for (place, (completed, part)) in (follower.place..).zip(behind) {
+        for (number, (completed, part)) in (follower.next_entry..).zip(behind) {
             if left == 0 || *completed > until {
-                next.end = place;
+                next.end = number;
                 break;
             }
             left = left.saturating_sub(part.bytes().max(1));
-            next.parts.extend(is_new(place, part).then(|| (place, Arc::clone(part))));
+            next.parts.extend(is_new(number, part).then(|| (number, Arc::clone(part))));
         }
         next
     }
 
     /// Records that a connection was sent the snapshot of `next`, if any, and the entries before
-    /// `place`.
-    pub fn on_sent(&self, connection: u64, next: &NextEntries, place: u64) {
+    /// `end`.
+    pub fn on_sent(&self, connection: u64, next: &NextEntries, end: u64) {
         self.syncs.fetch_add(u64::from(next.snapshot.is_some()), Ordering::Relaxed);
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
-            follower.place = follower.place.max(place);
-            follower.reports_from = follower.reports_from.max(place);
+            follower.next_entry = follower.next_entry.max(end);
+            follower.reports_from = follower.reports_from.max(end);
         }
     }
 
@@ -396,7 +402,7 @@ impl Journal {
 impl JournalState {
     /// Returns the number of the next entry.
     fn end(&self) -> u64 {
-        self.first + self.entries.len() as u64
+        self.first_entry + self.entries.len() as u64
     }
 
     /// Adds an entry that is complete after this many ticks.
@@ -408,20 +414,20 @@ impl JournalState {
 
     /// Stores a snapshot of the current tick, and drops the entries before the oldest snapshot.
     fn add_snapshot(&mut self, bytes: Arc<[u8]>) {
-        let place = self.end();
+        let entry = self.end();
         self.last_snapshot_tick = Some(self.tick);
         self.snapshots.push_back((
             self.tick,
-            place,
+            entry,
             JournalEntry::new(EntryContent::Snapshot(self.tick, bytes)),
         ));
         self.bytes = 0;
         if self.snapshots.len() > limits::LOCKSTEP_SNAPSHOTS {
             self.snapshots.pop_front();
         }
-        let oldest = self.snapshots.front().map_or(place, |(_, place, _)| *place);
-        self.entries.drain(..(oldest - self.first) as usize);
-        self.first = oldest;
+        let oldest = self.snapshots.front().map_or(entry, |(_, entry, _)| *entry);
+        self.entries.drain(..(oldest - self.first_entry) as usize);
+        self.first_entry = oldest;
     }
 
     /// Returns the newest snapshot that is not after the tick `not_after`. If there is none,
@@ -429,7 +435,7 @@ impl JournalState {
     fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<JournalEntry>)> {
         let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
         let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());
-        found.map(|(_, place, part)| (*place, Arc::clone(part)))
+        found.map(|(_, entry, part)| (*entry, Arc::clone(part)))
     }
 
     /// Adds the reports of the rounds that are complete or have timed out, and drops the rounds

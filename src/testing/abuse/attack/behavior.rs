@@ -9,29 +9,29 @@ use crate::testing::abuse::client::{hello, packet};
 use crate::testing::hostile::{HostileKind, KEY, garbage, write_frame};
 use crate::ws::frame::{Header, Opcode};
 
-/// Receive buffer of an attacker that reads little or nothing, in bytes. It is small, so that it is
-/// soon full.
+/// Receive buffer of an attacker that reads little or nothing, in bytes. The buffer is small, so
+/// that it fills up quickly.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
-/// Number of one-byte frames in a block, seven bytes each.
+/// Number of one-byte frames in a block. Each frame has seven bytes.
 const TINY_FRAMES: usize = 4096;
 /// Start of a request head that never ends.
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
 const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
-/// Time for which a client of a page stays connected. It is longer than a server waits for a client
-/// that does not read.
+/// Time for which a client that requests a page stays connected. It is longer than the time after
+/// which a server closes the connection of a client that does not read.
 const PAGE_STAY: Duration = Duration::from_secs(13);
-/// Number of messages in a block of a flooding attacker: of short messages, and of messages of 4
-/// KB.
+/// Number of short messages in a block of a flooding attacker. A block of long messages (4 KB each)
+/// has `FLOOD_LONG_FRAMES`.
 const FLOOD_FRAMES: usize = 1024;
 const FLOOD_LONG_FRAMES: usize = 32;
 /// Number of random bytes in a block.
 const GARBAGE_BYTES: usize = 256;
-/// Number of commands per block of an attacker that sends far too many, at a hundred blocks per
-/// second.
+/// Number of commands per block of an attacker that sends far too many. It sends a hundred blocks
+/// per second.
 const COMMANDS: usize = 64;
-/// Number of commands with repeated and decreasing sequence numbers, before the largest possible
-/// number is used.
+/// Number of commands with repeated and decreasing sequence numbers. All later commands have the
+/// largest possible number.
 const REVERSED_COMMANDS: u32 = 200;
 
 /// Chat message of each reconnecting attacker.
@@ -127,7 +127,7 @@ pub(super) enum SequencePattern {
     FarAhead,
     /// New sequence numbers, and target ticks alternately in the past and in the far future.
     ToAndFro,
-    /// Sequence numbers that repeat and decrease, and finally always the largest possible one.
+    /// Sequence numbers that repeat and decrease, and finally always the largest possible number.
     Back,
 }
 
@@ -199,18 +199,18 @@ impl Default for Behavior {
 }
 
 impl Behavior {
-    /// A client that sends a block in each pass, if the socket accepts it.
+    /// An attacker that sends a block in each pass, if the socket accepts it.
     fn flood(block: Vec<u8>, frames: usize) -> Behavior {
         Behavior { block, frames, every: Duration::ZERO, ..Behavior::default() }
     }
 
-    /// A client that reads and sends nothing after `opening`.
+    /// An attacker that sends `opening`, and then reads and sends nothing.
     fn half_open(joins: bool) -> Behavior {
         let opening = if joins { hello() } else { Vec::new() };
         Behavior { reads: ReadMode::Nothing, opening, ..Behavior::default() }
     }
 
-    /// A client that leaves before its request, before its response, or after its `hello`.
+    /// An attacker that disconnects before its request, before the response, or after its `hello`.
     fn churn(index: usize) -> Behavior {
         let behavior = Behavior::default();
         match index % 3 {
@@ -252,7 +252,7 @@ fn flood_messages() -> Vec<u8> {
     (0..FLOOD_FRAMES as u32).flat_map(|nonce| packet(&ClientPacket::Ping { nonce: Some(nonce) })).collect()
 }
 
-/// A frame with a `ping` packet and 4,000 extra bytes. The server drops the packet.
+/// A frame with a `ping` packet and 4,000 extra bytes. The server drops such a packet.
 fn long_packet() -> Vec<u8> {
     let (mut message, mut bytes) = (vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0], Vec::new());
     message.resize(message.len() + 4_000, b'x');

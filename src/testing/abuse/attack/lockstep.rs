@@ -13,7 +13,7 @@ pub const CHECKSUMS: u32 = 80;
 /// A packet of the native dialect, in a frame.
 fn packet(name: &str, values: &[Value]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // The built-in table has these packets. Without one, the attacker would send nothing.
+    // The built-in table has these packets. If it lacked a packet, the attacker would send nothing.
     if let Ok(message) = native().encode(Direction::ToServer, name, values) {
         write_frame(&mut bytes, Opcode::Binary, &message);
     }
@@ -30,8 +30,8 @@ pub fn request() -> Vec<u8> {
     packet(STATE_SYNC_REQUEST, &[])
 }
 
-/// False checksums for consecutive checksum ticks, so that one always arrives before its tick is
-/// due. Each attacker sends different checksums.
+/// False checksums for consecutive checksum ticks, so that at least one checksum arrives before its
+/// tick is due. Each attacker sends different checksums.
 pub fn false_checksums(index: usize) -> Vec<u8> {
     let tick = |number: u32| number * limits::LOCKSTEP_CHECKSUM_TICKS;
     let checksum = format!("{:016x}", index + 1);

@@ -2,9 +2,9 @@
 //! of the results.
 //!
 //! A [`HostileKind`] runs against a server on this machine, or against a [`sink`](super::sink) for
-//! comparison. Addresses of other machines are refused. The result is an [`AttackReport`] of the
-//! achieved load and of the connections' ends. One thread runs all attackers, each at its own rate,
-//! so that the load does not depend on the target.
+//! comparison. Addresses of other machines are refused. The [`AttackReport`] contains the achieved
+//! load, and the ways in which the connections ended. One thread runs all attackers, each at its
+//! own rate, so that the load does not depend on the target.
 
 mod behavior;
 mod lockstep;
@@ -21,7 +21,7 @@ pub use swarm::{AttackPlan, run};
 use crate::testing::hostile::HostileKind;
 use crate::util::plural;
 
-/// The achieved load, and the ends of the connections.
+/// The achieved load, and the ways in which the connections ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AttackReport {
     /// Number of connections made.
@@ -36,7 +36,7 @@ pub struct AttackReport {
     pub frames: u64,
     /// Number of connections by the way in which they ended.
     pub endings: BTreeMap<String, u64>,
-    /// Number of the attackers' chat messages that a nearby client received, for
+    /// Number of the attackers' chat messages that a nearby client received. Present only for
     /// [`HostileKind::Reconnect`].
     pub chat_lines_received: Option<u64>,
     /// Duration of the attack.

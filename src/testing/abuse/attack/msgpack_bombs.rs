@@ -1,7 +1,7 @@
 //! MessagePack that claims to be large or deeply nested.
 //!
-//! Each number selects one value, in a whole masked frame. The server must close the connection for
-//! each of them.
+//! Each number selects one value, in a whole masked frame. The server must close the connection on
+//! receipt of any of these values.
 
 use crate::limits;
 use crate::testing::hostile::write_frame;

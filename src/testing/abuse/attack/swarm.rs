@@ -1,9 +1,9 @@
 //! Runs all attackers on one thread.
 //!
 //! Executes a plan and returns the [`AttackReport`]. The number of concurrent connections never
-//! exceeds the plan, and no connection waits for another. If an attack is defined by connections
-//! per second, at most [`CHURN_SECONDS`] seconds' worth of connections are open, in case the server
-//! does not respond.
+//! exceeds the plan, and no connection waits for another connection. An attack may be defined by
+//! connections per second. Such an attack has at most as many open connections as it makes in
+//! [`CHURN_SECONDS`] seconds, because a server may not respond.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -25,15 +25,15 @@ use crate::util::os::{self, PollInterest, Readiness};
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which an attacker reconnects when its connection was closed.
 const RECONNECT_DELAY: Duration = Duration::from_millis(50);
-/// Time after which a refused attacker reconnects. Constant reconnecting would be a different
-/// attack.
+/// Time after which a refused attacker reconnects. The time is long, because constant reconnecting
+/// would be a different attack.
 const RETRY_AFTER_REFUSAL: Duration = Duration::from_secs(1);
 /// Maximum number of connections made in one pass, so that existing connections are also served.
 const CONNECTS_PER_POLL: usize = 64;
 /// Maximum number of concurrent connections of a rate-based attack, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
-/// Recorded end for an attacker that reads nothing and observes only that the server ended the
-/// connection.
+/// Recorded end for an attacker that reads nothing. Such an attacker detects only that the server
+/// ended the connection.
 const ENDED: &str = "ended by the server";
 /// Bytes per read of a slow reader.
 const DRIP_BYTES: usize = 64;
@@ -69,9 +69,9 @@ struct Attacker {
     link: ClientConnection,
     stage: AttackerStage,
     unsent: Vec<u8>,
-    /// Index of its last command.
+    /// Index of the attacker's last command.
     sequence: u32,
-    /// Time of its connection or upgrade.
+    /// Time of the attacker's connection or, later, of its upgrade.
     since: Instant,
     /// Time of the next block.
     due: Instant,
@@ -81,9 +81,9 @@ struct Attacker {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttackerStage {
-    /// Waits for the response to its request.
+    /// The attacker waits for the response to its request.
     Asking,
-    /// Executes its attack.
+    /// The attacker executes its attack.
     Busy,
 }
 
@@ -143,8 +143,8 @@ impl<'a> Swarm<'a> {
         !self.plan.reconnects && self.peers.is_empty() && self.absent.is_empty()
     }
 
-    /// Connects the attackers that are due: all unconnected ones, or as many as the rate requires
-    /// by now.
+    /// Connects the attackers that are due: all unconnected attackers, or as many as the rate
+    /// requires at this time.
     fn dial(&mut self, now: Instant) {
         if self.plan.kind.is_per_second() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
@@ -169,8 +169,8 @@ impl<'a> Swarm<'a> {
             })
             .map(|(index, _)| index)
             .collect();
-        // An unanswered connection takes long to fail, so the remaining attackers are deferred to
-        // the next pass.
+        // An attempt to connect to a server that does not answer takes long. The remaining
+        // attackers are therefore deferred to the next pass.
         let failed = self.pressure.unreachable;
         for index in due {
             match self.pressure.unreachable > failed {
@@ -181,7 +181,7 @@ impl<'a> Swarm<'a> {
     }
 
     fn connect(&mut self, index: usize, now: Instant) {
-        // Each connection of random bytes has its own.
+        // Each connection of a `Garbage` attacker sends other random bytes.
         let is_random = self.plan.kind == HostileKind::Garbage;
         let number = if is_random { self.pressure.connections as usize } else { index };
         let manner = Behavior::new(self.plan.kind, number);
@@ -214,7 +214,8 @@ impl<'a> Swarm<'a> {
         } else {
             AttackerStage::Busy
         };
-        // Distributed over the time of a block, as independent clients would be.
+        // The first blocks are distributed over the interval of a block, as with independent
+        // clients.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
         self.peers.push(Attacker {
@@ -238,7 +239,8 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// Polls all attackers at once, because a read for each would cost more than the attack.
+    /// Polls all attackers at once, because a read for each attacker would cost more than the
+    /// attack.
     fn poll_all(&self) -> Vec<Readiness> {
         let sockets: Vec<_> = self.peers.iter().map(|peer| PollInterest::readable(&peer.stream)).collect();
         os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Readiness::default(); sockets.len()])
@@ -299,8 +301,8 @@ impl Attacker {
                 None
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
-            // An attacker that reads receives the error from its next read, after the server's last
-            // bytes.
+            // An attacker that reads gets the error from its next read, after the last bytes from
+            // the server.
             Err(_) if self.manner.reads == ReadMode::All => {
                 self.unsent.clear();
                 None

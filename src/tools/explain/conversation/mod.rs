@@ -124,7 +124,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Whether both sides have completed the upgrade and broken no rule that ends the connection.
-    /// Remains true after a close frame, because it requires a response.
+    /// Remains true after a close frame, because a close frame requires a response.
     pub fn is_open(&self) -> bool {
         [&self.client, &self.server]
             .iter()
@@ -222,7 +222,8 @@ impl<'c> Conversation<'c> {
         given_up
     }
 
-    /// Explains bytes of one side as a single input. Bit positions count from its start.
+    /// Explains bytes of one side as a single input. Bit positions count from the start of the
+    /// input.
     pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
         let mut frames = Vec::new();
         self.explain_each(from, bytes, |frame| frames.push(frame));
@@ -239,7 +240,7 @@ impl<'c> Conversation<'c> {
         let mut at = 0;
         while at < bytes.len() {
             let frame = self.item(bytes, at, from);
-            at = frame.place.end;
+            at = frame.range.end;
             each(frame);
         }
     }
@@ -270,8 +271,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Returns the size of the next item, once it is complete. After a violation, this is all
-    /// remaining bytes.
+    /// Returns the size of the next item, or `None` while the item is incomplete. After a
+    /// violation, all remaining bytes are one item.
     fn next_size(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if self.half(from).stage == DirectionStage::Seek && !input.is_empty() {
             match self.seek(from, input, is_all) {
@@ -436,7 +437,7 @@ impl<'c> Conversation<'c> {
             key: header.mask,
             payload,
             content: inside.content,
-            whole,
+            message: whole,
             problem: inside.problem,
             alternatives: inside.otherwise,
             ..ExplainedFrame::new(start..begin + come, tree)
@@ -444,7 +445,7 @@ impl<'c> Conversation<'c> {
     }
 }
 
-/// A frame with a broken or incomplete header: the bytes after the header are not decoded.
+/// Creates a frame with a broken or incomplete header. The bytes after the header are not decoded.
 fn unread<'c>(
     bytes: &[u8],
     start: usize,

@@ -85,8 +85,8 @@ impl Resync {
 
     /// Discards some of `length` waiting bytes, because there are too many, and returns their
     /// number. Discards the bytes at which no frame can begin. If there are none, or if the last
-    /// pass ended at its decoding limit, discards half of the bytes, because the same offsets would
-    /// be tried repeatedly.
+    /// pass ended at its decoding limit, discards half of the bytes, because otherwise each pass
+    /// would try the same offsets.
     pub fn discard(&mut self, length: usize) -> usize {
         let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);

@@ -1,4 +1,4 @@
-//! Where an HTTP head begins and ends, and what it shows before its rules are checked.
+//! Finds where an HTTP head begins and ends, and reads the properties that need no validation.
 //!
 //! A head ends with an empty line, or with the first broken rule that counts. Plain HTTP, and
 //! upgrades to other protocols, need not observe the limits of our server.
@@ -32,7 +32,7 @@ fn letters(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
 }
 
-/// The sender of a head, or of bytes that may become one.
+/// The sender of a head, or of bytes that may become a head.
 pub fn side(head: &[u8]) -> Side {
     let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
     if is_response { Side::Server } else { Side::Client }
@@ -56,8 +56,8 @@ pub fn complete_size(bytes: &[u8]) -> Option<usize> {
     end.map(|end| end + HEAD_END.len())
 }
 
-/// The search for the end of a head that arrives in pieces. It examines each byte a fixed number of
-/// times, however small the pieces are.
+/// The search for the end of a head that arrives in pieces. The search examines each byte at most a
+/// fixed number of times, even if the pieces are small.
 #[derive(Clone, Debug)]
 pub struct HeadSearch {
     from: Side,
@@ -204,10 +204,10 @@ const STATUS_BYTES: usize = "HTTP/1.1 101 ".len();
 pub struct Glance {
     /// The path of a request.
     path: Option<String>,
-    /// Whether it is an upgrade request or a response with status 101.
+    /// Whether the head is an upgrade request or a response with status 101.
     is_of_upgrade: bool,
     is_response: bool,
-    /// Whether it is a response in HTTP/1.0.
+    /// Whether the head is a response in HTTP/1.0.
     is_old_response: bool,
     /// The number of bytes that were searched for line ends.
     searched_bytes: usize,

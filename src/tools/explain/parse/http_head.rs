@@ -234,7 +234,7 @@ fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
         let line = HeadLine { bytes: &rest[..size], start: start + at };
         parts.push(match (at, end) {
             (_, Some(0)) => line.leaf(PUNCTUATION, 0..size),
-            (0, _) => line.first(),
+            (0, _) => line.start_line(),
             _ => line.header(meanings),
         });
         at += size;
@@ -269,7 +269,7 @@ impl HeadLine<'_> {
     }
 
     /// Splits the first line into words and spaces.
-    fn first(&self) -> Node {
+    fn start_line(&self) -> Node {
         let names = if self.bytes.starts_with(RESPONSE) {
             ["version", "status", "reason"]
         } else {

@@ -110,8 +110,8 @@ pub fn explain<'a>(
     }
 }
 
-/// Explains a binary message of another protocol: as JSON or MessagePack if it is one list or map,
-/// otherwise as bytes.
+/// Explains a binary message of another protocol: as JSON or MessagePack if the message is one list
+/// or map, otherwise as bytes.
 fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
     if speaker.is_brief {

@@ -64,7 +64,7 @@ impl DiagramBox {
 
 /// Draws the frame. `input` contains the frame.
 pub fn draw_frame(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) -> Vec<String> {
-    let bytes = &input[frame.place.clone()];
+    let bytes = &input[frame.range.clone()];
     let (cells, left_out) = cells(frame, bytes);
     let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
     let mut above: Vec<&DiagramBox> = Vec::new();
@@ -92,7 +92,7 @@ pub fn draw_frame(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) ->
 
 /// The boxes of a frame, and the number of bytes at its end that are not drawn.
 fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
-    let origin = frame.place.start * BYTE;
+    let origin = frame.range.start * BYTE;
     let mut cells = Vec::new();
     let mut drawn = 0;
     for field in &frame.tree.children {
@@ -200,7 +200,7 @@ fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String>
 /// The line that marks the bits that break a rule, below the row in which they begin.
 fn underline(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
     let Some(Problem::Violation { rule, bits, .. }) = &frame.problem else { return None };
-    let origin = frame.place.start * BYTE + row * ROW;
+    let origin = frame.range.start * BYTE + row * ROW;
     if !(origin..origin + ROW).contains(&bits.start) || bits.is_empty() {
         return None;
     }

@@ -25,21 +25,21 @@ pub const FOOTER: &str = "]}";
 
 /// Formats the whole explanation.
 pub fn print(explanation: &Explanation<'_>) -> String {
-    let mut out = begin(explanation);
+    let mut out = header_json(explanation);
     for (index, frame) in explanation.frames.iter().enumerate() {
-        out += &one(explanation, frame, index);
+        out += &frame_json(explanation, frame, index);
     }
     out + FOOTER
 }
 
 /// Formats one frame, after a comma if `index` is not 0.
-pub fn one(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, index: usize) -> String {
+pub fn frame_json(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, index: usize) -> String {
     let comma = if index > 0 { "," } else { "" };
     comma.to_owned() + &print_frame(explanation, frame)
 }
 
 /// The text before the frames.
-pub fn begin(explanation: &Explanation<'_>) -> String {
+pub fn header_json(explanation: &Explanation<'_>) -> String {
     let from = match explanation.from {
         Side::Client => "client",
         Side::Server => "server",
@@ -55,7 +55,7 @@ pub fn begin(explanation: &Explanation<'_>) -> String {
 
 fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
     let mut out = String::new();
-    let _ = write!(out, r#"{{"start":{},"end":{}"#, frame.place.start, frame.place.end);
+    let _ = write!(out, r#"{{"start":{},"end":{}"#, frame.range.start, frame.range.end);
     let mut entry = |name: &str, value: String| {
         let _ = write!(out, r#","{name}":{value}"#);
     };
@@ -75,7 +75,8 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     entry("masked", raw(field::MASK).map_or(Json::Null, json).to_string());
     let row = if let Content::Packet(row, _) = frame.content { row } else { None };
     entry("packet", row.map_or("null".to_owned(), |row| quoted(&row.name)));
-    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
+    let tree =
+        frame.message.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     let code =
         tree.filter(|_| matches!(frame.content, Content::Packet(..))).and_then(|tree| tree.find("code"));
     let code = match row.and_then(|row| row.code(explanation.dialect.name())) {
@@ -85,7 +86,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     };
     entry("code", printed(&code));
     entry("payload", quoted(&hex(&frame.payload)));
-    if let Some(whole) = &frame.whole {
+    if let Some(whole) = &frame.message {
         let (frames, bytes, payload) = (whole.frames, whole.payload.len(), hex(&whole.payload));
         let mut tree = String::new();
         print_node(&mut tree, &whole.tree);

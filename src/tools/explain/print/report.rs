@@ -77,7 +77,7 @@ fn sender_line(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         Side::Client => "a client",
         Side::Server => "a server",
     };
-    let place = &frame.place;
+    let place = &frame.range;
     let bytes = count_noun(place.len(), "byte");
     if place.start == 0 {
         format!("{bytes} from {sender}")
@@ -133,12 +133,12 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFram
         out,
         input: &explanation.bytes,
         payload: &frame.payload,
-        payload_at: frame.place.end - frame.payload.len(),
+        payload_at: frame.range.end - frame.payload.len(),
         broken: if let Some(Problem::Violation { bits, .. }) = &frame.problem { bits.clone() } else { 0..0 },
         paint,
     };
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
-    if let Some(ReassembledMessage { frames, payload, tree, .. }) = &frame.whole {
+    if let Some(ReassembledMessage { frames, payload, tree, .. }) = &frame.message {
         let words = count_noun(payload.len(), "byte");
         let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count_noun(*frames, "frame"));
         FieldTable { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
@@ -160,7 +160,7 @@ struct FieldTable<'a> {
 impl FieldTable<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
         let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
-        // A parent with a head shares one line with it.
+        // A parent node and its head share one line.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let text = match head {
             Some(head) => self.bytes(head),
@@ -248,7 +248,7 @@ fn packet(out: &mut String, frame: &ExplainedFrame<'_>, row: &Row, from: Side) {
     let direction = if from == Side::Client { "to the server" } else { "to the client" };
     let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
     let payload =
-        frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
+        frame.message.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     let arguments = payload.and_then(|payload| payload.find(ARGUMENTS));
     let given: &[Node] = arguments.map_or(&[], |node| &node.children);
     let mut left_out = Vec::new();

@@ -36,14 +36,14 @@ pub fn write<'c>(
     let context =
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames: Vec::new() };
     if form == OutputFormat::Json {
-        out(&json::begin(&context));
+        out(&json::header_json(&context));
     }
     let mut index = 0;
     begin().explain_each(from, bytes, |frame| {
         match form {
             OutputFormat::Line => out(&frame.one_line(from, paint)),
             OutputFormat::Full => out(&report::one(&context, &frame, (index, frames), paint)),
-            OutputFormat::Json => out(&json::one(&context, &frame, index)),
+            OutputFormat::Json => out(&json::frame_json(&context, &frame, index)),
         }
         index += 1;
     });

@@ -156,7 +156,7 @@ function shieldIcon(ctx) {
 }
 
 /**
- * Projectiles by kind: length, px, and a picture with the tip at the origin.
+ * Projectiles by kind: the length in px, and a picture with the tip at the origin.
  * @type {Readonly<Record<number, { length: number, draw: (ctx: CanvasRenderingContext2D,
  *   length: number) => void }>>}
  */

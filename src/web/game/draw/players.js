@@ -20,8 +20,8 @@ const OUTLINE = 5.5;
 /** Resting position of the hands, radians to each side of the heading. */
 const HAND_ANGLE = 0.88;
 /**
- * A carried item: its distance from the body and its size, px, and the angle of each hand from the
- * heading, radians.
+ * A carried item: distance from the body, px; size, px; angle of each hand from the heading,
+ * radians.
  */
 const CARRIED = Object.freeze({ x: 46, size: 40, angle: 0.5 });
 /** Fraction of the reload time after which the next shot is drawn as loaded. */

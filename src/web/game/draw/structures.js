@@ -92,7 +92,7 @@ function shadow(ctx, radius) {
 }
 
 /**
- * Draws a picture or its moving part, in red if it would be rejected.
+ * Draws a picture or its moving part, in red if the server would reject the structure.
  * @param {number} id item
  * @param {'draw' | 'turning'} part
  * @param {number} scale

@@ -99,7 +99,7 @@ export class Hud {
   }
 
   /**
-   * Shows a toast for a moment. A message about the connection replaces it.
+   * Shows a toast for a moment. A message about the connection replaces the toast.
    * @param {string} text
    */
   showToast(text) {

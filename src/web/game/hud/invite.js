@@ -1,6 +1,6 @@
 /**
  * Invitation of friends: a button creates a private room and opens it; the page of a private room
- * shows its link. The page asks the server first, because only a server with rooms on demand
+ * shows its link. The page first checks with the server, because only a server with rooms on demand
  * creates rooms.
  *
  * @module game/hud/invite
@@ -41,7 +41,9 @@ export class InviteButton {
     }
   }
 
-  /** Reports on the button that the link was copied; otherwise selects the link. */
+  /**
+   * Copies the link and shows this on the button. If the browser forbids copying, selects the link.
+   */
   async copyOnCard() {
     const isDone = await copyText(this.link);
     byId('invite-copy').textContent = isDone ? 'Copied' : 'Copy';

@@ -29,7 +29,7 @@ export class PlayerStatsHud {
     this.drawnAt = 0;
     this.drawnKillsKey = '';
     /**
-     * Row of each kill message. It is created once, so that its fading does not restart.
+     * Row of each kill message. Each row is created once, so that its fading does not restart.
      * @type {WeakMap<object, HTMLElement>}
      */
     this.rows = new WeakMap();

@@ -126,7 +126,7 @@ export class TitleCard {
     this.drawPreview(nowMs);
   }
 
-  /** Draws the chosen player. It looks at the mouse pointer. @param {number} nowMs */
+  /** Draws the chosen player, which looks at the mouse pointer. @param {number} nowMs */
   drawPreview(nowMs) {
     const { ctx, preview } = this;
     const ratio = Math.min(2, devicePixelRatio || 1);

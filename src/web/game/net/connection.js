@@ -1,7 +1,8 @@
 /**
- * Connection of the game's page: sends and receives packets, and reports its state. The connection
- * itself, its attempts and its outages are the ones of `tickwire.js`. It stops reconnecting only if
- * another page has taken over the player, or if the token is missing or wrong.
+ * Connection of the game's page: sends and receives packets, and reports its state. The base class
+ * in `lib/connection.js`, which `tickwire.js` also uses, makes the attempts and handles outages.
+ * The page stops reconnecting only if another page has taken over the player, or if the token is
+ * missing or wrong.
  *
  * @module game/net/connection
  */
@@ -17,13 +18,13 @@ import { loadRules } from '../rules/rules.js';
 const GOING_AWAY = 1001;
 
 /**
- * @typedef {'connecting' | 'live' | 'waiting'} State - connecting: an attempt is running - live:
- *   after `welcome` - waiting: until the next attempt at `retryAt`
+ * @typedef {'connecting' | 'live' | 'waiting'} State `connecting`: an attempt is running; `live`:
+ *   after `welcome`; `waiting`: until the next attempt at `retryAt`
  */
 
 /** @typedef {{ name: string, skin: number }} Player */
 
-/** Loads the packet tables and the rules. A restarted server may have other ones. */
+/** Loads the packet tables and the rules. A restarted server may have other tables and rules. */
 const loadDialect = () => Promise.all([loadTables(), loadRules()]).then(([dialect]) => dialect);
 
 export class GameConnection {
@@ -124,7 +125,7 @@ export class GameConnection {
   }
 
   /**
-   * Sends a packet. It is dropped without a connection, or if the tables lack it.
+   * Sends a packet. Drops the packet if there is no connection or the tables lack it.
    * @param {Parameters<typeof encode>[0]} name
    * @param {Record<string, unknown>} values
    */

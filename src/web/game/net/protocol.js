@@ -78,7 +78,7 @@ export const UNIT = Object.freeze({
 /**
  * Encodes a packet that clients send. Values without an argument in the tables are dropped.
  * @param {string} name
- * @param {Record<string, unknown>} values by argument name; a missing one is nil
+ * @param {Record<string, unknown>} values by argument name; a missing value is nil
  * @returns {Uint8Array<ArrayBuffer> | null} null if the tables lack the packet
  * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the tables
  */

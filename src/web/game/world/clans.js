@@ -127,7 +127,8 @@ export class Clans {
   }
 
   /**
-   * Removes the tag of a player that left view. It is sent again when the player enters view.
+   * Removes the tag of a player that left view. The server sends the tag again when the player
+   * enters view.
    * @param {number} player
    */
   clearTag(player) {

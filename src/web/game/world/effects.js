@@ -13,7 +13,7 @@ const NUMBERS = 40;
 const RINGS = 16;
 const PRINTS = 180;
 /**
- * Maximum number of shaking objects, and of flashing players and animals. A further one replaces
+ * Maximum number of shaking objects, and of flashing players and animals. A further entry replaces
  * the oldest.
  */
 const MAX_FLASHING = 64;

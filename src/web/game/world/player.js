@@ -65,7 +65,7 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  */
 
 /**
- * Creates a player that enters view. Its position comes with the first sample of its track.
+ * Creates a player that enters view. The first sample of its track sets its position.
  * @param {number} id
  * @param {string} name
  * @param {number} skin

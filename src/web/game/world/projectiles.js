@@ -10,7 +10,7 @@ import { ageMs, hasStarted } from '../../lib/interpolation.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
 import { projectileOf } from '../rules/rules.js';
 
-/** Maximum number of projectiles. A further one removes the oldest. */
+/** Maximum number of projectiles. A further projectile removes the oldest. */
 const MAX_PROJECTILES = 256;
 /**
  * A shot that ends this close to its full range has hit nothing, px. No projectile flies this far
@@ -52,7 +52,7 @@ export class Projectiles {
    * @param {any[]} flat
    * @param {number} nowMs
    * @param {(shooter: number) => number} lateMs returns the render delay of the shooter, ms
-   * @returns {Shot[]} the new ones
+   * @returns {Shot[]} the new projectiles
    */
   add(flat, nowMs, lateMs) {
     /** @type {Shot[]} */
@@ -85,7 +85,11 @@ export class Projectiles {
     });
   }
 
-  /** Moves all projectiles. @param {number} nowMs @returns {Shot[]} the ones that have ended */
+  /**
+   * Moves all projectiles.
+   * @param {number} nowMs
+   * @returns {Shot[]} the projectiles that have ended
+   */
   advance(nowMs) {
     /** @type {Shot[]} */
     const over = [];

@@ -362,7 +362,7 @@ export class World {
   /** @param {any[]} flat @param {number} nowMs */
   shoot(flat, nowMs) {
     const { clock } = this;
-    // A shot is delayed as much as the rendering of its shooter.
+    // A shot has the same render delay as its shooter.
     /** @param {number} shooter */
     const lateMs = (shooter) => (shooter === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
     for (const { shooter, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
@@ -374,7 +374,8 @@ export class World {
   }
 
   /**
-   * Applies records of animals. Their tick is the one of the update that was received just before.
+   * Applies records of animals. They belong to the tick of the update that was received just
+   * before.
    * @param {any[]} flat @param {number} nowMs
    */
   animals(flat, nowMs) {

@@ -1,7 +1,7 @@
 /**
  * View of the selected frame: title, header, byte lanes, one byte bit by bit, and the tree of
- * fields. A highlighted part is highlighted in all of them. The view also shows the frame while it
- * is edited.
+ * fields. A part that is highlighted in one of these is highlighted in all. The view also shows the
+ * frame during editing.
  *
  * @module inspector/frame/frame-view
  */

@@ -28,8 +28,8 @@ export class EndedClients {
   }
 
   /**
-   * Returns the request for the frames of a client. If this page has all of them, requests no
-   * client.
+   * Returns the request for the frames of a client. If this page has all frames of the client,
+   * requests no client.
    * @param {number | null} client
    */
   request(client) {

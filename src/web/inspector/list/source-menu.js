@@ -17,8 +17,8 @@
  */
 
 /**
- * Maximum connections of a capture in the menu. The filter `connection = 1234` selects further
- * ones.
+ * Maximum connections of a capture in the menu. The filter `connection = 1234` selects any other
+ * connection.
  */
 const MAX_CONNECTIONS = 1000;
 

@@ -21,8 +21,8 @@ const HUNGRY_PERCENT: u32 = 70;
 /// Number of directions tried for a structure.
 const DIRECTIONS: u16 = 8;
 
-/// Number of structures of a group that a bot builds. It is small, so that a screen of bots does
-/// not wall itself in.
+/// Number of structures of a group that a bot builds. The number is small, so that the bots on one
+/// screen do not wall themselves in.
 fn target_count(group: Group) -> u32 {
     match group {
         Group::Wall => 5,
@@ -56,7 +56,7 @@ impl BuildBehavior {
             Intent::Aim(heading),
             Intent::Select { id: item.id, is_weapon: false },
             Intent::Attack { on: true, heading },
-            // Without this, an item that was not placed would stay selected.
+            // Selects the weapon again, because an item that was not placed stays selected.
             Intent::Select { id: weapon, is_weapon: true },
         ]);
         Some(heading)

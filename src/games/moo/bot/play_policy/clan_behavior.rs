@@ -22,8 +22,8 @@ const MEMBERS: usize = 8;
 const PING_ONE_IN: u32 = 8;
 /// One in this many decisions is to leave or, for an owner, to kick a member.
 const LEAVE_ONE_IN: u32 = 40;
-/// Number of different clan names. A name is the letter c and a number below this, which fits the
-/// limit.
+/// Number of different clan names. A name is the letter c and a number below this value, so that
+/// the length of the name is within the limit.
 const NAMES: u32 = 1_000_000;
 
 /// The schedule of a bot's clan decisions, and whether it founds a clan.
@@ -34,7 +34,7 @@ pub(super) struct ClanBehavior {
 }
 
 impl ClanBehavior {
-    /// Chooses at random whether the bot founds a clan or joins one.
+    /// Chooses at random whether the bot founds a clan or joins a clan.
     pub(super) fn new(dice: &mut BotRng) -> ClanBehavior {
         ClanBehavior { is_founder: dice.below(FOUNDER_ONE_IN) == 0, thinks: None }
     }

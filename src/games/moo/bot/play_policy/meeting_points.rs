@@ -6,7 +6,7 @@
 use crate::game::BotRng;
 use crate::games::moo::world::rules;
 
-/// Bots per point: enough for a lively screen, too few to bring all bots to one screen.
+/// Bots per point: enough for a lively screen, and too few to bring all bots to one screen.
 const BOTS_PER_POINT: usize = 25;
 /// Minimum number of points, so that every bot has a point nearby. A small crowd still meets at one
 /// point, because players spawn near each other.

@@ -38,7 +38,7 @@ const HUNTER_ONE_IN: u32 = 8;
 const OBJECT_ONE_IN: u32 = 3;
 /// One in this many choices of a settler is a nearby player.
 const ATTACK_ONE_IN: u32 = 40;
-/// One in this many times that a settler is hurt, it retaliates.
+/// A hurt settler retaliates one in this many times.
 const STRIKE_BACK_ONE_IN: u32 = 4;
 /// Distance within which a bot pursues players, in px.
 const HUNT_PX: f64 = 700.0;
@@ -50,8 +50,8 @@ const SHOOT_NEAR_PX: f64 = 300.0;
 const SHOOT_FAR_PX: f64 = 600.0;
 /// Distance within which a hurt bot retaliates against players, in px.
 const STRIKE_BACK_PX: f64 = 250.0;
-/// Distance within which a hurt bot that spares visitors retaliates against one, in px. A visitor
-/// farther away cannot have hit the bot.
+/// Distance within which a hurt bot that spares visitors retaliates against a visitor, in px. A
+/// visitor farther away cannot have hit the bot.
 const VISITOR_PX: f64 = 130.0;
 /// Maximum distance from the meeting point per axis before a bot returns, in px.
 const MAX_DISTANCE_PX: (f64, f64) = (1_200.0, 800.0);
@@ -66,7 +66,7 @@ const CANDIDATE_OBJECTS: usize = 3;
 const DETOUR_PER_BOT_PX: f64 = 300.0;
 /// Distance from the rim of an object within which another bot counts as using it, in px.
 const SHARE_PX: f64 = 130.0;
-/// One in this many swings that would hit a player, a settler leaves its object instead.
+/// One in this many times that a swing would hit a player, a settler leaves its object instead.
 const LEAVE_OBJECT_ONE_IN: u32 = 5;
 /// Amount of each resource that a bot considers enough.
 const RESOURCE_TARGETS: [u32; 4] = [100, 30, 60, 20];
@@ -286,7 +286,7 @@ impl PlayPolicy {
         self.walks.is_some() && distance_px(me, self.place.0, self.place.1) < BLOCKED_PX
     }
 
-    /// Appends intents only for changes of the current behaviour.
+    /// Appends an intent for each change of direction, view or attack.
     fn intent(&mut self, walk: Option<u16>, look: u16, attack: bool, intents: &mut Vec<Intent>) {
         if self.walks != walk {
             intents.push(Intent::Walk(walk));

@@ -68,7 +68,7 @@ pub enum ServerPacket {
     Bar {
         /// IDs of weapons or items.
         ids: Vec<u8>,
-        /// Whether they are weapons.
+        /// Whether the IDs are weapon IDs.
         weapons: bool,
     },
     /// MooMoo: number of the receiver's structures of a group.
@@ -89,7 +89,7 @@ pub enum ServerPacket {
     Leaderboard(Leaderboard),
     /// Both: a chat message.
     Chat {
-        /// The player that sent it.
+        /// The player that sent the message.
         player: u32,
         /// The text; untrusted.
         text: String,
@@ -162,7 +162,7 @@ pub enum ServerPacket {
     AddClan(Clan),
     /// MooMoo: a clan was dissolved.
     RemoveClan {
-        /// Its name.
+        /// The name of the clan.
         name: String,
     },
     /// Native: the receiver's own clan.
@@ -171,7 +171,7 @@ pub enum ServerPacket {
     OwnName {
         /// `None` without a clan.
         name: Option<String>,
-        /// Whether the receiver owns it.
+        /// Whether the receiver owns the clan.
         is_owner: bool,
     },
     /// MooMoo: the members of the receiver's own clan.

@@ -9,7 +9,7 @@ pub struct Swing {
     pub player: u32,
     /// The weapon: an ID of `rules::WEAPONS`.
     pub weapon: u8,
-    /// Whether it hit anything.
+    /// Whether the swing hit anything.
     pub hit: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Inventory {
 pub struct UpgradeOffers {
     /// Number of upgrades that may be chosen.
     pub points: u32,
-    /// The age that offers them.
+    /// The age that offers these upgrades.
     pub age: u32,
     /// Native: weapon IDs, and item IDs plus `rules::CHOICE_ITEMS`. MooMoo clients compute the
     /// upgrades themselves.
@@ -51,7 +51,7 @@ pub struct Welcome {
     pub tick_hz: u32,
     /// Updates per second.
     pub update_hz: u32,
-    /// Distinguishes this start of the server from earlier ones.
+    /// Distinguishes this start of the server from earlier starts.
     pub epoch: String,
     /// Number of completed ticks.
     pub tick: u32,
@@ -212,7 +212,7 @@ pub struct Shot {
     pub id: u32,
     /// The kind: an ID of `rules::PROJECTILES`.
     pub kind: u8,
-    /// Native: the player or the turret that fired it.
+    /// Native: the player or the turret that fired the projectile.
     pub shooter: Option<u32>,
     /// x coordinate, in px from the left edge.
     pub x_px: f64,
@@ -273,7 +273,7 @@ pub struct Clan {
 pub struct OwnClan {
     /// Clan ID; `None` without a clan.
     pub id: Option<u32>,
-    /// Whether the receiver owns it.
+    /// Whether the receiver owns the clan.
     pub is_owner: bool,
     /// Player IDs of the members.
     pub members: Vec<u32>,

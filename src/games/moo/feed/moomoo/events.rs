@@ -17,7 +17,7 @@ const NOT_OFFERED: &str = "This server does not support that";
 
 impl MoomooView {
     /// Writes the events of a tick that affect entities in the client's known set and view. `state`
-    /// is the state of the same tick or a newer one.
+    /// is the state of the same tick or a newer state.
     pub fn events(&mut self, events: &Events, state: &PublicState, out: &mut MessageWriter<'_>) {
         let mut has_refused = false;
         for event in &events.list {

@@ -8,15 +8,15 @@ use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;
 
-/// Number of names that MooMoo clients have for cows and pigs. Each of the other kinds has a single
-/// name.
+/// Number of names that MooMoo clients have for cows and pigs. Each of the other animal kinds has a
+/// single name.
 const NAMES: u32 = 45;
 
 /// First ID of items that MooMoo clients do not know. They fail on such an ID.
 const FIRST_UNKNOWN_ITEM: u8 = 23;
 
-/// The item that MooMoo clients receive in place of an unknown one: a healing pad, a wood wall or a
-/// spawn pad.
+/// The item that MooMoo clients receive in place of an unknown item: a healing pad, a wood wall or
+/// a spawn pad.
 fn substitute_item(id: u8) -> u8 {
     match rules::item(id).map(|item| item.group) {
         _ if id < FIRST_UNKNOWN_ITEM => id,
@@ -77,15 +77,15 @@ fn radians(player: &PublicPlayer) -> f64 {
     to_radians_2dec(player.body.heading.0)
 }
 
-/// The 8 values of a scenery object: sid, x, y, dir, scale, type, item, owner. It has no item and
-/// no owner.
+/// The 8 values of a scenery object: sid, x, y, dir, scale, type, item, owner. Scenery has no item
+/// and no owner.
 pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     (object_number(thing.id), at, 0u8, thing.place.radius_px, thing.kind as u8, None::<u8>, -1i32)
 }
 
-/// The 8 values of a structure. It has an item and no type. A structure of the operator has no
-/// owner.
+/// The 8 values of a structure, as in [`natural`]. A structure has an item and no type. A structure
+/// of the operator has no owner.
 pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };

@@ -63,8 +63,8 @@ impl MoomooView {
     /// and the leaderboard.
     ///
     /// In the update that sets the client up, the possessions follow `update_players`, as in the
-    /// original game. Some clients create their own player only at that packet. In every later
-    /// update they come first, so that a client can act on them in the same update.
+    /// original game, because some clients create their own player only at that packet. In every
+    /// later update the possessions come first, so that a client can use them in the same update.
     pub fn state(&mut self, state: &PublicState, scratch: &mut MoomooScratch, out: &mut MessageWriter<'_>) {
         let body = state.living(self.known.player);
         self.departures(state, out);
@@ -77,7 +77,7 @@ impl MoomooView {
         self.known.window = None;
         if let Some(body) = body {
             let own = &state.players[body];
-            scratch.look.take(state, Some(body), None);
+            scratch.look.compute(state, Some(body), None);
             self.known.window = Some(scratch.look.window);
             self.players(state, scratch, body, out);
             if !sets_up {
@@ -282,8 +282,9 @@ impl MoomooView {
         });
     }
 
-    /// Writes the members of the client's clan. The original client accepts them only after both
-    /// `own_clan` and the update have assigned the clan to its own player. Returns the bytes.
+    /// Writes the members of the client's clan. The original client accepts the members only after
+    /// both `own_clan` and the update have assigned the clan to its own player. Returns the number
+    /// of written bytes.
     fn members(&mut self, state: &PublicState, own: &PublicPlayer, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
         if let Some(tag) = &own.tag

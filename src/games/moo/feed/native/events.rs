@@ -9,7 +9,7 @@ use crate::games::moo::feed::published_state::{PublicState, animal_number};
 
 impl NativeView {
     /// Writes the events of a tick that affect entities in the client's known set and view. `state`
-    /// is the state of the same tick or a newer one.
+    /// is the state of the same tick or a newer state.
     pub fn events(
         &mut self,
         events: &Events,
@@ -80,7 +80,7 @@ impl NativeView {
         }
     }
 
-    /// Writes a ping of a clan member that the client knows, including its own.
+    /// Writes a ping of the client's own player, or of another clan member that the client knows.
     fn ping(&self, ping: &MapPing, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.is_known_mate(clan, ping.player);

@@ -12,9 +12,9 @@
 //! ```
 //!
 //! Positions are in half px, headings in 1/256 turn. The base of a difference is the pose in the
-//! previous native update, quantised like the new one, so that differences add up to the exact
-//! quantised pose. A client that missed an update receives a full record of each player with a pose
-//! that differs from the last one sent to this client. PROTOCOL.md describes the same layout.
+//! previous native update, quantised like the new pose, so that differences add up to the exact
+//! quantised pose. A client that missed an update receives a full record of each player whose pose
+//! differs from the pose last sent to this client. PROTOCOL.md describes the same layout.
 
 mod events;
 mod records;

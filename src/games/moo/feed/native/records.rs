@@ -59,7 +59,8 @@ impl TurnDelta {
     }
 
     /// The records of moved and of turned players, encoded on first use. `tick` is the tick of the
-    /// client's last update; returns `None` if that was not the previous update.
+    /// client's last update. Returns `None` if the client's last update was not the previous native
+    /// update.
     pub fn tick(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
         let before = self.before.as_ref().filter(|before| tick == Some(before.tick))?;
         Some(self.changed.get_or_init(|| compute_delta(before, state)))

@@ -44,7 +44,7 @@ pub struct NativeView {
     mates_second: Option<u32>,
     /// The second in which the leaderboard was last sent.
     board_second: Option<u32>,
-    /// The client's player when its life or death was last sent to the client.
+    /// The client's player whose life or death was last sent to the client.
     pub first_player: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
@@ -115,7 +115,7 @@ impl NativeView {
         self.known.prefetch();
         let body = state.living(self.known.player);
         let watched = if body.is_none() { self.watched(state) } else { None };
-        look.take(state, body, watched);
+        look.compute(state, body, watched);
         self.known.window = Some(look.window);
         let now = UpdateInput { state, look, own: self.known.own_player(state), body };
         self.spectating(now, watched, out);
@@ -136,8 +136,8 @@ impl NativeView {
         self.tick = Some(state.tick);
     }
 
-    /// The player that a client without a body spectates: the requested player, else its killer,
-    /// else the player spectated before, else the leader.
+    /// The player that a client without a body spectates: the requested player, else the killer of
+    /// the client's player, else the player spectated before, else the leader.
     fn watched(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
@@ -168,7 +168,7 @@ impl NativeView {
         out.send_list("structures", &mut lists.built);
     }
 
-    /// Collects the other players: leaves, enters, and changes of the remaining ones.
+    /// Collects the other players: leaves, enters, and changes of the known players.
     fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
         let players = &now.state.players;
         let full = players.records(UpdateLayout::Native, records::full);
@@ -378,7 +378,7 @@ impl PendingLists {
         }
     }
 
-    /// Collects the current clan tag of a player. Returns its bytes.
+    /// Collects the current clan tag of a player. Returns the number of written bytes.
     fn tag(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) -> usize {
         let bytes_before = self.clan_tags.bytes.len();
         known.last.clan = player.clan();

@@ -1,6 +1,6 @@
 //! Commands: the only way to change the world.
 //!
-//! A command describes the wish of a player or the operator. The world validates each command when
+//! A command requests an action of a player or the operator. The world validates each command when
 //! it applies it.
 
 pub(super) mod action_bytes;
@@ -185,7 +185,7 @@ tickwire_sim::named_enum! {
     /// Reason for the rejection of a command. A rejected command does not change the state.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Rejection {
-        /// The sequence number is not higher than the last one applied for this issuer.
+        /// The sequence number is not higher than the last number applied for this issuer.
         Repeated => "repeated",
         /// The issuer has no body in the world.
         UnknownIssuer => "unknown_issuer",

@@ -4,9 +4,9 @@
 //! The skeleton of a name is the sequence of letters that a reader perceives. Two names look alike
 //! if their skeletons are equal. The table is a small part of Unicode's confusables (Technical
 //! Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian letters and digits that resemble
-//! Latin letters. It is part of the source code because the compiler's tables change with its
-//! version. Accents are significant: `é` differs from `e`. Names contain no combining marks (see
-//! `text`).
+//! Latin letters. The table is part of the source code, because the compiler's tables change with
+//! the compiler's version. Accents are significant: `é` differs from `e`. Names contain no
+//! combining marks (see `text`).
 
 use crate::command::text::is_space;
 

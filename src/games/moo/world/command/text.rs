@@ -1,8 +1,8 @@
 //! Validates names, clan names, chat messages and operator messages, and converts any text to a
-//! valid one.
+//! valid text.
 //!
-//! The compiler's Unicode tables are not used. They change with the compiler's version, so one
-//! machine could reject a text that another accepts.
+//! The compiler's Unicode tables are not used, because they change with the compiler's version. One
+//! machine could then reject a text that another machine accepts.
 
 use crate::command::Rejection;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, NAME_CHARS};

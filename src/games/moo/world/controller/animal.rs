@@ -1,7 +1,7 @@
 //! The animal controller: walks in the direction that the animal has chosen.
 //!
-//! It does not depend on other entities. The decisions of an animal depend on them; they are made
-//! in `tick::animal_ai`.
+//! The controller does not depend on other entities. The decisions of an animal do;
+//! `tick::animal_ai` makes these decisions.
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};
@@ -54,25 +54,26 @@ impl Field for Mood {
 pub struct Animal {
     /// The kind of animal.
     pub kind: AnimalKind,
-    /// Whether the world generated it. A natural animal respawns after death.
+    /// Whether the world generated the animal. A natural animal respawns after death.
     pub natural: bool,
-    /// Its current goal.
+    /// The current goal.
     pub mood: Mood,
-    /// The prey; `None` unless it hunts.
+    /// The prey; `None` unless the animal hunts.
     pub prey: Option<PlayerId>,
-    /// Direction of movement; `None` if it stands.
+    /// Direction of movement; `None` if the animal stands.
     pub direction: Option<Angle>,
-    /// Time until the current goal ends; for a dead animal, until it respawns.
+    /// Time until the current goal ends. For a dead animal, the time until its respawn.
     pub wait: u32,
-    /// Time until it looks around.
+    /// Time until the animal looks around.
     pub sense_wait: u16,
-    /// Time until it can attack.
+    /// Time until the animal can attack.
     pub strike_wait: u16,
-    /// Time until spikes can hurt it again.
+    /// Time until spikes can hurt the animal again.
     pub touch_wait: u16,
-    /// Whether it is in a trap and cannot move.
+    /// Whether the animal is in a trap and cannot move.
     pub is_trapped: bool,
-    /// Whether it was pushed or spawned in the last tick, so that its position must be checked now.
+    /// Whether the animal was pushed or spawned in the last tick, so that its position must be
+    /// checked.
     pub was_pushed: bool,
 }
 
@@ -122,14 +123,14 @@ impl Animal {
             (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
             return;
         }
-        let push = self.push(rates.acceleration);
+        let push = self.acceleration_for(rates.acceleration);
         body.heading = self.direction.unwrap_or(body.heading);
         walk(body, self.direction.map(|angle| (angle, push)), terrain, rates);
     }
 
     /// Acceleration with which the animal reaches the speed of its kind and mood. It is derived
     /// from a player's acceleration, because both have the same friction.
-    fn push(&self, acceleration: i32) -> i32 {
+    fn acceleration_for(&self, acceleration: i32) -> i32 {
         let speed = i64::from(self.kind.animal().speed_px_per_s * self.mood.pace_percent());
         (i64::from(acceleration) * speed / i64::from(100 * rules::SPEED_PX_PER_S)) as i32
     }

@@ -12,13 +12,13 @@ pub struct Hand {
     pub weapon: u8,
     /// The item held in place of the weapon: an ID of [`rules::ITEMS`].
     pub item: Option<u8>,
-    /// Whether it attacks continuously: the button is down.
+    /// Whether the hand attacks continuously, because the button is down.
     pub attacking: bool,
     /// Whether a press of the button has not led to a swing yet. A press counts in its tick even if
     /// the button was released before the swing. If the weapon still reloads, the press also counts
     /// in the next tick.
     pub pressed: bool,
-    /// Time until the next swing, in thirds of a millisecond; 0 if it can swing now.
+    /// Time until the next swing, in thirds of a millisecond; 0 if the hand can swing now.
     pub wait: u16,
 }
 
@@ -57,7 +57,7 @@ impl Hand {
         (self.wait == 0).then(|| if waited > 0 { tick_thirds - waited } else { 0 })
     }
 
-    /// Whether it swings as soon as it can.
+    /// Whether the hand swings as soon as the timer has expired.
     pub(crate) fn is_attacking(&self) -> bool {
         self.has_pending_press() && self.item.is_none()
     }
@@ -70,7 +70,7 @@ impl Hand {
     /// Ends a tick without a swing. A press is retained only if the weapon will be ready within the
     /// next tick. So a player that clicks once per reload time loses no click, even if a click
     /// comes just before the weapon is ready.
-    pub(crate) fn rest(&mut self, tick_thirds: u16) {
+    pub(crate) fn end_tick_without_swing(&mut self, tick_thirds: u16) {
         self.pressed &= self.wait > 0 && self.wait <= tick_thirds;
     }
 

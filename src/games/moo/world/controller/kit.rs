@@ -68,7 +68,7 @@ impl Kit {
         kit
     }
 
-    /// Resets weapons and items to the initial ones. Structure counts are retained.
+    /// Resets weapons and items to the initial kit. Structure counts are retained.
     pub(crate) fn reset(&mut self) {
         self.weapons = [Some(rules::FIRST_WEAPON), None];
         self.items = [None; GROUPS];
@@ -95,8 +95,8 @@ impl Kit {
         })
     }
 
-    /// Replaces the weapon of the slot or the item of the group by the chosen one.
-    pub(crate) fn take(&mut self, choice: Choice) {
+    /// Replaces the weapon of the slot, or the item of the group, by the chosen upgrade.
+    pub(crate) fn replace_with(&mut self, choice: Choice) {
         match choice {
             Choice::Weapon(weapon) => self.weapons[usize::from(weapon.slot)] = Some(weapon.id),
             Choice::Item(item) => self.items[item.group as usize] = Some(item.id),
@@ -107,9 +107,9 @@ impl Kit {
     pub fn equip(&mut self, weapons: &[u8], items: &[u8]) {
         (self.weapons, self.items) = ([None; 2], [None; GROUPS]);
         let weapons = weapons.iter().filter_map(|id| rules::weapon(*id));
-        weapons.for_each(|weapon| self.take(Choice::Weapon(weapon)));
+        weapons.for_each(|weapon| self.replace_with(Choice::Weapon(weapon)));
         let items = items.iter().filter_map(|id| rules::item(*id));
-        items.for_each(|item| self.take(Choice::Item(item)));
+        items.for_each(|item| self.replace_with(Choice::Item(item)));
     }
 
     /// Whether the kit contains this weapon.

@@ -1,7 +1,7 @@
 //! The player controller: walks as the player commands.
 //!
-//! It does not depend on other entities, so a client can run it for a player without knowing any
-//! other player.
+//! The controller does not depend on other entities, so a client can run it for a player without
+//! knowing any other player.
 
 use std::sync::Arc;
 
@@ -22,17 +22,18 @@ pub struct Player {
     pub name: Arc<str>,
     /// Colour index.
     pub skin: u8,
-    /// The tick in which it joined.
+    /// The tick in which the player joined.
     pub joined_tick: u32,
     /// Sequence number of the last command applied; 0 before the first.
     pub sequence: u64,
     /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<Angle>,
-    /// Whether it was pushed or spawned in the last tick, so that its position must be checked now.
+    /// Whether the player was pushed or spawned in the last tick, so that its position must be
+    /// checked.
     pub stirred: bool,
     /// Slowness: the lost share of the speed, in parts of [`rules::SLOW_WHOLE`].
     pub slow: u16,
-    /// Whether it is alive.
+    /// Whether the player is alive.
     pub alive: bool,
     /// Time until the next health point is regained, in thirds of a millisecond. Runs only below
     /// full health.
@@ -45,7 +46,7 @@ pub struct Player {
     pub ground: Ground,
     /// Poison; its default if the player is not poisoned.
     pub poison: Poison,
-    /// Its clan.
+    /// The clan of the player.
     pub clan: Option<ClanId>,
     /// The clan that the player has requested to join.
     pub join_request: Option<ClanId>,
@@ -82,11 +83,11 @@ fields!(Player:
 /// The effects of structures at a player's position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// Whether it is in a trap and cannot move.
+    /// Whether the player is in a trap and cannot move.
     pub held: bool,
-    /// Whether it is on a healing pad.
+    /// Whether the player is on a healing pad.
     pub healing: bool,
-    /// Time until spikes can hurt it again, in thirds of a millisecond.
+    /// Time until spikes can hurt the player again, in thirds of a millisecond.
     pub touch_wait: u16,
 }
 
@@ -154,7 +155,7 @@ impl Player {
             _ => {}
         }
         self.growth.choice_age = self.choice_age() + 1;
-        self.kit.take(choice);
+        self.kit.replace_with(choice);
     }
 
     /// Whether a tick would change nothing: the player is dead, or it stands, is at rest, is not

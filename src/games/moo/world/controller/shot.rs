@@ -1,7 +1,7 @@
 //! The projectile controller: flies straight until it reaches its range.
 //!
-//! It ignores obstacles (see `tick::projectiles`), so a client that knows a projectile can compute
-//! its position.
+//! The controller ignores obstacles (see `tick::projectiles`), so a client that knows a projectile
+//! can compute its position.
 
 use crate::entity::{Body, EntityId};
 use crate::fields::fields;
@@ -14,7 +14,7 @@ use crate::trig::{cosine, sine};
 pub struct Shot {
     /// The kind: an ID of [`crate::rules::PROJECTILES`].
     pub kind: u8,
-    /// The entity that fired it: a player or a turret.
+    /// The entity that fired the projectile: a player or a turret.
     pub by: EntityId,
     /// Remaining range.
     pub left: Fixed,
@@ -23,7 +23,7 @@ pub struct Shot {
 fields!(Shot: kind: u8, by: EntityId, left: Fixed);
 
 impl Shot {
-    /// The distance that it flies in the next tick.
+    /// The distance that the projectile flies in the next tick.
     pub(crate) fn step_length(&self, rates: &Rates) -> Fixed {
         let speed = rules::projectile(self.kind).map_or(Fixed::ZERO, |kind| speed(kind, rates));
         speed.min(self.left)

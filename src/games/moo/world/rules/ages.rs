@@ -4,7 +4,7 @@
 pub const MAX_AGE: u8 = 100;
 
 /// Experience from each age to the next, starting at age 1: 300 points, then each value 1.2 times
-/// the previous one, rounded to the nearest, at most `u32::MAX`.
+/// the previous value, rounded to the nearest, at most `u32::MAX`.
 pub const XP_STEPS: [u32; MAX_AGE as usize - 1] = [
     300, 360, 432, 518, 622, 746, 896, 1075, 1290, 1548, 1858, 2229, 2675, 3210, 3852, 4622, 5547, 6656,
     7987, 9584, 11501, 13802, 16562, 19874, 23849, 28619, 34343, 41211, 49453, 59344, 71213, 85455, 102547,

@@ -3,7 +3,8 @@
 use super::Biome;
 use crate::fields::scalar;
 
-/// A kind of animal. The numbers are also used on the wire. 3 is an animal that this game lacks.
+/// A kind of animal. The numbers are also used on the wire. Number 3 is an animal that this game
+/// lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnimalKind {
     /// Flees from attackers.

@@ -25,7 +25,7 @@ pub enum Group {
     Spawn = 10,
 }
 
-/// Number of group numbers, including the ones that this game does not use.
+/// Number of group numbers, including numbers that this game does not use.
 pub const GROUPS: usize = 14;
 
 impl Group {
@@ -57,12 +57,12 @@ impl Group {
         }
     }
 
-    /// Whether it heals players on contact.
+    /// Whether structures of the group heal players on contact.
     pub const fn heals(self) -> bool {
         matches!(self, Group::Heal)
     }
 
-    /// Whether it blocks players; otherwise they walk over it.
+    /// Whether structures of the group block players; otherwise players walk over them.
     pub const fn is_solid(self) -> bool {
         matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)
     }
@@ -80,21 +80,21 @@ pub struct Item {
     pub does: &'static str,
     /// The group.
     pub group: Group,
-    /// The age that offers it; `None` for an initial item.
+    /// The age that offers the item; `None` for an initial item.
     pub age: Option<u8>,
-    /// The item that the kit must contain to be offered this one.
+    /// The item that a kit must contain before this item is offered; `None` if no item is required.
     pub needs: Option<u8>,
     /// The cost, by [`super::Resource`].
     pub cost: [u32; 4],
     /// Health points of a structure. For food, the health points that it restores.
     pub health: u16,
-    /// Radius of the drawn image and of the space that it needs, in pixels.
+    /// Radius of the drawn image and of the space that a structure needs, in pixels.
     pub scale_px: i32,
     /// Radius of the part that blocks or affects players, in pixels.
     pub radius_px: i32,
     /// Damage to enemies on contact, in health points.
     pub damage: u16,
-    /// Income that it pays to its owner, in half points per second.
+    /// Income that a structure pays to its owner, in half points per second.
     pub pays_halves: u16,
     /// Whether contact also poisons.
     pub poisons: bool,

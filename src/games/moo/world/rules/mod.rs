@@ -40,9 +40,9 @@ pub const NAME_CHARS: usize = 15;
 pub const CHAT_CHARS: usize = 30;
 /// Maximum length of a clan's name, in characters.
 pub const CLAN_CHARS: usize = 7;
-/// Maximum number of clans. Each client receives all of them in one message.
+/// Maximum number of clans. Each client receives all clans in one message.
 pub const MAX_CLANS: usize = 200;
-/// Maximum number of members of a clan. Each member receives all of them in one message.
+/// Maximum number of members of a clan. Each member receives all members in one message.
 pub const MAX_CLAN_MEMBERS: usize = 50;
 /// Maximum length of an operator message, in characters. A message of this length fits in a command
 /// frame, regardless of its characters.
@@ -111,8 +111,8 @@ pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
 /// Maximum distance that a body moves between two collision checks, in pixels. It is less than the
 /// radius of the smallest obstacle.
 pub const SUB_STEP_PX: i32 = 40;
-/// Maximum speed along one axis, in pixels per tick. Limits the number of sub-steps in a tick; no
-/// speed in the game comes near it.
+/// Maximum speed along one axis, in pixels per tick. Limits the number of sub-steps in a tick. No
+/// speed in the game comes near this limit.
 pub const VELOCITY_MAX_PX: i32 = 320;
 
 // ---- snow and river ----
@@ -152,7 +152,8 @@ impl Resource {
     }
 }
 
-/// Amount of each resource that a new player receives if it requests it, as MooMoo.io clients can.
+/// Amount of each resource that a new player receives if its client requests resources, as
+/// MooMoo.io clients can.
 pub const MOOFOLL_GIFT: u32 = 100;
 /// Experience for each unit gathered.
 pub const GATHER_XP: u32 = 4;
@@ -200,10 +201,11 @@ pub const PAD_HEAL_THIRDS: u16 = 200;
 
 // ---- animals ----
 
-/// Maximum number of animals, including dead ones that will respawn. It is more than the largest
-/// map generates, and few enough that a tick in which all of them hunt stays within its time limit.
+/// Maximum number of animals, including dead animals that will respawn. The limit exceeds the
+/// number of animals on the largest map. It is low enough for the time limit of a tick in which all
+/// animals hunt.
 pub const MAX_ANIMALS: usize = 256;
-/// Maximum number of structures spawned by the operator. It is fewer than players may build.
+/// Maximum number of structures spawned by the operator. It is less than players may build.
 pub const MAX_SPAWNED: usize = 512;
 /// Radius of the largest animal, in pixels. No body is larger.
 pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
@@ -245,11 +247,11 @@ pub const ANIMAL_RESPAWN_RETRY_MS: u16 = 1_000;
 /// Positions tried in one respawn attempt.
 pub const ANIMAL_RESPAWN_ATTEMPTS: u32 = 32;
 /// Minimum distance between a spawning animal and any player, in pixels between the centres, so
-/// that the animal does not attack at once.
+/// that the animal does not attack immediately.
 pub const ANIMAL_RESPAWN_CLEARANCE_PX: i32 = 400;
 // ---- shooting ----
 
-/// Maximum number of projectiles. While it is reached, no player or turret can shoot. It suffices
+/// Maximum number of projectiles. At this limit, no player or turret can shoot. The limit suffices
 /// for over a thousand players that shoot continuously with the fastest weapon. Each projectile
 /// costs a collision check along its path in each tick.
 pub const MAX_SHOTS: usize = 4_096;

@@ -13,9 +13,10 @@ pub struct Weapon {
     pub does: &'static str,
     /// The slot: 0 for a primary weapon, 1 for a secondary weapon.
     pub slot: u8,
-    /// The age that offers it; `None` for the initial weapon.
+    /// The age that offers the weapon; `None` for the initial weapon.
     pub age: Option<u8>,
-    /// The weapon that the kit must contain to be offered this one.
+    /// The weapon that a kit must contain before this weapon is offered; `None` if no weapon is
+    /// required.
     pub needs: Option<u8>,
     /// Damage of a swing, in health points.
     pub damage: u16,
@@ -35,8 +36,8 @@ pub struct Weapon {
     pub built_percent: u16,
     /// Gold that a hit transfers from a player to the attacker.
     pub steals: u32,
-    /// The projectile that it shoots: an ID of [`super::PROJECTILES`]. A weapon that shoots does
-    /// not swing.
+    /// The projectile that the weapon shoots: an ID of [`super::PROJECTILES`]. A weapon that shoots
+    /// does not swing.
     pub shoots: Option<u8>,
     /// Cost of a shot, by [`super::Resource`].
     pub shot_cost: [u32; 4],
@@ -256,7 +257,7 @@ pub fn weapon(id: u8) -> Option<&'static Weapon> {
     WEAPONS.binary_search_by_key(&id, |weapon| weapon.id).ok().map(|at| &WEAPONS[at])
 }
 
-/// The weapon with this ID; the initial weapon if it does not exist.
+/// The weapon with this ID; the initial weapon if no weapon has this ID.
 pub(crate) fn weapon_or_first(id: u8) -> &'static Weapon {
     weapon(id).unwrap_or(&WEAPONS[0])
 }

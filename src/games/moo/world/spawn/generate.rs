@@ -7,8 +7,8 @@ use crate::spawn::map;
 use crate::state::{Identity, State};
 use crate::world::World;
 
-/// Stream of the random generator of the running world. The map has another stream, so their random
-/// numbers are unrelated.
+/// Stream of the random generator of the running world. The map has another stream, so that map and
+/// world have unrelated random numbers.
 const EVENTS_RNG_STREAM: u32 = 2;
 
 impl World {

@@ -14,8 +14,8 @@ use crate::rules;
 pub use crate::rules::Biome;
 pub use crate::terrain::biomes::BiomeBands;
 
-/// Stream of the random generator of the map. Later events have another stream, so their random
-/// numbers are unrelated.
+/// Stream of the random generator of the map. Later events have another stream, so that map and
+/// events have unrelated random numbers.
 const PURPOSE_MAP: u32 = 1;
 
 /// Positions tried for an object before it is omitted. The map is so sparse that this does not

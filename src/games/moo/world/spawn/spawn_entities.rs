@@ -14,8 +14,8 @@ use crate::terrain::Terrain;
 use crate::world::World;
 use crate::Action;
 
-/// Stream of the random generator of the initial animals. The map has another stream, so their
-/// random numbers are unrelated.
+/// Stream of the random generator of the initial animals. The map has another stream, so that map
+/// and animals have unrelated random numbers.
 const ANIMALS_RNG_STREAM: u32 = 3;
 
 impl World {

@@ -25,7 +25,7 @@ const SEARCH_PX: u32 = 64;
 const SEARCH_POSITIONS: u32 = 16_384;
 
 /// Chooses the position for a new player. `crowd` is the index of the living players.
-pub(crate) fn place(
+pub(crate) fn choose_spawn_position(
     (players, animals): (&[Entity], &[Entity]),
     crowd: &PlayerIndex,
     terrain: &Terrain,
@@ -138,7 +138,8 @@ fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, hig
         && at_y.distance(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }
 
-/// Whether no living animal of a kind that hunts is near a position, whatever its current goal.
+/// Whether no living animal of a kind that hunts is near a position, regardless of its current
+/// goal.
 pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {

@@ -1,8 +1,8 @@
 //! Finds nearby objects with a grid of square cells.
 //!
 //! A grid maps positions to cells, lists the objects of each cell in ascending order of index, and
-//! records which cells are occupied. It is not part of the state: it is rebuilt from positions when
-//! needed, so a restored world has the same grid.
+//! records which cells are occupied. A grid is not part of the state. It is rebuilt from positions
+//! when needed, so a restored world has the same grid.
 //!
 //! ```text
 //!   a row of cells  ·  ·  3  ·  1,7 ·  ·  ·    the bits of a word mark occupied cells: 0b00010100
@@ -58,7 +58,7 @@ impl GridShape {
         GridShape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
     }
 
-    /// The number of cell indices, including unused ones.
+    /// The number of cell indices, including unused indices.
     pub(crate) fn cells(self) -> usize {
         (self.side as usize) << self.line_bits
     }
@@ -173,7 +173,7 @@ impl Occupied {
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     shape: GridShape,
-    /// End of each cell's list in `items`. The list starts at the end of the previous one.
+    /// End of each cell's list in `items`. The list starts at the end of the previous cell's list.
     ends: Vec<u32>,
     items: Vec<u32>,
 }

@@ -1,7 +1,7 @@
 //! The terrain: the edges of the map, and all immobile obstacles.
 //!
-//! It contains no moving entities, so a controller can run on a terrain alone, for example in a
-//! client that knows only the obstacles in its view.
+//! The terrain contains no moving entities, so a controller can run on a terrain alone, for example
+//! in a client that knows only the obstacles in its view.
 
 pub(super) mod biomes;
 pub(super) mod grid;
@@ -48,8 +48,8 @@ const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 const WAYS_AROUND: u32 = 32;
 
 impl Terrain {
-    /// Creates a square map with its scenery: all obstacles, or the ones that the caller knows. The
-    /// side length is limited to [`MAP_SIZE_MAX_PX`].
+    /// Creates a square map with its scenery: all obstacles, or only the obstacles that a client
+    /// knows. The side length is limited to [`MAP_SIZE_MAX_PX`].
     pub fn new(map_size_px: u32, obstacles: Vec<Obstacle>) -> Terrain {
         let map_size_px = map_size_px.min(MAP_SIZE_MAX_PX);
         let mut grid = Grid::new(map_size_px);
@@ -249,7 +249,7 @@ impl Terrain {
     }
 
     /// Moves a body that overlaps an obstacle to the obstacle's rim, and a body off the map to the
-    /// edge of the map. Returns whether it touched an obstacle.
+    /// edge of the map. Returns whether the body touched an obstacle.
     pub(crate) fn settle(&self, body: &mut Body) -> bool {
         let mut touched = false;
         for obstacle in self.near(body.x, body.y) {
@@ -289,8 +289,8 @@ impl Terrain {
         self.grid.within(self.grid.around(x, y, reach)).map(move |index| (index, &self.obstacles[index]))
     }
 
-    /// The structures that may overlap the square around a point. May include more distant ones,
-    /// and duplicates.
+    /// The structures that may overlap the square around a point. May include more distant
+    /// structures, and duplicates.
     pub(crate) fn built_around(
         &self,
         x: Fixed,

@@ -1,7 +1,7 @@
 //! Index of structures by position: the part of the terrain that changes.
 //!
-//! It is not part of the state. It is derived from the list of structures, and each cell holds its
-//! structures in ascending order of ID, so a restored world has the same index.
+//! The index is not part of the state. It is derived from the list of structures, and each cell
+//! holds its structures in ascending order of ID, so a restored world has the same index.
 
 use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
@@ -22,7 +22,7 @@ pub struct PlacedStructure {
     pub x: Fixed,
     /// y coordinate of the centre, measured from the top edge.
     pub y: Fixed,
-    /// Direction in which it points.
+    /// Direction in which the structure points.
     pub heading: Angle,
 }
 
@@ -87,8 +87,8 @@ impl StructureIndex {
         &self.cells[self.shape.cell(x, y)]
     }
 
-    /// The structures that may overlap the square around a point. May include more distant ones,
-    /// and duplicates.
+    /// The structures that may overlap the square around a point. May include more distant
+    /// structures, and duplicates.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &PlacedStructure> {
         let stretches = self.shape.stretches(self.shape.around(x, y, reach));
         let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));

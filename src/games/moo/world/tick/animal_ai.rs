@@ -242,7 +242,7 @@ impl Animal {
     }
 
     /// Turns around at the end of its biome or of the map. The new direction deviates from the
-    /// opposite one by at most a sixteenth of a turn.
+    /// opposite direction by at most a sixteenth of a turn.
     fn turn_at_biome_edge(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::BIOME_LOOKAHEAD_PX);
@@ -312,7 +312,8 @@ fn square_apart(a: &Body, b: &Body) -> i64 {
     dx * dx + dy * dy
 }
 
-/// Accelerates a body away from a position; in direction `heading` if the body is exactly there.
+/// Accelerates a body away from a position; in direction `heading` if the body is exactly at this
+/// position.
 fn knock_back(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
     let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
     let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));

@@ -31,9 +31,10 @@ impl World {
         }
     }
 
-    /// Reports a rejected upgrade to MooMoo.io clients. These clients compute the offers of an age
-    /// themselves, and display them until the server replies. The choice `u8::MAX` stands for a
-    /// packet that this game lacks; it is answered too.
+    /// Reports a rejected upgrade to MooMoo.io clients, because these clients compute the offers of
+    /// an age themselves, and display the offers until the server replies. The choice `u8::MAX`
+    /// stands for an upgrade that this game lacks. The server replies to such a choice even if the
+    /// player has no upgrade to choose.
     fn record_rejected(&mut self, command: &Command, rejection: Rejection) {
         let Action::Upgrade { choice } = command.action else { return };
         let has_choices = |choices| choices > 0 || choice == u8::MAX;
@@ -185,13 +186,13 @@ impl World {
             Action::Ping => self.outcome.events.push(WorldEvent::Pinged { player: issuer }),
             Action::Spawn { what, x_px, y_px } => self.spawn(what, (x_px, y_px)),
             Action::Announce { text } => self.outcome.events.push(WorldEvent::Announced { text }),
-            Action::Disconnect { player } => self.rest(player),
+            Action::Disconnect { player } => self.stop_player(player),
         }
     }
 
     /// Stops a player after the loss of its connection. Its next connection starts with sequence
     /// number 1.
-    fn rest(&mut self, id: PlayerId) {
+    fn stop_player(&mut self, id: PlayerId) {
         if let Some((player, _)) = self.player_mut(id) {
             player.direction = None;
             player.hand.attack(false);
@@ -213,7 +214,7 @@ impl World {
             let name = &self.name_for(id, name);
             let state = &mut self.state;
             self.player_index.update(&state.players);
-            let (x, y) = spawn_point::place(
+            let (x, y) = spawn_point::choose_spawn_position(
                 (&state.players, &state.animals),
                 &self.player_index,
                 &self.terrain,

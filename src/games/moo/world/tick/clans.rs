@@ -125,8 +125,8 @@ impl World {
         }
     }
 
-    /// Removes a player from its clan, if it is in one. If the player owns the clan, the clan is
-    /// dissolved, and requests to join it are withdrawn.
+    /// Removes a player from its clan, if the player is in a clan. If the player owns the clan, the
+    /// clan is dissolved, and requests to join it are withdrawn.
     pub(crate) fn leave_clan(&mut self, id: PlayerId) {
         let clan = match self.player_mut(id) {
             Some((player, _)) => player.clan.take(),

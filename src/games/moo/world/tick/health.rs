@@ -85,8 +85,8 @@ impl Entity {
 }
 
 impl World {
-    /// The name under which a player plays: the requested one, with the player ID appended if it
-    /// looks like another player's. Players without a name are not distinguished.
+    /// The name under which a player plays. If the requested name looks like another player's name,
+    /// the player ID is appended. Players without a name are not distinguished.
     pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
         let is_taken = |name: &str| {
             let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
@@ -161,7 +161,7 @@ impl World {
         let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
             self.player_index.update(&state.players);
-            spawn_point::place(
+            spawn_point::choose_spawn_position(
                 (&state.players, &state.animals),
                 &self.player_index,
                 &self.terrain,
@@ -196,7 +196,7 @@ impl Player {
         self.stirred = false;
         self.slow = 0;
         self.heal_wait = 0;
-        // Upgrades chosen at ages are lost; structures are retained.
+        // Upgrades are lost; structures are retained.
         self.hand = Hand::new();
         self.ground = Ground::default();
         self.poison = Poison::default();

@@ -107,7 +107,7 @@ impl World {
             let passed = match player.hand.tick(self.rates.tick_thirds) {
                 Some(passed) if player.hand.is_attacking() && player.is_able(shots_free) => passed,
                 _ => {
-                    player.hand.rest(self.rates.tick_thirds);
+                    player.hand.end_tick_without_swing(self.rates.tick_thirds);
                     continue;
                 }
             };
@@ -187,7 +187,7 @@ impl World {
     fn find_animals(&self, stroke: &Stroke, found: &mut Vec<u32>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::ANIMAL_RADIUS_MAX_PX);
         found.clear();
-        found.extend(self.row.around(stroke.x, reach).map(|at| at as u32));
+        found.extend(self.animal_index.around(stroke.x, reach).map(|at| at as u32));
         found.retain(|at| {
             let body = &self.state.animals[*at as usize].body;
             body.health > 0 && stroke.hits(body.x, body.y, body.radius_px)

@@ -133,7 +133,7 @@ impl World {
             if animals[at].body.health == 0 {
                 continue;
             }
-            for other in self.row.around(animals[at].body.x, widest) {
+            for other in self.animal_index.around(animals[at].body.x, widest) {
                 let moved = self.woken_animals[at] || self.woken_animals[other];
                 if other > at && moved && animals[other].body.health > 0 {
                     let (left, right) = animals.split_at_mut(other);
@@ -175,7 +175,7 @@ impl World {
         }
         for entity in self.state.animals.iter_mut().filter(|entity| was_pushed(entity)) {
             settle(&self.terrain, &mut entity.body);
-            self.row.invalidate();
+            self.animal_index.invalidate();
         }
     }
 }
@@ -227,7 +227,7 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
 }
 
 /// Pushes two overlapping bodies apart, each by half the overlap; to the left and right if their
-/// centres coincide. Both are awake in the next tick. Returns whether they overlapped.
+/// centres coincide. Both bodies are awake in the next tick. Returns whether they overlapped.
 fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
@@ -237,8 +237,8 @@ fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Half of the overlap vector of two bodies, from the first to the second. `None` if it is too
-/// small, so that two players next to each other come to rest.
+/// Half of the overlap vector of two bodies, from the first to the second. `None` if the overlap is
+/// too small, so that two players next to each other come to rest.
 fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
     let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));

@@ -62,15 +62,15 @@ impl FlightPath {
         (along(self.x, self.cosine), along(self.y, self.sine))
     }
 
-    /// The centre of the path, and the distance from it within which all possible targets lie, not
-    /// counting the target's radius.
+    /// The centre of the path, and the maximum distance from it to a point of the path. A search
+    /// for targets adds the radius of the targets to this distance.
     fn middle(&self) -> (Fixed, Fixed, Fixed) {
         let (x, y) = self.at(self.way / 2);
         (x, y, Fixed((self.way / 2 + 1) as i32))
     }
 
-    /// The distance at which the path enters a circle; `None` if it does not. A path that starts on
-    /// the rim enters the circle only if it leads inwards.
+    /// The distance at which the path enters a circle; `None` if the path does not enter it. A path
+    /// that starts on the rim enters the circle only if the path leads inwards.
     fn enters(&self, x: Fixed, y: Fixed, radius_px: i32) -> Option<i64> {
         let (dx, dy) = (i64::from(x.0) - self.x, i64::from(y.0) - self.y);
         let radius = i64::from(Fixed::from_px(radius_px).0);
@@ -89,7 +89,7 @@ impl FlightPath {
         Some((along - half_chord).max(0)).filter(|entry| *entry <= self.way)
     }
 
-    /// The distance at which the path leaves the map; `None` if it does not.
+    /// The distance at which the path leaves the map; `None` if the path ends on the map.
     fn leaves(&self, map_size_px: u32) -> Option<i64> {
         let far = i64::from(map_size_px) << 16;
         let leave = |from: i64, part: i64| {
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Advances one projectile. Returns whether it is still in flight.
+    /// Advances one projectile. Returns whether the projectile is still in flight.
     fn fly(&mut self, entity: &mut Entity) -> bool {
         let shot = match &entity.controller {
             Controller::Shot(shot) => shot,

@@ -2,7 +2,7 @@
 //! pads push, healing pads heal.
 //!
 //! Runs after all movement. Spikes and traps do not affect their owner or its clan mates. If a
-//! player touches several boost pads or several spikes, only the one with the lowest ID takes
+//! player touches several boost pads or several spikes, only the structure with the lowest ID takes
 //! effect.
 
 use crate::controller::walk::bounded;
@@ -94,7 +94,7 @@ impl World {
 }
 
 impl Spikes {
-    /// The knockback of the spikes, in pixels per tick: away from them.
+    /// The knockback of the spikes, in pixels per tick: away from the spikes.
     fn knock(&self, hz: u32) -> (Fixed, Fixed) {
         let speed = i64::from(per_tick(rules::SPIKE_KNOCK_PX_PER_S, hz).0);
         let distance = square_root((self.dx * self.dx + self.dy * self.dy) as u64).max(1) as i64;

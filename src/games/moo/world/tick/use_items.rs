@@ -33,7 +33,7 @@ impl World {
         if !player.kit.may_build(item.group) {
             return Err(Rejection::TooMany);
         }
-        let (x, y) = before(body, item);
+        let (x, y) = position_in_front(body, item);
         self.check_space(x, y, item)
     }
 
@@ -69,7 +69,7 @@ impl World {
             self.outcome.events.push(WorldEvent::Healed { player: id, amount });
         } else {
             player.kit.count(item);
-            let ((x, y), heading) = (before(body, item), body.heading);
+            let ((x, y), heading) = (position_in_front(body, item), body.heading);
             let vx = Fixed::ZERO;
             let radius_px = item.radius_px;
             self.build(Body { x, y, vx, vy: vx, heading, radius_px, health: item.health, owner: id }, item);
@@ -85,7 +85,8 @@ impl World {
             self.terrain.put_up(standing);
             self.push_out_of(&standing);
         }
-        // Wakes sleeping players at this position, so that they move out of the structure.
+        // Wakes sleeping animals and players at this position, so that they move out of the
+        // structure.
         self.wake_animals(&entity.body, item.scale_px);
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
         for player in &mut self.state.players {
@@ -133,7 +134,7 @@ impl World {
         }
     }
 
-    /// Reduces the health of a structure; at 0 it is removed.
+    /// Reduces the health of a structure. A structure without health is removed.
     pub(crate) fn damage_structure(&mut self, at: usize, damage: u16) {
         let health = &mut self.state.structures[at].body.health;
         *health = health.saturating_sub(damage);
@@ -177,9 +178,9 @@ impl World {
     }
 }
 
-/// The position of a new structure in front of a body: the edges touch. It is rounded to whole
-/// pixels, so that clients draw the exact position.
-fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
+/// The position of a new structure in front of a body, edge to edge. The position is rounded to
+/// whole pixels, so that clients draw the exact position.
+fn position_in_front(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
     let whole = |at: Fixed| Fixed::from_px(at.saturating_add(Fixed(1 << 15)).to_px());
     let (x, y) = (way.scaled(cosine(body.heading)), way.scaled(sine(body.heading)));

@@ -14,7 +14,8 @@ use crate::world::World;
 /// damage, points per two seconds, limit.
 type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
 
-/// First ID of items that MooMoo.io lacks. They are not compared with these tables.
+/// First ID of items that MooMoo.io lacks. These items are not compared with the tables of
+/// MooMoo.io.
 const OWN_ITEMS: u8 = 23;
 
 /// The items that MooMoo.io has too.
@@ -147,7 +148,7 @@ fn an_upgrade_with_a_prerequisite_is_offered_only_with_it() {
         assert!(!offers(&world).contains(&choice), "{choice} without {needed}");
         assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
         let needed = crate::controller::kit::Choice::from_number(needed).expect("it is in the table");
-        player_mut(&mut world, 1).kit.take(needed);
+        player_mut(&mut world, 1).kit.replace_with(needed);
         assert!(offers(&world).contains(&choice));
         act(&mut world, 1, Action::Upgrade { choice });
     }

@@ -11,10 +11,10 @@ fn equip(player: &mut Player, rng: &mut Rng) {
     player.resources = [60_000; 4];
     for _ in 0..20 {
         let item = &rules::ITEMS[rng.below(rules::ITEMS.len() as u32) as usize];
-        player.kit.take(Choice::Item(item));
+        player.kit.replace_with(Choice::Item(item));
     }
     let weapon = &rules::WEAPONS[rng.below(rules::WEAPONS.len() as u32) as usize];
-    player.kit.take(Choice::Weapon(weapon));
+    player.kit.replace_with(Choice::Weapon(weapon));
 }
 
 fn any_action(player: &Player, rng: &mut Rng) -> Action {

@@ -1,4 +1,4 @@
-//! Command frames: rows of bytes, and arbitrary bytes.
+//! Command frames: a table of encoded frames, and arbitrary bytes.
 
 use proptest::prelude::*;
 

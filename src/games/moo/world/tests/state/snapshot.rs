@@ -109,7 +109,7 @@ fn build(world: &mut World) {
     (body.x, body.y) = place;
     (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
     let player = player_mut(world, 200);
-    // It stands on free ground.
+    // The player stops on free ground.
     player.direction = None;
     player.growth.gain(1_000);
     player.resources = [500; 4];

@@ -6,7 +6,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::player_index::PlayerIndex;
 use crate::rng::Rng;
 use crate::rules::TickHz;
-use crate::spawn::spawn_point::place;
+use crate::spawn::spawn_point::choose_spawn_position;
 use crate::terrain::{Obstacle, Terrain};
 use crate::tests::{bare_world, body, body_mut, build, player_mut, put, px, wait, walk, world};
 use crate::world::World;
@@ -144,7 +144,7 @@ fn the_last_free_place_is_found_wherever_the_search_begins() {
         let terrain = full_but_for(middle.0, middle.1);
         for seed in 0..40 {
             let mut rng = Rng::new(seed, 5);
-            let found = place((&[], &[]), &PlayerIndex::new(1_440), &terrain, &mut rng);
+            let found = choose_spawn_position((&[], &[]), &PlayerIndex::new(1_440), &terrain, &mut rng);
             let near = |at: Fixed, px: i32| (at.to_px() - px).abs() <= 1;
             assert!(near(found.0, middle.0) && near(found.1, middle.1), "{found:?} for {middle:?}");
         }
@@ -157,7 +157,12 @@ fn on_a_full_map_one_appears_in_the_middle_of_the_northern_plains() {
         let middle = Fixed::from_px(size_px / 2);
         let full = Obstacle { x: middle, y: middle, radius_px: 20_000 };
         let terrain = Terrain::new(size_px as u32, vec![full]);
-        let found = place((&[], &[]), &PlayerIndex::new(size_px as u32), &terrain, &mut Rng::new(1, 1));
+        let found = choose_spawn_position(
+            (&[], &[]),
+            &PlayerIndex::new(size_px as u32),
+            &terrain,
+            &mut Rng::new(1, 1),
+        );
         assert_eq!(found, at_px(x_px, y_px));
     }
 }
@@ -180,7 +185,9 @@ fn newcomers(world: &World, tries: u32) -> Vec<(i32, i32)> {
     let mut crowd = PlayerIndex::new(world.identity().map_size_px);
     crowd.update(&world.state.players);
     let mut rng = Rng::new(7, 7);
-    let mut one = || place((&world.state.players, &world.state.animals), &crowd, world.terrain(), &mut rng);
+    let mut one = || {
+        choose_spawn_position((&world.state.players, &world.state.animals), &crowd, world.terrain(), &mut rng)
+    };
     (0..tries).map(|_| one()).map(|(x, y)| (x.to_px(), y.to_px())).collect()
 }
 
@@ -208,7 +215,7 @@ fn a_new_player_has_95_px_of_space_along_an_axis() {
 #[test]
 fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
     // The view extends 1,248 px to each side and 702 px up and down. A new player near the first
-    // one is at the edge of the others' view at most.
+    // player is at most at the edge of the view of the other players.
     for (other, axis) in [((3_000 + 1_248 + 600, 4_000), 0), ((3_000, 4_000 + 702 + 400), 1)] {
         let world = standing(&[((3_000, 4_000), 1), (other, 19)]);
         let found = newcomers(&world, 60_000);

@@ -173,11 +173,11 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         fresh.update(12, |at| beast(&world, at).x);
         let reach = Fixed::from_px(10_000);
         let places = |row: &SortedIndex| row.around(Fixed::ZERO, reach).collect::<Vec<_>>();
-        assert_eq!(places(&world.row), places(&fresh));
+        assert_eq!(places(&world.animal_index), places(&fresh));
         // Each animal is found at the position that the index stores.
         for at in 0..12 {
             assert!(
-                world.row.around(beast(&world, at).x, Fixed::ZERO).any(|found| found == at),
+                world.animal_index.around(beast(&world, at).x, Fixed::ZERO).any(|found| found == at),
                 "animal {at}"
             );
         }

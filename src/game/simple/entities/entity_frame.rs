@@ -1,0 +1,247 @@
+//! The entities of a game at one update.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use super::entity_row::{Entities, EntityValues};
+use super::layout::EntityLayout;
+use super::received_entities::ReceivedEntities;
+use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
+use super::spatial_index::SpatialIndex;
+use crate::game::records::Records;
+use crate::game::simple::SimpleGame;
+use crate::game::simple::published::encode_once;
+use crate::packet::Dialect;
+
+/// The entities of a game at one update, shared by the views of all clients.
+#[derive(Debug)]
+pub struct EntityFrame<S> {
+    /// Number of the frame, from 1.
+    pub number: u32,
+    /// Ticks completed.
+    pub tick: u32,
+    /// The state, which decides who sees what.
+    pub game: S,
+    lists: Arc<Vec<EntityValues>>,
+    /// The lists of the frame before.
+    previous: Option<Arc<Vec<EntityValues>>>,
+    /// The spatial index of each list.
+    indexes: Vec<OnceLock<SpatialIndex>>,
+    encoded: OnceLock<(String, Arc<Vec<EncodedList>>)>,
+}
+
+/// How an entity has changed since the frame before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntityChange {
+    Unchanged,
+    /// The change lists contain all changed fields.
+    InLists,
+    /// The entity is sent in `enter`.
+    Enters,
+}
+
+/// An entity list in one dialect.
+#[derive(Debug)]
+pub struct EncodedList {
+    pub layout: EntityLayout,
+    /// Index of the list in its frame; `None` if the game has never added an entity to it.
+    pub list: Option<usize>,
+    /// All fields of each entity.
+    pub enter: Records,
+    /// For each change list, the record of each entity that has changed since the frame before.
+    pub changes: Vec<Records>,
+    /// How each entity has changed since the frame before.
+    pub entity_changes: Vec<EntityChange>,
+    /// The rule that a value violates. Such a list is not sent.
+    pub error: Option<String>,
+}
+
+impl<S> EntityFrame<S> {
+    /// Returns the frame's lists in a dialect, with one entry for each entity list of its table.
+    pub fn encoded(&self, dialect: &Dialect) -> Arc<Vec<EncodedList>> {
+        let encode = || {
+            let layouts = EntityLayout::all(dialect).into_iter();
+            Arc::new(layouts.map(|layout| self.encode(layout)).collect())
+        };
+        Arc::clone(&encode_once(&self.encoded, dialect, encode))
+    }
+
+    /// Returns the list with this index.
+    pub fn list(&self, index: usize) -> &EntityValues {
+        &self.lists[index]
+    }
+
+    /// Appends the indexes of the entities that a sight includes, in ascending order.
+    pub fn append_visible(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
+        let infos: &[EntityInfo] = &self.lists[list].infos;
+        let Some(circles) = sight.only_circles() else {
+            out.extend((0..).zip(infos).filter(|(_, info)| sight.includes(info)).map(|(index, _)| index));
+            return;
+        };
+        let index = self.indexes[list].get_or_init(|| SpatialIndex::new(infos));
+        for circle in circles {
+            index.append_candidates(circle, out);
+        }
+        out.retain(|index| sight.includes(&infos[*index as usize]));
+        out.sort_unstable();
+        out.dedup();
+    }
+
+    /// Compares the entities that a client has received with what it sees, without the spatial
+    /// index and without differences.
+    ///
+    /// # Errors
+    /// The first entity that is hidden, missing or outdated.
+    pub fn compare_received(
+        &self,
+        viewer: Viewer,
+        received: &ReceivedEntities,
+        dialect: &Dialect,
+    ) -> Result<(), String>
+    where
+        S: SimpleGame,
+    {
+        let Some(list) = self.lists.iter().find(|list| list.packet == received.packet()) else {
+            return Ok(());
+        };
+        let sight = self.game.sight(viewer, list.packet);
+        let mut expected = BTreeMap::new();
+        for (index, (id, info)) in list.ids.iter().zip(&list.infos).enumerate() {
+            let entity = EntityRef { packet: list.packet, id: Some(*id), info: *info };
+            if sight.includes(info) && self.game.sees(viewer, &entity) {
+                expected.insert(*id, received.decode_row(list.row(index), dialect)?);
+            }
+        }
+        for (id, values) in received.iter() {
+            match expected.remove(&id) {
+                None => {
+                    return Err(format!(
+                        "{}: the client has received {id}, which it does not see",
+                        list.packet
+                    ));
+                }
+                Some(expected) if expected != values => {
+                    return Err(format!(
+                        "{}: {id} is {expected:?}, but the client received {values:?}",
+                        list.packet
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        match expected.keys().next() {
+            Some(id) => Err(format!("{}: the client sees {id}, but has not received it", list.packet)),
+            None => Ok(()),
+        }
+    }
+
+    fn encode(&self, layout: EntityLayout) -> EncodedList {
+        let list = self.lists.iter().position(|list| list.packet == layout.packet);
+        let mut encoded = EncodedList {
+            list,
+            enter: Records::with_width(layout.fields.len()),
+            changes: layout
+                .change_lists
+                .iter()
+                .map(|list| Records::with_width(1 + list.members.len()))
+                .collect(),
+            entity_changes: Vec::new(),
+            error: None,
+            layout,
+        };
+        if let Some(list) = list {
+            let previous = self.previous.as_ref().and_then(|previous| previous.get(list));
+            encoded.error = encoded.append(&self.lists[list], previous, self.number).err();
+        }
+        encoded
+    }
+}
+
+impl EncodedList {
+    /// Encodes all entities of a list.
+    fn append(
+        &mut self,
+        list: &EntityValues,
+        previous: Option<&EntityValues>,
+        number: u32,
+    ) -> Result<(), String> {
+        let EncodedList { layout, enter, changes, entity_changes, .. } = self;
+        list.error.clone().map_or(Ok(()), Err)?;
+        if list.fields.len() != layout.fields.len() {
+            return Err(format!("the game writes {} fields, not {}", list.fields.len(), layout.fields.len()));
+        }
+        let mut before = 0;
+        for (index, id) in list.ids.iter().enumerate() {
+            let (new, changed_in) = (list.row(index), list.changes(index));
+            enter.push(|out| layout.write_row(new, out))?;
+            let old = previous.and_then(|previous| {
+                before += previous.ids[before..].iter().take_while(|known| *known < id).count();
+                (previous.ids.get(before) == Some(id)).then(|| previous.row(before))
+            });
+            let change = match changed_in.contains(&number) {
+                true => layout.change_lists_for(new, old, |field| changed_in[field] == number),
+                false => Some(0),
+            };
+            entity_changes.push(match change {
+                Some(0) => EntityChange::Unchanged,
+                Some(_) => EntityChange::InLists,
+                None => EntityChange::Enters,
+            });
+            for (at, records) in changes.iter_mut().enumerate() {
+                let is_used = change.unwrap_or_default() & (1 << at) != 0;
+                records.push(|out| {
+                    if is_used {
+                        layout.write_changes(&layout.change_lists[at], new, old, out);
+                    }
+                    Ok::<(), String>(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the frames of a game.
+#[derive(Debug, Default)]
+pub struct FrameBuilder {
+    number: u32,
+    lists: Option<Arc<Vec<EntityValues>>>,
+}
+
+impl FrameBuilder {
+    /// Makes the next frame of a game with these entities. `None` if the game has never had any.
+    pub fn next<S: Clone>(&mut self, game: &S, tick: u32, entities: Entities) -> Option<EntityFrame<S>> {
+        if entities.lists.is_empty() && self.lists.is_none() {
+            return None;
+        }
+        self.number += 1;
+        let previous = self.lists.take();
+        let mut added = entities.lists;
+        // A list keeps its index, also while it is empty.
+        let known = previous.iter().flat_map(|lists| lists.iter());
+        let mut lists: Vec<EntityValues> =
+            known.map(|list| EntityValues::new(list.packet, list.fields)).collect();
+        for list in &mut lists {
+            if let Some(at) = added.iter().position(|new| new.packet == list.packet) {
+                *list = added.swap_remove(at);
+            }
+        }
+        lists.append(&mut added);
+        for (at, list) in lists.iter_mut().enumerate() {
+            list.sort();
+            list.compare(previous.as_ref().and_then(|previous| previous.get(at)), self.number);
+        }
+        let indexes = lists.iter().map(|_| OnceLock::new()).collect();
+        let lists = Arc::new(lists);
+        self.lists = Some(Arc::clone(&lists));
+        Some(EntityFrame {
+            number: self.number,
+            tick,
+            game: game.clone(),
+            lists,
+            previous,
+            indexes,
+            encoded: OnceLock::new(),
+        })
+    }
+}

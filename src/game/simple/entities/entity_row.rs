@@ -1,0 +1,201 @@
+//! The values of entities, as a game writes them.
+
+use std::sync::Arc;
+
+use tickwire_sim::PlayerId;
+
+use super::sight::EntityInfo;
+
+/// One field of an entity on the wire.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue {
+    /// A number, or a boolean as 0 or 1.
+    Int(i64),
+    /// A text.
+    Text(Arc<str>),
+    /// No value.
+    Nil,
+}
+
+macro_rules! integers {
+    ($($kind:ty)+) => {$(
+        impl From<$kind> for FieldValue {
+            fn from(value: $kind) -> FieldValue {
+                FieldValue::Int(value.into())
+            }
+        }
+    )+};
+}
+
+integers!(bool u8 u16 u32 i8 i16 i32 i64);
+
+impl From<PlayerId> for FieldValue {
+    fn from(player: PlayerId) -> FieldValue {
+        FieldValue::Int(player.0.into())
+    }
+}
+
+impl From<Arc<str>> for FieldValue {
+    fn from(text: Arc<str>) -> FieldValue {
+        FieldValue::Text(text)
+    }
+}
+
+impl<T: Into<FieldValue>> From<Option<T>> for FieldValue {
+    fn from(value: Option<T>) -> FieldValue {
+        value.map_or(FieldValue::Nil, Into::into)
+    }
+}
+
+/// The row of an entity: its fields in the order of the argument `enter` of its packet. Implemented
+/// by [`entity_row!`](crate::entity_row).
+pub trait EntityRow {
+    /// Name of the packet.
+    const PACKET: &'static str;
+    /// Names of the fields. The first one is the id, from 0 to `u32::MAX`.
+    const FIELDS: &'static [&'static str];
+
+    /// Appends the values of all fields.
+    fn push_values(self, out: &mut Vec<FieldValue>);
+}
+
+/// Defines the row of an entity list: a struct whose fields are the ones of the argument `enter` of
+/// its packet, in the same order. At its start, the server compares the names with the table.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tickwire::sim::PlayerId;
+///
+/// tickwire::entity_row! {
+///     /// A soldier on the wire.
+///     struct SoldierRow in "soldiers" {
+///         player: PlayerId,
+///         name: Arc<str>,
+///         x: u16,
+///         y: u16,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! entity_row {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident in $packet:literal {
+            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq)]
+        $visibility struct $name {
+            $($(#[$field_attribute])* $field: $kind),+
+        }
+
+        impl $crate::game::simple::EntityRow for $name {
+            const PACKET: &'static str = $packet;
+            const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
+
+            fn push_values(self, out: &mut Vec<$crate::game::simple::FieldValue>) {
+                $(out.push(self.$field.into());)+
+            }
+        }
+    };
+}
+
+/// The entities of a tick, as a game adds them in
+/// [`SimpleGame::write_entities`](super::super::SimpleGame::write_entities).
+#[derive(Debug, Default)]
+pub struct Entities {
+    pub(super) lists: Vec<EntityValues>,
+}
+
+impl Entities {
+    /// Adds an entity with the properties that decide who sees it. Its id is unique in its list.
+    pub fn push<R: EntityRow>(&mut self, info: EntityInfo, row: R) {
+        let at = self.lists.iter().position(|list| list.packet == R::PACKET).unwrap_or_else(|| {
+            self.lists.push(EntityValues::new(R::PACKET, R::FIELDS));
+            self.lists.len() - 1
+        });
+        let list = &mut self.lists[at];
+        list.infos.push(info);
+        row.push_values(&mut list.values);
+    }
+}
+
+/// The entities of one list at one tick, in ascending order of their ids.
+#[derive(Debug, Clone, Default)]
+pub struct EntityValues {
+    pub packet: &'static str,
+    /// Names of the fields.
+    pub fields: &'static [&'static str],
+    pub ids: Vec<u32>,
+    pub infos: Vec<EntityInfo>,
+    /// The values of all entities, `fields.len()` for each.
+    pub values: Vec<FieldValue>,
+    /// The frame in which each value changed last, in the order of `values`.
+    pub changed_in: Vec<u32>,
+    /// The rule that the ids violate.
+    pub error: Option<String>,
+}
+
+impl EntityValues {
+    pub fn new(packet: &'static str, fields: &'static [&'static str]) -> EntityValues {
+        EntityValues { packet, fields, ..EntityValues::default() }
+    }
+
+    /// Returns the values of an entity.
+    pub fn row(&self, index: usize) -> &[FieldValue] {
+        &self.values[index * self.fields.len()..][..self.fields.len()]
+    }
+
+    /// Returns the frames in which the values of an entity changed last.
+    pub fn changes(&self, index: usize) -> &[u32] {
+        &self.changed_in[index * self.fields.len()..][..self.fields.len()]
+    }
+
+    /// Reads the ids from the first fields, and sorts the entities by id.
+    pub fn sort(&mut self) {
+        let width = self.fields.len();
+        for row in self.values.chunks_exact(width) {
+            let id = match row[0] {
+                FieldValue::Int(id) => u32::try_from(id).ok(),
+                _ => None,
+            };
+            if id.is_none() {
+                self.error = Some(format!("the id {:?}: must be from 0 to {}", row[0], u32::MAX));
+            }
+            self.ids.push(id.unwrap_or_default());
+        }
+        if !self.ids.is_sorted() {
+            let mut order: Vec<usize> = (0..self.ids.len()).collect();
+            order.sort_by_key(|&index| self.ids[index]);
+            self.values = order.iter().flat_map(|&index| self.row(index).to_vec()).collect();
+            self.infos = order.iter().map(|&index| self.infos[index]).collect();
+            self.ids = order.iter().map(|&index| self.ids[index]).collect();
+        }
+        if let Some(pair) = self.ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            self.error = Some(format!("two entities have the id {}", pair[0]));
+        }
+    }
+
+    /// Sets `changed_in`: compares each value with the one in the previous frame.
+    pub fn compare(&mut self, previous: Option<&EntityValues>, frame: u32) {
+        self.changed_in.reserve(self.values.len());
+        let mut before = 0;
+        for index in 0..self.ids.len() {
+            let known = previous.and_then(|previous| {
+                before += previous.ids[before..].iter().take_while(|id| **id < self.ids[index]).count();
+                (previous.ids.get(before) == Some(&self.ids[index])).then_some(previous)
+            });
+            let width = self.fields.len();
+            match known {
+                Some(previous) => {
+                    let rows = self.values[index * width..][..width].iter().zip(previous.row(before));
+                    let frames = rows.zip(previous.changes(before));
+                    self.changed_in
+                        .extend(frames.map(|((new, old), last)| if new == old { *last } else { frame }));
+                }
+                None => self.changed_in.extend(std::iter::repeat_n(frame, width)),
+            }
+        }
+    }
+}

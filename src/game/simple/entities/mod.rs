@@ -1,0 +1,42 @@
+//! Entity lists: what a client sees of a game's entities, as differences.
+//!
+//! ```text
+//!   SimpleGame::write_entities ─► EntityFrame (values at a due tick) ─► changed fields, encoded once
+//!   SimpleGame::sight, sees ────► visible entities of one client ──┐           │
+//!                                  KnownEntities of that client ───┴─► enter, leave, changes
+//! ```
+//!
+//! An *entity list* is a row of the packet table in the lane `latest` that has an argument `enter`:
+//!
+//! ```text
+//! soldiers  latest  7  tick:u32.tick enter:[player:u16,name:str<=15,x:u16.px,y:u16.px] leave:[u16]
+//!                      moved:[player:u16,dx:i8.px,dy:i8.px] placed:[player:u16,x:u16.px,y:u16.px]
+//! ```
+//!
+//! - `enter` has all fields of an entity. The first one is its id.
+//! - `leave` lists the ids of entities that the client no longer sees.
+//! - Every other list is a *change list*: the id, and some of the fields. A field `dx` is the
+//!   difference of `x` to its last value.
+//!
+//! At each update, a client is sent the entities that it sees from now on, the ids of entities
+//! that it no longer sees, and the changed fields of the others. A changed entity uses the first
+//! change lists that contain its changed fields. If a difference does not fit its type, the next
+//! list is used; if no list fits, the entity is sent in `enter` again. A client applies `leave`
+//! first, then `enter`, then the change lists.
+
+mod entity_frame;
+mod entity_row;
+mod known_entities;
+mod layout;
+mod received_entities;
+mod sight;
+mod spatial_index;
+#[cfg(test)]
+mod tests;
+
+pub(super) use entity_frame::{EntityFrame, FrameBuilder};
+pub use entity_row::{Entities, EntityRow, FieldValue};
+pub(super) use known_entities::{EntityScratch, KnownEntities};
+pub(super) use layout::{EntityLayout, check_layouts};
+pub use received_entities::{EntityError, ReceivedEntities};
+pub use sight::{EntityInfo, EntityRef, Sight, Viewer};

@@ -1,0 +1,143 @@
+//! What a client sees.
+
+use tickwire_sim::PlayerId;
+
+/// The client that sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Viewer {
+    /// Its player; `None` for a spectator.
+    pub player: Option<PlayerId>,
+    /// The player that a spectator looks at, if any.
+    pub spectated: Option<PlayerId>,
+}
+
+impl Viewer {
+    /// Returns the own player, or the spectated one.
+    pub fn subject(self) -> Option<PlayerId> {
+        self.player.or(self.spectated)
+    }
+}
+
+/// The properties of an entity that decide who sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EntityInfo {
+    /// The position, in units of the game.
+    pub x: i32,
+    /// The position, in units of the game.
+    pub y: i32,
+    /// The player that owns the entity.
+    pub owner: Option<PlayerId>,
+    /// The team of the entity.
+    pub team: Option<u8>,
+}
+
+impl EntityInfo {
+    /// Creates the properties of an entity at this position, without owner and team.
+    pub const fn at(x: i32, y: i32) -> EntityInfo {
+        EntityInfo { x, y, owner: None, team: None }
+    }
+
+    /// Sets the owner.
+    #[must_use]
+    pub const fn owned_by(mut self, player: PlayerId) -> EntityInfo {
+        self.owner = Some(player);
+        self
+    }
+
+    /// Sets the team.
+    #[must_use]
+    pub const fn in_team(mut self, team: u8) -> EntityInfo {
+        self.team = Some(team);
+        self
+    }
+}
+
+/// An entity, or an event with a position.
+#[derive(Debug, Clone, Copy)]
+pub struct EntityRef<'a> {
+    /// Name of its packet.
+    pub packet: &'a str,
+    /// The id; `None` for an event.
+    pub id: Option<u32>,
+    /// Its properties.
+    pub info: EntityInfo,
+}
+
+/// What a client sees of one entity list: the union of some forms.
+///
+/// ```
+/// use tickwire::game::simple::{EntityInfo, Sight};
+/// use tickwire::sim::PlayerId;
+///
+/// let sight = Sight::NOTHING.owned_by(PlayerId(7)).within(100, 100, 50);
+/// assert!(sight.includes(&EntityInfo::at(900, 900).owned_by(PlayerId(7))));
+/// assert!(sight.includes(&EntityInfo::at(130, 140)));
+/// assert!(!sight.includes(&EntityInfo::at(131, 140)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    is_everything: bool,
+    owner: Option<PlayerId>,
+    team: Option<u8>,
+    circles: Vec<Circle>,
+}
+
+/// A circle in units of the game. Its edge is included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Circle {
+    pub x: i32,
+    pub y: i32,
+    pub radius: u32,
+}
+
+impl Circle {
+    pub fn includes(&self, info: &EntityInfo) -> bool {
+        let (dx, dy) = (info.x.abs_diff(self.x), info.y.abs_diff(self.y));
+        // Without the first check, the squares of the largest distances would overflow.
+        dx <= self.radius
+            && dy <= self.radius
+            && u64::from(dx).pow(2).saturating_add(u64::from(dy).pow(2)) <= u64::from(self.radius).pow(2)
+    }
+}
+
+impl Sight {
+    /// All entities.
+    pub const EVERYTHING: Sight = Sight { is_everything: true, owner: None, team: None, circles: Vec::new() };
+    /// No entity.
+    pub const NOTHING: Sight = Sight { is_everything: false, owner: None, team: None, circles: Vec::new() };
+
+    /// Adds the entities that a player owns.
+    #[must_use]
+    pub fn owned_by(mut self, player: PlayerId) -> Sight {
+        self.owner = Some(player);
+        self
+    }
+
+    /// Adds the entities of a team.
+    #[must_use]
+    pub fn in_team(mut self, team: u8) -> Sight {
+        self.team = Some(team);
+        self
+    }
+
+    /// Adds the entities within a radius, in units of the game. May be called for several circles.
+    #[must_use]
+    pub fn within(mut self, x: i32, y: i32, radius: u32) -> Sight {
+        self.circles.push(Circle { x, y, radius });
+        self
+    }
+
+    /// Returns whether an entity with these properties is included.
+    pub fn includes(&self, info: &EntityInfo) -> bool {
+        self.is_everything
+            || (self.owner.is_some() && self.owner == info.owner)
+            || (self.team.is_some() && self.team == info.team)
+            || self.circles.iter().any(|circle| circle.includes(info))
+    }
+
+    /// Returns the circles if they are the only form.
+    pub(super) fn only_circles(&self) -> Option<&[Circle]> {
+        let is_only = !self.is_everything && self.owner.is_none() && self.team.is_none();
+        is_only.then_some(&self.circles)
+    }
+}
