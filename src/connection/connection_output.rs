@@ -1,4 +1,5 @@
-//! The outputs of a [`ServerConnection`](super::ServerConnection), and the answers that some need.
+//! The outputs of a [`ServerConnection`](super::ServerConnection), and the driver's answers to its
+//! requests.
 
 use std::time::Duration;
 
@@ -8,27 +9,27 @@ use crate::connection::session::ReportedField;
 use crate::game::{CloseReason, JoinRequest, SharedRateLimit};
 use crate::packet::PacketError;
 
-/// The time of a read. Every check of the read bytes uses this one time, so that a capture can
-/// store it.
+/// The time at which the driver read bytes. All checks of these bytes use the same time, so that a
+/// capture can store it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadTime {
     /// Time of the driver's clock.
     pub now: Duration,
     /// Number of ticks that the room had completed.
     pub tick: u32,
-    /// Slack of a [pause](super::pauses) of the server in which the bytes may have waited; rate
-    /// limits allow for it. In whole milliseconds, so that a capture stores it exactly.
+    /// Slack of a [pause](super::pauses) during which the bytes may have waited. Rate limits allow
+    /// for it. In whole milliseconds, so that a capture stores it exactly.
     pub slack: Duration,
 }
 
 /// Bytes read from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObservedBytes<'a> {
-    /// Whole frames, or the unfinished end of the client's bytes.
+    /// Whole frames; at the end of the connection, all remaining bytes.
     pub bytes: &'a [u8],
     /// Whether a message starts at the first byte.
     pub starts_message: bool,
-    /// Whether no message is unfinished at the end.
+    /// Whether the bytes are a complete message or control frame.
     pub is_whole: bool,
     /// Whether some bytes were injected by an inspector with the client's resume key.
     pub is_injected: bool,
@@ -69,7 +70,7 @@ pub enum ClientRequest {
     Lockstep,
     /// Start updates for the client. All earlier replies were sent.
     StartUpdates {
-        /// Whether the updates are lockstep commands instead of a stream.
+        /// Whether the updates contain lockstep commands instead of the client's view of the world.
         lockstep: bool,
     },
     /// Assign a player to the client: its previous player if it can resume, otherwise a new one.
@@ -87,7 +88,7 @@ pub enum ClientRequest {
         command: RawCommand,
         /// The target tick; `None` is the next tick.
         intended: Option<u32>,
-        /// The rate limit for this command that all clients of an address share.
+        /// The rate limit for this command, shared by all clients of an address.
         shared: Option<&'static SharedRateLimit>,
     },
     /// Report a rejected command in the client's next update.
@@ -119,8 +120,8 @@ pub enum ClientRequest {
 
 /// The result of a [`ClientRequest`].
 ///
-/// The driver also checks the rate limits of addresses, because they depend on other clients. A
-/// replay takes the results from its recording.
+/// The results include the rate limits of addresses, which the driver checks because they depend on
+/// other clients. A replay reads the results from its recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The result of [`ClientRequest::Authenticate`].
@@ -162,7 +163,7 @@ pub enum ConnectionEvent {
     },
     /// The client has used half of this rate limit.
     RateWarning(&'static str),
-    /// This number of messages and control frames of one read was handled. They prove that the
-    /// client is alive. Follows all other outputs of the read.
+    /// Number of messages and control frames that one read completed. They prove that the client is
+    /// alive. This event follows all other outputs of the read.
     MessagesHandled(usize),
 }

@@ -2,15 +2,16 @@
 //!
 //! ```text
 //!   connected ──HELLO_TIMEOUT──► closed: hello_late      (until the client has sent hello)
-//!   last message ──PING_INTERVAL──► ping ──PING_INTERVAL──► ping … ─IDLE_TIMEOUT─► closed: silent
+//!   last message ─PING_INTERVAL─► ping ─PING_INTERVAL─► ping …─IDLE_TIMEOUT─► closed: idle_timeout
 //!   wrong token ──WRONG_TOKEN_DELAY──► closed: token_wrong or too_many_token_attempts
 //!   our close frame ──CLOSE_TIMEOUT──► cut
 //! ```
 //!
 //! Only a whole message or control frame resets the idle timeout. Otherwise a peer could occupy a
-//! slot forever with an unfinished frame. All times are times of the driver's clock. After a
-//! [pause](super::pauses) of the driver, the deadlines that close or cut are extended by its slack.
-//! The fields are atomic, because one thread records received messages while another polls.
+//! slot forever with an unfinished frame. All times are times of the driver's clock. The slack
+//! after a [pause](super::pauses) of the driver extends `HELLO_TIMEOUT`, `IDLE_TIMEOUT` and
+//! `CLOSE_TIMEOUT`. The fields are atomic, because one thread records received messages while
+//! another polls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,8 +28,8 @@ pub struct Deadlines {
     on_activity: AtomicU64,
     pinged: AtomicU64,
     closing: AtomicU64,
-    /// Time at which the client is closed for its token, shifted left by 8 bits, and the index of
-    /// the close reason in the lowest byte.
+    /// Time at which a rejected client is closed, shifted left by 8 bits, and the index of the
+    /// close reason in the lowest byte.
     rejected_at: AtomicU64,
     /// The pauses of the driver.
     pub pauses: Pauses,
@@ -72,7 +73,8 @@ impl Deadlines {
         self.hello_by.store(0, Ordering::Relaxed);
     }
 
-    /// Records the client's `hello`, and schedules the close after a constant delay.
+    /// Schedules the close for this reason after [`limits::WRONG_TOKEN_DELAY`]. The client then
+    /// needs no `hello`.
     pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
         let at = to_stamp(now + limits::WRONG_TOKEN_DELAY);
         self.rejected_at.store(at << 8 | breach as u64, Ordering::Relaxed);

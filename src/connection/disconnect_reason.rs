@@ -58,9 +58,9 @@ impl DisconnectReason {
         }
     }
 
-    /// Encodes the server's last frames: nothing for a lost peer, and the peer's own code for a
-    /// peer that closed (RFC 6455, section 5.5.1). Otherwise a close frame with the code and name
-    /// of the rule, and for a wrong `hello` also the error text.
+    /// Encodes the server's last frames. A lost peer gets no frame. A peer that sent a close frame
+    /// gets its own code back (RFC 6455, section 5.5.1). In all other cases, the close frame
+    /// contains the code and the name of the rule, and for a wrong `hello` also the error text.
     ///
     /// MooMoo clients display the reason of the packet `disconnect`, not of the close frame.
     /// Therefore that packet precedes the close frame, unless the client broke a rule.

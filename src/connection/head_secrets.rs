@@ -1,8 +1,8 @@
-//! Secrets in the head of a request: lookup of the offered ones, and redaction for recorders and
+//! Secrets in a request head: lookup in the offered subprotocols, and redaction for recorders and
 //! inspectors.
 //!
-//! [`redact_head`] overwrites the secrets of a valid head at equal length. The lengths of the
-//! head and its lines never change.
+//! [`redact_head`] replaces each byte of a secret in a valid head, so the lengths of the head and
+//! of its lines do not change.
 
 use crate::limits;
 use crate::packet::credentials::{is_secret_name, secret_start};
@@ -10,7 +10,7 @@ use crate::ws::http::{RequestHead, percent_decode};
 
 /// A header that may contain the URL of a page, including its query.
 const REFERER: &str = "Referer";
-/// Not a secret, although its name matches: the check of the handshake needs its value.
+/// Not redacted although its name matches, because the check of the handshake needs its value.
 const HANDSHAKE_KEY_HEADER: &str = "Sec-WebSocket-Key";
 /// Authentication schemes (RFC 9110, section 11.4). A header value that starts with one is a
 /// secret.

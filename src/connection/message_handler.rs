@@ -6,9 +6,10 @@
 //!                          └────── answer ◄─────┘
 //! ```
 //!
-//! [`MessageHandler::handle`] runs for each message, and only after the steps of the previous one,
-//! because an answer may change the session. A rejected client learns the reason only after a
-//! constant delay. Until then the handler ignores all frames but Close.
+//! The connection calls [`MessageHandler::handle`] for each message, but only when all steps of the
+//! previous message are executed, because an answer may change the session. A rejected client
+//! receives the close reason only after a constant delay. Until then the connection ignores all
+//! frames except Close.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -114,10 +115,10 @@ impl MessageHandler {
         self.steps.push_back(Step::Request(ClientRequest::Authenticate));
     }
 
-    /// Handles one message: queues the steps that it leads to.
+    /// Handles one message and queues the resulting steps.
     ///
     /// # Errors
-    /// The reason to end the connection, after the steps queued before.
+    /// The reason why the connection ends, once all queued steps are executed.
     pub fn handle(
         &mut self,
         message: Message<'_>,
@@ -139,8 +140,8 @@ impl MessageHandler {
         None
     }
 
-    /// Handles the driver's answer to the last request. An answer to another request denies the
-    /// last one without a reply.
+    /// Handles the driver's answer to the last request. If the answer is for another kind of
+    /// request, the last request is denied without a reply.
     ///
     /// # Errors
     /// The reason to end the connection.
@@ -386,8 +387,8 @@ impl MessageHandler {
     }
 }
 
-/// Restores the parts of a saved connection. `session` must be new. `None` if the bytes are
-/// invalid.
+/// Restores the session and the rate limits from the bytes of [`MessageHandler::save`]. `session`
+/// must be new. `None` if the bytes are invalid.
 pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, MessageRateLimits)> {
     let mut saved = SavedReader::new(saved, now);
     let parts = (session.restore(&mut saved)?, MessageRateLimits::restore(&mut saved)?);

@@ -1,8 +1,9 @@
 //! The client's bytes as the observer receives them.
 //!
-//! A message is passed to the observer when it is complete, with the tick at which it is handled. A
-//! replay therefore handles it at the same tick. A control frame between its fragments is passed on
-//! before them, at its time of arrival, together with its reply.
+//! The observer receives a message when the message is complete, with the tick at which the
+//! connection handles it, so that a replay handles it at the same tick. A control frame between the
+//! fragments of a message is passed on before the fragments, because the connection handles it when
+//! it arrives.
 //!
 //! ```text
 //!   take(bytes) ─► read(message) ─► pass() to the observer ─► advance()
@@ -20,7 +21,8 @@ use crate::ws::message::ReceivedMessage;
 pub struct ObservedStream {
     /// Whether an observer needs the bytes.
     pub is_observed: bool,
-    /// Whether the observer has received all bytes before `bytes`, from the start of a message.
+    /// Whether received bytes are buffered. Becomes true at the first message that starts after the
+    /// observer has subscribed.
     pub is_following: bool,
     /// Bytes that the observer has not received yet.
     bytes: Vec<u8>,
@@ -29,8 +31,8 @@ pub struct ObservedStream {
     /// Whether some of `bytes` were injected by an inspector.
     pub is_injected: bool,
     ready: Option<ReadyRange>,
-    /// The state of the connection before the bytes that are ready. Empty if they do not start a
-    /// message.
+    /// The state of the connection before the ready bytes. Empty if no message starts at the first
+    /// of them.
     saved: Vec<u8>,
 }
 
@@ -114,7 +116,7 @@ impl ObservedStream {
         }
     }
 
-    /// Makes the rest of the buffer ready at the end of the connection.
+    /// Makes all buffered bytes ready, because no further message is handled.
     pub fn end(&mut self, save: impl FnOnce(&mut Vec<u8>)) {
         if !self.bytes.is_empty() {
             self.make_ready(0..self.bytes.len(), false, save);

@@ -5,14 +5,14 @@
 //!                  the client keeps sending    └─ PAUSE_SLACK_TIME ─┘
 //! ```
 //!
-//! Messages sent during a pause arrive together after it, and the server's own deadlines have
-//! passed meanwhile. The length of the pause is the **slack** of the time after it. Rate limits
-//! allow the tokens of that time, and deadlines are extended by it.
+//! Messages sent during a pause arrive together after it, and deadlines pass meanwhile. The length
+//! of the pause is the **slack** for [`limits::PAUSE_SLACK_TIME`] after it: rate limits add the
+//! tokens of the pause, and deadlines are extended by the slack.
 //!
-//! A suspended machine pauses its server too, but the clocks of some systems do not count that
-//! time. The driver measures it and adds it with [`Pauses::note_suspended`]; no deadline passes
-//! during it. The fields are atomic, because one thread records that it runs while another reads
-//! the slack.
+//! A suspended machine also pauses its server, but the clocks of some systems stop meanwhile. The
+//! driver measures the suspended time and adds it with [`Pauses::note_suspended`]. No deadline
+//! passes during this time. The fields are atomic, because one thread calls [`Pauses::note`] while
+//! another reads the slack.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

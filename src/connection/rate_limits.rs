@@ -82,8 +82,9 @@ struct TokenBucket {
     /// In billionths of a token, so that short times count.
     tokens_nano: u64,
     filled: Duration,
-    /// Slack already added as tokens. Each slack adds tokens once, because the clock of a suspended
-    /// machine may stop. It is not saved: a restored bucket adds no tokens for the current slack.
+    /// Slack that has already been added as tokens. A bucket gains tokens for the elapsed time or
+    /// for new slack, whichever is longer, because the clock of a suspended machine may stop. Not
+    /// saved: a restored bucket adds no tokens for the current slack.
     credited: Duration,
     /// State of the warning. Replies depend on it, but no packet is dropped because of it.
     warning: Warning,
@@ -137,7 +138,7 @@ impl TokenBucket {
         nanos.saturating_mul(self.per_second.into())
     }
 
-    /// Whether a warning is due. Marks it as given.
+    /// Whether a warning is due. Marks the warning as sent.
     fn take_warning(&mut self) -> bool {
         let is_due = self.warning == Warning::Due;
         if is_due {

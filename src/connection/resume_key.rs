@@ -2,8 +2,8 @@
 //! a subprotocol or in the query.
 //!
 //! A page needs the key to find its own client at `/wire` and to inject bytes for it. On servers
-//! with suspended seats, a client with this key resumes its own seat. The key is a secret, see
-//! [`secrets`](super::head_secrets).
+//! with suspended seats, a client with this key resumes its own seat. The key is a secret and is
+//! redacted in [`head_secrets`](super::head_secrets).
 
 use std::fmt;
 

@@ -2,18 +2,18 @@
 //! connection.
 //!
 //! ```text
-//!  worker: an update ───────┐                 ┌► the driver's system call ─► Sender::sent ─┐
-//!  reader: pongs, replies ──┼─► offer ─► Batch┤   (no lock is held)                        │
-//!  any thread: a close ─────┘                 └─────────────────── next Batch, if any ◄────┘
+//!  worker: an update ───────┐                   ┌► the driver's system call ─► Sender::on_sent ─┐
+//!  reader: pongs, replies ──┼─► enqueue ─► Batch┤   (no lock is held)                           │
+//!  any thread: a close ─────┘                   └─────────────────── next Batch, if any ◄───────┘
 //! ```
 //!
 //! A thread that receives a [`Batch`] becomes the sending thread. It must send the batch, report
 //! the result with [`Sender::on_sent`], and repeat this with each returned batch until `on_sent`
-//! returns `None`. Other threads only add pieces to the queue, and the sending thread takes them
-//! before it stops. So no piece stays unsent. Pieces are sent in the order in which they were
-//! offered. The close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
+//! returns `None`. Other threads only add pieces to the queue, and the sending thread takes these
+//! pieces before it stops, so no piece stays unsent. Pieces are sent in the order in which they
+//! were enqueued. The close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
 //!
-//! A [`QueuedBytes`] belongs to one client or is shared. One encoding can serve many clients, and a
+//! [`QueuedBytes`] belong to one client or are shared. One encoding can serve many clients, and a
 //! snapshot is never copied.
 
 use std::collections::VecDeque;
@@ -209,9 +209,9 @@ impl Sender {
         Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
     }
 
-    /// Offers whole frames for sending. If they are accepted, `queued` is called under the lock of
-    /// the queue, so its calls have the order of the stream. `queued` must be quick and must not
-    /// use the queue.
+    /// Enqueues whole frames. If the queue accepts them, it calls `queued` while it is locked, so
+    /// that the calls have the order of the sent bytes. `queued` must be quick and must not use the
+    /// queue.
     pub fn enqueue<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() || queue.is_disconnected {
@@ -243,7 +243,8 @@ impl Sender {
     }
 
     /// Records how many bytes of a batch the kernel accepted; `Ok(0)` if it accepts none now. The
-    /// caller must send the returned batch next. After `None`, it is no longer the sending thread.
+    /// caller must send the returned batch next. After `None`, the caller is no longer the sending
+    /// thread.
     ///
     /// An error means that the transport has failed. All queued bytes are dropped.
     pub fn on_sent(

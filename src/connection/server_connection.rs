@@ -6,7 +6,7 @@
 //!
 //!  begin(client)       once, first         ┌─► Send(frames)       send them
 //!  receive(bytes, at)  each read  ────────►├─► Request(request)   execute it, then answer(result)
-//!  receive_eof(at)     the last one        ├─► Observed(bytes)    pass them to the tap
+//!  receive_eof(at)     once, last          ├─► Observed(bytes)    pass them to the tap
 //!                                          ├─► Event(event)       count or log it
 //!                                          ├─► Ok(None)           wait for the next input
 //!                                          └─► Err(reason)        close with reason.frames()
@@ -53,8 +53,8 @@ use crate::ws::message::{Message, MessageReader};
 ///                                                        unfinished bytes are observed
 /// ```
 ///
-/// After an error the connection ignores all bytes. After an invalid frame of a rejected client it
-/// does the same without an error. Ignored bytes are still observed.
+/// After an error the connection ignores all bytes. An invalid frame from a rejected client has the
+/// same effect, but returns no error. Ignored bytes are still passed to the observer.
 #[derive(Debug)]
 pub struct ServerConnection {
     frames: MessageReader,
@@ -73,10 +73,10 @@ pub struct ServerConnection {
     is_input_ignored: bool,
 }
 
-/// The outputs of an input that are left.
+/// The remaining outputs of the last input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DrainPhase {
-    /// None.
+    /// No outputs.
     Idle,
     /// Messages may be left in the buffer.
     Reading,
@@ -124,9 +124,9 @@ impl ServerConnection {
         Some(ServerConnection::with_state(endpoint, room, session, budgets))
     }
 
-    /// Starts the session: the client is authenticated. In a dialect without `hello` the server
-    /// then sends first. In the others the client receives nothing before its `hello`. `client` is
-    /// the number of the connection. Drain the outputs next.
+    /// Starts the session with the authentication of the client. In a dialect without `hello`, the
+    /// server then sends the first packets. In other dialects, the client receives nothing before
+    /// its `hello`. `client` is the number of the connection. Drain the outputs next.
     pub fn begin(&mut self, client: u64) {
         self.handler.begin(client);
         self.phase = DrainPhase::Flushing;
@@ -145,9 +145,9 @@ impl ServerConnection {
         self.phase = DrainPhase::Reading;
     }
 
-    /// Records that no more bytes of the client are handled, because they have ended or the server
-    /// closes the connection. Drain the outputs next: an unfinished message is observed. Bytes that
-    /// are received later are only observed.
+    /// Ends the input: the client sends no more bytes, or the server closes the connection. Drain
+    /// the outputs next, because an unfinished message is passed to the observer. Later bytes are
+    /// only passed to the observer.
     pub fn receive_eof(&mut self, at: ReadTime) {
         debug_assert!(self.is_drained(), "the outputs of the previous input are not drained");
         self.at = at;
@@ -169,7 +169,7 @@ impl ServerConnection {
     /// without an answer is denied without a reply.
     ///
     /// # Errors
-    /// The connection ends. This is its last output; the driver closes with
+    /// The reason why the connection ends. It is the last output; the driver closes with
     /// [`DisconnectReason::frames`].
     pub fn next_output(&mut self) -> Result<Option<ConnectionOutput<'_>>, DisconnectReason> {
         self.handler.deny_open_request();
@@ -200,7 +200,7 @@ impl ServerConnection {
         }
     }
 
-    /// Whether received bytes are handled, and no message is unfinished.
+    /// Whether no message is unfinished. False if received bytes are ignored.
     pub fn is_between_messages(&self) -> bool {
         !self.is_input_ignored && self.frames.is_between_messages()
     }
@@ -268,7 +268,7 @@ impl ServerConnection {
                 self.phase = DrainPhase::Flushing;
                 return;
             }
-            // The start of the next frame is unknown.
+            // After an invalid frame, the start of the next frame is unknown.
             Err(_) if handler.session.is_rejected() => {
                 self.phase = DrainPhase::Ending;
                 return;
@@ -288,7 +288,7 @@ impl ServerConnection {
         }
     }
 
-    /// Ends the connection after the outputs that are left.
+    /// Ends the connection after the remaining outputs.
     fn fail(&mut self, reason: DisconnectReason) {
         self.failure = Some(reason);
         if self.phase == DrainPhase::Reading {

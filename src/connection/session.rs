@@ -1,12 +1,13 @@
 //! The session of one client: packets in, commands and replies out.
 //!
 //! ```text
-//!              hello (if the dialect has it)     join
-//!  Greeting ───────────────────────► Watching ────────► Playing
-//!     other dialects start here ──────────┘
+//!                      hello (if the dialect has it)       join
+//!   AwaitingHello ──────────────────────────► Spectating ────────► Playing
+//!             other dialects start here ──────────┘
 //! ```
 //!
-//! In each state, the driver queues a leave when the connection ends.
+//! When the connection ends, the driver suspends the seat of the client's player or removes the
+//! player.
 //!
 //! The driver calls [`Session::handle`] for each packet and executes the [`SessionOutput`]s. A
 //! [`CloseReason`] closes the client. The session issues commands only for the client's own player,
@@ -38,8 +39,8 @@ pub enum SessionOutput {
     /// The client requests a player. The driver assigns one, calls [`Session::set_player`], and
     /// queues the join. The second field is the last tick that a resuming client received.
     Join(JoinRequest, Option<u32>),
-    /// A command for the world, its target tick if the packet names one, and the rate limit for it
-    /// that the clients of an address share.
+    /// A command for the world, its target tick if the packet names one, and its rate limit, which
+    /// all clients of an address share.
     Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
     /// The player to spectate; `None` is the leader.
     Spectate(Option<PlayerId>),
@@ -193,7 +194,7 @@ impl Session {
         Ok(())
     }
 
-    /// Handles a lockstep packet. Returns whether `name` is one.
+    /// Handles a lockstep packet. Returns whether `name` is a lockstep packet.
     fn handle_lockstep_packet(
         &self,
         name: &str,

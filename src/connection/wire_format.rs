@@ -17,7 +17,7 @@ use crate::ws::http::RequestHead;
 pub struct WireFormat {
     /// Codes and arguments of the packets.
     pub dialect: Arc<Dialect>,
-    /// Whether the dialect has `hello`, which the client sends first, and delta updates.
+    /// Whether the dialect has delta updates, and `hello` as the client's first packet.
     pub is_native: bool,
     /// Whether packets are JSON in text frames (`?format=json`) instead of MessagePack.
     pub is_json: bool,

@@ -16,9 +16,9 @@ pub const LOCKSTEP_MAX_INTERVAL_TICKS: u32 = 10_000;
 pub const LOCKSTEP_JOURNAL_BYTES: usize = 1024 * 1024;
 /// Number of snapshots that a room stores: the newest, and the one before it for a late checksum.
 pub const LOCKSTEP_SNAPSHOTS: usize = 2;
-/// Minimum time between a room's last snapshot and the first one for clients that join after all
-/// others have left. It limits the snapshots for clients that join and leave repeatedly. Until this
-/// time has passed, the clients wait.
+/// Minimum time from a room's last snapshot to the next one, if all lockstep clients have left in
+/// between. It limits the snapshots for clients that join and leave repeatedly. Until this time has
+/// passed, joining clients wait.
 pub const LOCKSTEP_MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Snapshots that the clients of one address may receive at once, over all rooms of a server
 /// together: one for each of its clients. `--address-rate-limits off` disables the limit. When the
@@ -91,8 +91,8 @@ pub const SELF_CHECK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// requests a snapshot.
 pub const SHARED_WORLD_TICKS: usize = 128;
 /// Number of ticks for which a shared world stores command frames and checksums: two snapshot
-/// intervals, so that a bot that joins need not run them. A bot that needs older ones runs its own
-/// world until it has caught up.
+/// intervals, so that a joining bot needs no world of its own. A bot that needs older ticks runs
+/// its own world until it has caught up.
 pub const SHARED_WORLD_LOG_TICKS: usize = 2 * LOCKSTEP_SNAPSHOT_TICKS as usize;
 /// Maximum number of acks that a lockstep bot holds until its world has run the commands. A further
 /// ack is delivered immediately.

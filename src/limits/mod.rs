@@ -210,28 +210,28 @@ pub const ACCEPT_ERRORS: u32 = 8;
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Average connections per second of one address: more than one page of 99 connections. A further
-/// request on a connection counts as a connection.
-/// `--address-rate-limits off` disables it. When the burst is used up, a connection is refused with
-/// 429: without a thread, or with a trusted proxy once the head has named the client's address.
+/// request on a connection counts as a connection. `--address-rate-limits off` disables the limit.
+/// When the burst is used up, a connection is refused with 429: without a thread, or with a trusted
+/// proxy once the head has named the client's address.
 pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;
 /// Connections that one address may make at once. The page makes 98 requests, with one connection
 /// each, and a WebSocket: a class of 40 that loads it at once from one address makes 3,960.
 pub const ADDRESS_CONNECTIONS_BURST: u32 = 4_096;
-/// Average client handshakes per second of one address. `--address-rate-limits off` disables it.
-/// When the burst is used up, a handshake is refused with 429.
+/// Average client handshakes per second of one address. `--address-rate-limits off` disables the
+/// limit. When the burst is used up, a handshake is refused with 429.
 pub const ADDRESS_CLIENTS_PER_SECOND: u32 = 4;
 /// Client handshakes that one address may make at once: four times its maximum number of clients,
 /// for example after restarts of the server.
 pub const ADDRESS_CLIENTS_BURST: u32 = 256;
 /// Average joins per second of one address, because each join is sent to every client.
-/// `--address-rate-limits off` disables it. When the burst is used up, the join is rejected, and
-/// the client remains a spectator.
+/// `--address-rate-limits off` disables the limit. When the burst is used up, the join is rejected,
+/// and the client remains a spectator.
 pub const ADDRESS_JOINS_PER_SECOND: u32 = 2;
 /// Joins that one address may make at once: twice its maximum number of clients.
 pub const ADDRESS_JOINS_BURST: u32 = 128;
 /// Rate limit of one address for the chat lines, map pings and clan commands of all its clients
-/// together, as a multiple of one client's limit. `--address-rate-limits off` disables it. Further
-/// actions are rejected and counted.
+/// together, as a multiple of one client's limit. `--address-rate-limits off` disables the limit.
+/// Further actions are rejected and counted.
 pub const ADDRESS_ACTION_RATE_FACTOR: u32 = 4;
 /// Maximum number of addresses with stored rate limits, at about 140 bytes each; full token buckets
 /// are not stored. When it is reached, an eighth of the entries is removed: first the addresses

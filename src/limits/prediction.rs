@@ -23,8 +23,8 @@ pub const LEAD_RECENT: Duration = Duration::from_secs(5);
 /// while its page is hidden. The oldest is dropped.
 pub const PREDICTED_EVENTS: usize = 16;
 /// Maximum time by which the predicted state may be ahead of the client's clock, after the clock
-/// has slowed down. If it steps back by more, the local player is re-simulated for the earlier
-/// tick.
+/// has slowed down. If the clock steps back by more, the local player is re-simulated for the
+/// earlier tick.
 pub const MAX_RESIMULATION: Duration = Duration::from_millis(200);
 /// Maximum number of stored delays for the lead. The oldest is dropped.
 pub const LEAD_SAMPLES: usize = 512;

@@ -18,13 +18,14 @@ pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
 /// Time for which an empty room on demand is retained, so that players with lost connections find
 /// their world. After this time, the room ends.
 pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval at which a room on demand without a seat checks for a client with a token.
+/// Interval at which a room on demand checks for a taken seat or a client with a token.
 pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Maximum number of running rooms on demand that one address has created; a home needs few.
-/// `--address-rate-limits off` disables it. Further rooms are refused with 429.
+/// `--address-rate-limits off` disables the limit. Further rooms are refused with 429.
 pub const ADDRESS_ROOMS: usize = 16;
 /// Average time between two rooms that one address creates, because the world of each is generated.
-/// `--address-rate-limits off` disables it. When the burst is used up, a room is refused with 429.
+/// `--address-rate-limits off` disables the limit. When the burst is used up, a room is refused
+/// with 429.
 pub const ADDRESS_ROOM_EVERY: Duration = Duration::from_secs(10);
 /// Rooms that one address may create at once.
 pub const ADDRESS_ROOMS_BURST: u32 = 16;
@@ -39,10 +40,11 @@ pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 /// players. Further actions share the last one.
 pub const GAME_RATE_LIMITS: usize = 4;
 
-/// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find
-/// one. One address has at most `--max-clients-per-address` of them, and only while it has fewer
-/// than are free, unless `--address-rate-limits off` disables both. Above the limit, a player
-/// leaves immediately when its connection ends.
+/// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find a
+/// free seat. An address has at most `--max-clients-per-address` suspended seats, and may suspend
+/// another one only while it has fewer than are still free. `--address-rate-limits off` disables
+/// both limits of an address. Above the limit, a player leaves immediately when its connection
+/// ends.
 pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
 /// Maximum bytes of the events that a room stores for clients that resume: notices of the operator,
 /// and private events of a player. The oldest events are dropped and never sent.
@@ -86,6 +88,6 @@ pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// [`COMMANDS_PER_PLAYER_TICK`].
 pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;
 /// Maximum number of rejected commands of all clients that wait for their ack in one tick: the
-/// whole burst of 273 clients. A client has few rejected commands, because each command is a
-/// message of its own. Further rejections get no ack.
+/// whole burst of 273 clients. The burst also bounds the rejected commands of one client, because
+/// each command is a message of its own. Further rejections get no ack.
 pub const COMMAND_REJECTIONS: usize = 64 * 1024;

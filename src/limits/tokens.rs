@@ -21,8 +21,8 @@ pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// for every wrong token, compared or not, so that it reveals nothing.
 pub const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of wrong tokens of one address (or IPv6 /64) within [`WRONG_TOKEN_WINDOW`], over
-/// all its connections. `/admin` and players are counted separately. After them, `/admin` refuses a
-/// wrong token with 429, and a player with one is closed with 1008 `too_many_token_attempts`.
+/// all its connections. `/admin` and players are counted separately. At the limit, `/admin` refuses
+/// a wrong token with 429, and a player with one is closed with 1008 `too_many_token_attempts`.
 /// Further tokens of the address are compared at most at [`TOKENS_TRIED_PER_SECOND`].
 pub const MAX_WRONG_TOKENS: u32 = 10;
 /// Average number of tokens per second that are compared for an address after [`MAX_WRONG_TOKENS`].

@@ -72,8 +72,8 @@ pub const WIRE_ENDED_PER_ADDRESS: usize = 10;
 /// Maximum bytes stored of the most recent traffic of a client for inspectors: some hundred frames.
 /// The oldest bytes are dropped.
 pub const WIRE_TAIL_BYTES: usize = 64 * 1024;
-/// Maximum bytes of this stored traffic of all connected clients, while an inspector is connected.
-/// With many clients, each stores an equal share.
+/// Maximum bytes of the stored recent traffic of all connected clients together, while an inspector
+/// is connected. With many clients, each stores an equal share.
 pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
 /// Time within which an inspector must receive sent bytes. After this time, the connection is
 /// dropped.

@@ -9,8 +9,8 @@
 //! [`room`], [`admission`] and [`clients`] are pure: they have no socket, thread, file or clock.
 //! `net` runs them with sockets, threads and a clock, and [`host`] without. A host has two drivers:
 //! [`embedded`] (function calls, also in a browser) and `testing::simulate` (a model of the network
-//! in virtual time). `builder` is what a program uses to start a server, and [`self_check`]
-//! compares the updates of a running server with a second world.
+//! in virtual time). A program starts a server with `builder`. [`self_check`] compares the updates
+//! of a running server with a second world.
 
 pub mod admission;
 #[cfg(not(target_family = "wasm"))]

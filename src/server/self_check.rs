@@ -161,8 +161,8 @@ impl SelfCheck {
         std::mem::take(&mut self.findings)
     }
 
-    /// Adds a new client to which nothing has been sent yet. It is checked if its dialect sends
-    /// ticks with updates and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
+    /// Adds a new client to which nothing has been sent yet. The client is checked if its dialect
+    /// has lockstep and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
     pub fn on_open(&mut self, client: u64, endpoint: &WireFormat) {
         if !has_lockstep(&endpoint.dialect) {
             return;
@@ -198,7 +198,7 @@ impl SelfCheck {
     }
 
     /// Processes frames queued for a client with this player. After an update, compares the
-    /// client's world model with the second world.
+    /// client's world model with the second world. A client with a fault is no longer checked.
     pub fn on_frames_queued(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
         let Some(mut follower) = self.streams.remove(&client) else { return };
         let found = match follower.receive(frames) {

@@ -1,5 +1,5 @@
 //! Address prefixes: an IPv4 address or an IPv6 /64, the unit in which all limits count addresses.
-//! Bans, shares, and the limit on wrong tokens also apply to a whole prefix.
+//! A ban also applies to a whole prefix.
 
 // From `core`, because an address is only a value. `std::net` has the sockets.
 use core::net::{IpAddr, Ipv6Addr};

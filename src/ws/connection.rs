@@ -118,8 +118,8 @@ impl Connection {
         self.reader.recv_buffer(bytes)
     }
 
-    /// Accepts the first `bytes` bytes of the buffer that [`Connection::recv_buffer`] last returned
-    /// as received.
+    /// Records that the driver has read `bytes` bytes into the buffer of the last
+    /// [`Connection::recv_buffer`] call.
     pub fn commit(&mut self, bytes: usize) {
         if self.send_half.is_reading() {
             self.reader.commit(bytes);

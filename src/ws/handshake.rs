@@ -121,8 +121,7 @@ fn check_key(key: &str) -> Result<(), Refusal> {
 }
 
 /// Returns the first offered subprotocol in `known`. If there is none, also returns the offered
-/// subprotocols, truncated for a log. The number of offers is limited, and so is the time of the
-/// search.
+/// subprotocols, truncated for a log. [`MAX_SUBPROTOCOLS`] bounds the time of the search.
 fn select_subprotocol<'a>(
     headers: &Headers,
     known: &[&'a str],

@@ -307,9 +307,9 @@ impl HeadReader {
         )
     }
 
-    /// Whether any bytes of a request were received. A connection without any is closed without a
-    /// response, because browsers open spare connections and a client could mistake the response
-    /// for the answer to a later request (RFC 9112, section 9.2).
+    /// Whether any bytes of a request were received. A connection without any bytes is closed
+    /// without a response: browsers open spare connections, and would mistake the response for the
+    /// answer to a later request (RFC 9112, section 9.2).
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }

@@ -12,7 +12,8 @@
 //!
 //! The reader never reserves more than [`Limits::read_ahead_bytes`] for a length that is only
 //! declared, and returns a violation without waiting for the end of the message. The reader sends
-//! nothing, and must not be called after an error. [`connection`](super::connection) handles both.
+//! nothing, and must not be called after an error. [`connection`](super::connection) sends the
+//! responses and stops reading after an error.
 
 use std::mem;
 use std::ops::Range;
@@ -60,10 +61,10 @@ pub struct ReceivedMessage<'a> {
     pub message: Message<'a>,
     /// Total bytes of all its frames on the wire, headers included.
     pub wire_bytes: usize,
-    /// Bytes of the earlier fragments of an unfinished message. Not 0 only for a control frame
+    /// Bytes of the earlier fragments of an unfinished message. 0 except for a control frame
     /// between fragments.
     pub fragment_bytes_before: usize,
-    /// Whether no message is unfinished after this one. False only for a control frame between
+    /// Whether the next byte begins a new message. False only for a control frame between
     /// fragments.
     pub is_message_boundary: bool,
 }
@@ -168,8 +169,8 @@ impl MessageReader {
         &mut self.input[self.end..self.end + bytes]
     }
 
-    /// Accepts the first `bytes` bytes of the buffer that [`MessageReader::recv_buffer`] last
-    /// returned as received.
+    /// Records that the driver has read `bytes` bytes into the buffer of the last
+    /// [`MessageReader::recv_buffer`] call.
     pub fn commit(&mut self, bytes: usize) {
         self.end = self.input.len().min(self.end + bytes);
     }

@@ -1,8 +1,8 @@
 //! Rate limits per address prefix on actions that affect the server or other clients.
 //!
 //! A reconnect gives a client a new session with fresh limits, so these actions are also limited
-//! per address prefix. Sessions do not know these limits. If a command is rejected here, a replay
-//! decodes it, but no recorded tick contains it.
+//! per address prefix. Sessions do not know these limits: a replay decodes a command that was
+//! rejected here, but no recorded tick contains the command.
 //!
 //! Each limited action has a token bucket, stored as the time at which the bucket is full again;
 //! taking a token moves that time forward. The time of the buckets is the driver's clock plus the
@@ -80,8 +80,9 @@ impl RateLimit {
 }
 
 impl LimitedAction {
-    /// Returns the index of the action's bucket. A game numbers its own actions. Two games with the
-    /// same number share a bucket, so a client of both games waits for both.
+    /// Returns the index of the action's bucket. A game numbers its own actions. Actions of two
+    /// games with the same number share a bucket, so a client that plays both games must wait for
+    /// both.
     fn bucket_index(self) -> usize {
         match self {
             LimitedAction::Connection => 0,
@@ -167,9 +168,9 @@ impl AddressRateLimits {
         }
     }
 
-    /// Notes the total time for which the machine was suspended since the driver's clock started.
-    /// That clock does not count it, but the buckets fill during it, so call this before each use.
-    /// Counted in whole milliseconds. A shorter time than the noted one changes nothing.
+    /// Records the total time for which the machine was suspended since the driver's clock started.
+    /// Call it before each use, because the clock stops meanwhile, but the buckets fill. Counts
+    /// whole milliseconds. A time shorter than the recorded one has no effect.
     pub fn note_suspended(&self, in_all: Duration) {
         let ms = u64::try_from(in_all.as_millis()).unwrap_or(u64::MAX);
         self.suspended_ms.fetch_max(ms, Ordering::Relaxed);
@@ -227,8 +228,8 @@ impl AddressRateLimits {
         spending.rate().take_late(&mut buckets[spending.bucket_index()], now, slack)
     }
 
-    /// Decides whether a lockstep client is sent a snapshot now. If so, takes its tokens. If not,
-    /// the client requests it again in its next update pass.
+    /// Decides whether a lockstep client receives a snapshot now, and takes the tokens for it. If
+    /// not, the client requests the snapshot again in its next update pass.
     pub fn try_start_sync(&self, try_request: &SyncRequest, now: Duration) -> bool {
         let now = self.bucket_time(now);
         let mut snapshots = self.snapshots.lock();

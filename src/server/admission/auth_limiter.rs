@@ -5,10 +5,10 @@
 //! attempts than one connection.
 //!
 //! After [`limits::MAX_WRONG_TOKENS`] wrong tokens in [`limits::WRONG_TOKEN_WINDOW`], each further
-//! wrong token is refused as [`AuthError::TooManyAttempts`]. A right token is still accepted,
+//! wrong token is refused as [`AuthError::TooManyAttempts`]. A correct token is still accepted,
 //! because many users may share an address. A token bucket of [`limits::TOKENS_TRIED_PER_SECOND`],
-//! independent of the other rate limits, bounds the guesses: an attempt beyond it is refused
-//! without a comparison.
+//! independent of the other rate limits, bounds the guesses. Once the bucket is empty, an attempt
+//! is refused without a comparison.
 //!
 //! A request without a token is not counted. Any page in the operator's browser can send such
 //! requests, and could otherwise lock the operator out. The limiter tracks at most

@@ -160,11 +160,11 @@ impl Admission {
         Arc::new(Admission { counts: Mutex::new(counts), slot_released: Condvar::new() })
     }
 
-    /// Takes a slot for a new connection with an unread request. `prefix` is `None` for a
+    /// Takes a slot for a new connection, before its request is read. `prefix` is `None` for a
     /// connection from a trusted proxy; [`Permit::set_address`] then sets the client's address. If
     /// the pool is full and some of its connections were displaced, waits at most
-    /// [`limits::DISPLACED_WAIT`] for one of them to end. This is short, because their threads have
-    /// nothing left to do. No other call of this layer waits.
+    /// [`limits::DISPLACED_WAIT`] for one of them to end. The wait is short, because the threads of
+    /// displaced connections have nothing left to do. No other call of this layer waits.
     ///
     /// # Errors
     /// The cap that is reached, or the ban.

@@ -194,8 +194,8 @@ impl Pool {
         self.counts.values().copied().max().unwrap_or(0)
     }
 
-    /// Returns the oldest idle connection of this owner if its slot is needed and suffices for
-    /// another one of the owner.
+    /// Returns the oldest idle connection of this owner, if the owner has used up its share and can
+    /// take another slot once that connection is displaced.
     fn reclaimable(&self, holder: SlotOwner, spare: usize) -> Option<u64> {
         let held = self.held_by(holder);
         let is_needed = holder.is_some() && self.check_share(held, spare).is_err();

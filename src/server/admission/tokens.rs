@@ -8,8 +8,9 @@
 //! | a token file | no token | spectates with `--spectators`, otherwise closed: `token_missing` |
 //! | a token file | another token | closed after a constant delay: `token_wrong` |
 //!
-//! An [`AuthLimiter`] counts wrong tokens per address. Beyond its limit, a right token from the
-//! address is still accepted, and a wrong one is closed with `too_many_token_attempts`.
+//! An [`AuthLimiter`] counts wrong tokens per address. Beyond its limit, a correct token from the
+//! address is still accepted, and a client with a wrong token is closed with
+//! `too_many_token_attempts`.
 
 use core::net::IpAddr;
 use std::fmt;
@@ -28,7 +29,7 @@ use crate::packet::credentials::{self, TOKEN_FIELD};
 use crate::server::room::SeatKey;
 use crate::ws::http::RequestHead;
 
-/// A token sent by a client, right or wrong. `Debug` hides it.
+/// A token sent by a client, correct or wrong. `Debug` hides it.
 pub struct OfferedToken(pub String);
 
 impl OfferedToken {
@@ -157,8 +158,8 @@ impl Tokens {
     }
 }
 
-/// Returns the resume key of a token's seat. Saved rooms contain it. The token cannot be derived
-/// from the key, nor the key without the token.
+/// Returns the resume key of a token's seat. Saved rooms contain the key. The token cannot be
+/// derived from the key, and the key cannot be derived without the token.
 fn resume_key_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.expose().as_bytes());
@@ -214,8 +215,8 @@ impl Authenticator {
         self.players.tokens.is_some()
     }
 
-    /// Whether a token is right. Does not count a wrong token. For decisions that the client cannot
-    /// observe.
+    /// Whether a token is correct. Does not count a wrong token. For decisions that the client
+    /// cannot observe.
     pub fn is_right(&self, OfferedToken(offered): &OfferedToken) -> bool {
         self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(offered).is_some())
     }

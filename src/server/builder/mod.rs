@@ -144,8 +144,8 @@ impl Server {
     }
 
     /// Sets the maximum number of rooms on demand; 0 by default. A client that connects at
-    /// `/r/NAME/` then creates a room like the default room. It ends once it has been empty for a
-    /// minute.
+    /// `/r/NAME/` then creates a room like the default room. The room ends once it has been empty
+    /// for a minute.
     #[must_use]
     pub fn rooms_on_demand(self, rooms: usize) -> Server {
         Server { rooms_on_demand: rooms, ..self }
@@ -186,9 +186,9 @@ impl Server {
     }
 
     /// Allows only clients with one of these tokens, given as names and tokens, to play. A token
-    /// has 16 to 256 letters, digits and `-._~+/=`. Clients send it in `hello`, or as `?token=` in
-    /// their URL. With an empty list, all clients spectate. By default, all clients may play
-    /// without a token.
+    /// has 16 to 256 letters, digits and `-._~+/=`. Clients send it in their upgrade request, as a
+    /// subprotocol or as `?token=` in the URL. With an empty list, all clients spectate. By
+    /// default, all clients may play without a token.
     #[must_use]
     pub fn tokens<N: AsRef<str>, T: AsRef<str>>(self, tokens: impl IntoIterator<Item = (N, T)>) -> Server {
         let mut all = Tokens::default();
@@ -197,8 +197,8 @@ impl Server {
         Server { tokens: Some(tokens.map(|()| all)), ..self }
     }
 
-    /// Sets whether clients without a token may spectate on a server with tokens. By default they
-    /// are closed.
+    /// Sets whether clients without a token may spectate on a server with tokens. By default, their
+    /// connections are closed.
     #[must_use]
     pub fn spectators(self, on: bool) -> Server {
         Server { spectators: on, ..self }

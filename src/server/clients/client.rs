@@ -53,13 +53,13 @@ pub struct Client<L> {
     pub id: u64,
     /// Address of the other end.
     pub address: SocketAddr,
-    /// Time when its handshake completed, on the server's clock.
+    /// Time when the handshake completed, on the server's clock.
     pub connected_at: Duration,
-    /// Its room.
+    /// The client's room.
     pub room: Arc<RoomHandle>,
-    /// Its dialect and format.
+    /// Dialect and format of the connection.
     pub endpoint: WireFormat,
-    /// Its transport. Only the client's reader reads from it; writes go through `sender`.
+    /// The transport. Only the client's reader reads from it; writes go through `sender`.
     pub transport: L,
     /// All state that received bytes can change. The reader locks it while it processes bytes, and
     /// an inspector while it injects bytes.
@@ -72,7 +72,7 @@ pub struct Client<L> {
     pub token: Option<OfferedToken>,
     /// Whether the client connects from the server's machine.
     pub is_local: bool,
-    /// Its permission. `None` until the authentication.
+    /// The client's permission. `None` until the authentication.
     permission: Mutex<Option<Permission>>,
     /// Lower half: the number of the client's player, or 0. Upper half: a number of ticks. From
     /// that tick on, the player's published state reflects this connection.
@@ -80,15 +80,15 @@ pub struct Client<L> {
     /// After a resume: the last tick that the client received, plus 1. 0 after the missed events
     /// have been sent.
     resume_tick: AtomicU32,
-    /// The name of its last join.
+    /// The player name of the client's last join.
     name: Mutex<String>,
     /// The player that the client spectates; 0 for the leader.
     spectated: AtomicU32,
     /// 0 until updates start; then the number of ticks completed at that time, plus 1.
     updates_from: AtomicU32,
-    /// Whether it is in lockstep.
+    /// Whether the client is in lockstep.
     lockstep: AtomicBool,
-    /// Whether its reader has ended.
+    /// Whether the client's reader has ended.
     reader_ended: AtomicBool,
 }
 
@@ -123,12 +123,13 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Returns its address prefix.
+    /// Returns the client's address prefix.
     pub fn prefix(&self) -> AddressPrefix {
         AddressPrefix::from_ip(self.address.ip())
     }
 
-    /// Creates another connection for the same bytes.
+    /// Creates a new connection with the client's room and wire format, which can receive the same
+    /// bytes.
     pub fn clone_connection(&self) -> ServerConnection {
         connection(&self.room, &self.endpoint, self.connected_at)
     }
@@ -140,35 +141,35 @@ impl<L: Transport> Client<L> {
         ReadTime { now, tick: self.room.tick(), slack: pauses.slack(now) }
     }
 
-    /// Returns its permission. `None` before the authentication.
+    /// Returns the client's permission. `None` before the authentication.
     pub fn pass(&self) -> Option<Permission> {
         self.permission.lock().clone()
     }
 
-    /// Stores its permission.
+    /// Stores the client's permission.
     pub fn set_pass(&self, pass: Permission) {
         *self.permission.lock() = Some(pass);
     }
 
-    /// Returns its player, if it has one.
+    /// Returns the client's player, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
         player(self.player.load(Ordering::Acquire) as u32)
     }
 
-    /// Returns its player if the state after `tick` ticks reflects this connection. `None` while
-    /// that state may still result from an earlier connection.
+    /// Returns the client's player if the state after `tick` ticks reflects this connection. `None`
+    /// while that state may still result from an earlier connection.
     pub fn player_as_of(&self, tick: u32) -> Option<PlayerId> {
         let one = self.player.load(Ordering::Acquire);
         player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
     }
 
-    /// Returns the name of its player. Empty without a player.
+    /// Returns the name of the client's player. Empty without a player.
     pub fn name(&self) -> String {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Stores its player and the player's name. After a resume, `resume_tick` is the last tick that
-    /// the client received.
+    /// Stores the client's player and the player's name. After a resume, `resume_tick` is the last
+    /// tick that the client received.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, resume_tick: Option<u32>) {
         let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
         name.clone_into(&mut self.name.lock());
@@ -184,24 +185,25 @@ impl<L: Transport> Client<L> {
         self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
 
-    /// Returns the player that it spectates while it has no player itself. `None` is the leader.
+    /// Returns the player that the client spectates while it has no player itself. `None` is the
+    /// leader.
     pub fn watched(&self) -> Option<PlayerId> {
         player(self.spectated.load(Ordering::Acquire))
     }
 
-    /// Stores the player that it spectates.
+    /// Stores the player that the client spectates.
     pub fn set_spectated(&self, player: Option<PlayerId>) {
         self.spectated.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
-    /// Returns whether it is in lockstep.
+    /// Returns whether the client is in lockstep.
     pub fn is_in_lockstep(&self) -> bool {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Starts the updates, in lockstep or as a stream. Replies to earlier packets must already be
-    /// queued. Events of earlier ticks are not sent, because a resumed client may already have
-    /// them.
+    /// Starts the updates, in lockstep or with the client's view of the world. Replies to earlier
+    /// packets must already be queued. Events of earlier ticks are not sent, because a resumed
+    /// client may already have them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.add_follower(self.id, self.prefix());
@@ -210,7 +212,7 @@ impl<L: Transport> Client<L> {
         self.updates_from.store(self.room.tick().saturating_add(1), Ordering::Release);
     }
 
-    /// Returns the number of ticks completed when its updates started. `None` before.
+    /// Returns the number of ticks completed when the client's updates started. `None` before.
     pub fn updates_from_tick(&self) -> Option<u32> {
         self.updates_from.load(Ordering::Acquire).checked_sub(1)
     }

@@ -55,7 +55,7 @@ pub struct ClientDriver<'a, L, E> {
 /// An event of one client, for metrics, log and tap.
 #[derive(Debug)]
 pub enum DriverEvent<'a> {
-    /// An event of its connection.
+    /// An event of the client's connection.
     Connection(ConnectionEvent),
     /// Bytes of the client, before they are handled.
     Observed {
@@ -66,15 +66,16 @@ pub enum DriverEvent<'a> {
         /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
         saved: &'a [u8],
     },
-    /// A command or join exceeded a rate limit of the address, or the inbox was full.
+    /// A command or join was rejected for this reason, such as a rate limit of the address or a
+    /// full inbox.
     CommandRejected(&'static str),
     /// The client was accepted with the token of this name.
     Authenticated(&'a str),
     /// The client joined.
     Joined {
-        /// Its player.
+        /// The client's player.
         player: PlayerId,
-        /// Its name.
+        /// The player's name.
         name: &'a str,
         /// Number of ticks that the room had completed.
         tick: u32,
@@ -107,7 +108,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// Passes received bytes to the client's connection. Bytes of a closing client are ignored.
     ///
     /// # Errors
-    /// The connection is already closing, or this is the reason to close it.
+    /// The reason why the connection is closing already, or must be closed now.
     pub fn receive(&self, bytes: &[u8]) -> Result<(), DisconnectReason> {
         self.receive_with(bytes, |output| self.execute(output))
     }
@@ -146,7 +147,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         Ok(())
     }
 
-    /// Passes bytes to the observers that the server no longer handles.
+    /// Passes bytes that the server no longer handles to the observers.
     pub fn ignore(&self, bytes: &[u8]) {
         self.ignore_locked(&mut self.client.connection.lock(), bytes);
     }

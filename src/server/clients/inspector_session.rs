@@ -25,7 +25,7 @@ pub const PATH: &str = "/wire";
 /// Subprotocol of inspectors.
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
-/// Error for [`InspectorRequest::Inject`] with a key of no client.
+/// Error for [`InspectorRequest::Inject`] if no client has the key.
 pub const UNKNOWN_KEY_TEXT: &str = "no connected client has this key";
 
 /// A request of an inspector.
@@ -108,7 +108,7 @@ impl InspectorSession {
         self.conn.send_text(&answer.to_string());
     }
 
-    /// Sends a message of observed bytes, in the inspector's format `send_observed`.
+    /// Sends observed bytes, as a message in the inspector's binary format.
     pub fn send_observed(&mut self, message: &[u8]) {
         self.conn.send_binary(message);
     }

@@ -28,7 +28,7 @@ pub struct LockstepFeed {
     format_key: FormatKey,
     /// The last player number that was sent to the client.
     announced_player: Option<PlayerId>,
-    /// Time of its last snapshot.
+    /// Time of the client's last snapshot.
     last_sync: Option<Duration>,
 }
 
@@ -82,7 +82,7 @@ impl LockstepFeed {
     }
 
     /// Appends entries up to [`limits::LOCKSTEP_UPDATE_BYTES`]. If the first entry alone exceeds
-    /// this limit, it is sent at once. Returns the position after them.
+    /// this limit, it is sent at once. Returns the position after the appended entries.
     fn append<L: Transport>(
         &self,
         client: &Client<L>,
@@ -109,7 +109,8 @@ impl LockstepFeed {
     }
 
     /// Like [`LockstepFeed::write`], for a lockstep connection without a [`Client`], such as the
-    /// server's own one. A snapshot is appended as well and is exempt from the rate limit.
+    /// connection of the self-check. A snapshot is appended as well and is exempt from the rate
+    /// limit.
     pub fn write_without_client(
         &self,
         (room, connection): (&RoomHandle, u64),

@@ -4,10 +4,10 @@
 //! the ticks since the last pass ─► each client: view → messages → frames → one push → one send
 //! ```
 //!
-//! [`UpdateGroup`] has no type of a game, so update workers know no game. Its members are clients
-//! of one game with their known sets. While a client's previous update is unsent, no second state
-//! is queued: the queued bytes are sent first, events are retained, and a later update carries the
-//! state.
+//! [`UpdateGroup`] hides the types of the game, so update workers do not depend on a game. Its
+//! members are clients of one game with their known sets. While a client's previous update is
+//! unsent, no second state is queued: the queued bytes are sent first, events are retained, and a
+//! later update carries the state.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub trait UpdateRunner<L> {
     fn now(&self) -> Duration;
 
     /// Runs a client's update with the rate limits of the server. Returns whether the update
-    /// completed. If it panicked, the caller replaces the buffers.
+    /// completed. After a panic it returns false, and the caller replaces the buffers.
     fn run(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
 }
 
@@ -88,7 +88,7 @@ pub struct ClientUpdates<G: Game, L> {
     /// Used instead of the view if the client is in lockstep.
     lockstep_feed: LockstepFeed,
     answers: PendingAcks,
-    /// Whether its updates have started.
+    /// Whether the client's updates have started.
     has_begun: bool,
 }
 

@@ -21,7 +21,7 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(5);
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 /// A bot of an embedded server.
 pub struct LocalBot {
-    /// The number of its connection, if it has one.
+    /// The number of the bot's connection, if it has one.
     pub connection: Option<u32>,
     game: &'static GameInfo,
     codes: Arc<PacketTables>,
@@ -34,7 +34,7 @@ pub struct LocalBot {
     connects_at: Duration,
     /// Whether the bot checks received packets, which also enables its statistics.
     pub checks: bool,
-    /// Statistics of its closed connections.
+    /// Statistics of the bot's closed connections.
     deeds: BotStats,
 }
 
@@ -63,12 +63,12 @@ impl LocalBot {
         }
     }
 
-    /// Returns its address.
+    /// Returns the bot's address.
     pub fn ip(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(FIRST.to_bits() + self.number as u32)
     }
 
-    /// Returns whether it still waits before a reconnect.
+    /// Returns whether the bot still waits before a reconnect.
     pub fn is_waiting(&self, now: Duration) -> bool {
         now < self.connects_at
     }
@@ -95,7 +95,7 @@ impl LocalBot {
         bot.drain_output(out);
     }
 
-    /// Adds its statistics since the last call.
+    /// Adds the bot's statistics since the last call.
     pub fn add_deeds(&mut self, all: &mut BotStats) {
         all.add(&self.deeds);
         self.deeds = BotStats::default();
@@ -104,12 +104,12 @@ impl LocalBot {
         }
     }
 
-    /// Returns whether its connection is no longer usable.
+    /// Returns whether the bot's connection is no longer usable.
     pub fn is_over(&self) -> bool {
         self.bot.as_ref().is_some_and(|bot| bot.stage() == BotStage::Closed)
     }
 
-    /// Drops its connection, and schedules the reconnect.
+    /// Drops the bot's connection, and schedules the reconnect.
     pub fn reconnect_later(&mut self, now: Duration) {
         if let Some(mut bot) = self.bot.take() {
             self.deeds.add(&bot.agent.take_stats());

@@ -8,9 +8,10 @@
 //!           advance(now) ─► ticks, bots, deadlines
 //! ```
 //!
-//! Its connections and updates belong to [`host`](super::host). It has neither clock nor threads.
-//! The program calls [`EmbeddedServer::advance`] when the next tick is due, and then takes the
-//! bytes for each of its connections. A bot is an ordinary client with its own connection.
+//! [`host`](super::host) implements the connections and the updates. The server has neither clock
+//! nor threads. The program calls [`EmbeddedServer::advance`] when the next tick is due, and then
+//! takes the bytes for each of its connections. A bot is an ordinary client with its own
+//! connection.
 
 mod local_bot;
 mod memory_transport;

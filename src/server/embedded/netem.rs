@@ -1,6 +1,6 @@
-//! Simulated network conditions of the program's own connections. Each of these has a
-//! [`DuplexLink`]. Bots have none. Inspectors have ideal conditions, because they observe the
-//! server and do not play.
+//! Simulated network conditions of the program's own connections, each with its own [`DuplexLink`].
+//! Bots have no link. Inspectors have ideal conditions, because they observe the server and do not
+//! play.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

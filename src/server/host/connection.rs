@@ -28,8 +28,9 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// One connection, from its first byte to its end. Release its slot by [`HostConnection::turn`],
-/// [`HostConnection::on_disconnected`] or by dropping it.
+/// One connection, from its first byte to its end. [`HostConnection::turn`] and
+/// [`HostConnection::on_disconnected`] release the slot once the connection is over; dropping the
+/// connection also releases it.
 pub struct HostConnection<T: HostTransport> {
     /// The server's end.
     pub line: T,
@@ -348,12 +349,12 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
-    /// Returns whether it is an inspector's connection.
+    /// Returns whether the connection is an inspector's.
     pub fn is_inspector(&self) -> bool {
         matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
-    /// Returns whether the server has closed it.
+    /// Returns whether the server has closed the connection.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, ConnectionStage::Over)
     }

@@ -37,7 +37,7 @@ use crate::tools::inspector::observed_format::{Handshake, ObservedKind, Observed
 use crate::ws::Side;
 use crate::ws::http::RequestHead;
 
-/// The address that the server reports. It does not listen.
+/// The address that the host reports as the server's. Nothing listens there.
 const LOCAL: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 3000);
 
 /// The server's end of a connection in memory, from its first byte on.
@@ -52,7 +52,7 @@ pub trait HostTransport: Transport + Clone {
     fn is_aborted(&self) -> bool;
 }
 
-/// Sees the connections of a host, and may replace the steps of a client.
+/// Observes the connections of a host, and may replace the steps of a client.
 pub trait HostObserver<T: HostTransport> {
     /// Called when a request is refused. `head` is `None` if the bytes are not a valid request, or
     /// arrived too late.
@@ -76,7 +76,7 @@ pub trait HostObserver<T: HostTransport> {
     /// Passes bytes to the connection of a client.
     ///
     /// # Errors
-    /// The connection is already closing, or this is the reason to close it.
+    /// The reason why the connection is closing already, or must be closed now.
     fn receive(
         &mut self,
         host: &HostState<T>,

@@ -9,7 +9,7 @@ use crate::server::clients::client::{Client, Transport};
 use crate::server::clients::update_group::{EncodeBuffers, UpdateGroup, UpdateRunner};
 use crate::server::room::CommandAcks;
 
-/// A worker's clients of one room, and the ticks that they have not been sent.
+/// A worker's clients of one room, and the ticks that were not sent to these clients yet.
 struct RoomPart<T> {
     group: Box<dyn UpdateGroup<T>>,
     backlog: Option<Backlog>,
@@ -52,7 +52,7 @@ impl<T: Transport> HostWorker<T> {
         self.parts[room].backlog.take()
     }
 
-    /// Sends each client of a room the update of a backlog, and polls its deadlines.
+    /// Sends each client of a room the update of a backlog, and polls the client's deadlines.
     pub fn run_pass(
         &mut self,
         room: usize,

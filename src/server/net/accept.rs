@@ -5,9 +5,9 @@
 //!  connection thread:                                serve ─► unregister
 //! ```
 //!
-//! A server implements [`ConnectionHandler`]: which connections it admits, and what their threads
-//! do. The loop never reads, never blocks in a write, and starts a thread only for an admitted
-//! connection. [`AcceptLoop::stop`] closes the listener and waits for all threads.
+//! A server implements [`ConnectionHandler`], which decides which connections are admitted and what
+//! their threads do. The loop never reads, never blocks in a write, and starts a thread only for an
+//! admitted connection. [`AcceptLoop::stop`] closes the listener and waits for all threads.
 //!
 //! Errors of `accept` never end a listener; only a shutdown does. After [`limits::ACCEPT_ERRORS`]
 //! consecutive errors the loop pauses before each retry, so that a lasting error cannot keep a

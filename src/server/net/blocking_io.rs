@@ -27,7 +27,7 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
 
 /// Reads and drops the remaining bytes, because closing a socket with unread bytes resets the
 /// connection, and the peer could then miss our last frames. Stops after `max_bytes` or `time`, so
-/// that a flood cannot prolong it. Passes each chunk to `on_bytes`.
+/// that a flood cannot prolong the drain. Passes each chunk to `on_bytes`.
 pub fn drain(stream: &TcpStream, time: Duration, max_bytes: usize, mut on_bytes: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);

@@ -114,7 +114,7 @@ pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
-    // If the room ended before the client was registered, the end of the room did not close it.
+    // If the room ended before the client was registered, that end did not close this client.
     if client.room.is_over() {
         let is_ending = client.transport.room.is_ending();
         let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };

@@ -2,9 +2,10 @@
 //! connection, answered in order.
 //!
 //! A connection stays open only if the client names the option `keep-alive`, as browsers do.
-//! Without it HTTP/1.1 leaves the choice to the server, and a script that reads to the end of the
-//! connection ends. A connection of a trusted proxy is closed after each response, because it may
-//! carry requests of many clients, and its slot counts toward one of them.
+//! Without this option, HTTP/1.1 leaves the choice to the server. The server then closes the
+//! connection, so that a script that reads to the end of the connection terminates. A connection of
+//! a trusted proxy is closed after each response: it may carry requests of many clients, but its
+//! slot counts toward one of them.
 //!
 //! A further request counts toward the rate limits like a new connection. While a connection waits
 //! for one, it is *idle*: new connections displace it first, and a shutdown ends it.
@@ -32,7 +33,8 @@ pub fn is_persistent(head: &RequestHead, count: u32, is_proxied: bool, is_stoppi
 /// Waits for the first bytes of the next request. Returns `None` if the connection ends instead: it
 /// is closed, displaced, banned, idle for too long, or the server is stopping.
 pub fn await_request(stream: &TcpStream, permit: &Permit, is_stopping: impl Fn() -> bool) -> Option<Vec<u8>> {
-    // A shutdown first stops the server, then ends the idle connections: one of the two is seen.
+    // A shutdown first stops the server and then ends the idle connections, so this thread observes
+    // at least one of the two.
     if !permit.begin_idle() || is_stopping() {
         return None;
     }

@@ -24,7 +24,7 @@ pub struct ReceivedHead {
 
 /// Reads a head of at most [`limits::HEAD_LIMITS`], which starts with the `received` bytes. Returns
 /// `Ok(None)` if the peer closes before the head is complete or sends nothing before `deadline`.
-/// With `connections`, the read also ends at their stop, which is checked every
+/// With `connections`, also returns `Ok(None)` once their server is stopping. This is checked every
 /// [`limits::ECHO_POLL_INTERVAL`].
 ///
 /// # Errors

@@ -83,7 +83,7 @@ fn end_run(host: &ServerState, room: &RunningRoom) {
     }
 }
 
-/// Restarts the room, not before this time. Returns `None` if the room must stop first.
+/// Restarts the room at `not_before` or later. Returns `None` if the room must stop first.
 fn restart_room(
     host: &ServerState,
     room: &Arc<RunningRoom>,
@@ -165,7 +165,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
 fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),
-        // The client's `hello` has not arrived yet.
+        // The client is not authenticated yet.
         None => client.token.as_ref().is_some_and(|offered| host.authenticator.is_right(offered)),
     };
     room.is_on_demand()

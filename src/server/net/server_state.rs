@@ -134,7 +134,8 @@ impl ServerState {
         self.started.elapsed()
     }
 
-    /// The rate limits shared by the clients of one address, with the suspended time until now.
+    /// Returns the rate limits shared by the clients of one address, after recording the suspended
+    /// time so far.
     pub fn budgets(&self) -> &AddressRateLimits {
         self.budgets.note_suspended(self.suspended.time());
         &self.budgets

@@ -1,14 +1,14 @@
 //! Update workers: threads that turn each published tick into updates for clients.
 //!
 //! ```text
-//!  room thread ──ring(published)──► queue of each worker ──► each of its clients: one update pass,
+//!  room thread ─────push_tick─────► queue of each worker ──► each of its clients: one update pass,
 //!                                                            see `server::clients::update_group`
 //! ```
 //!
 //! Each client belongs to one worker, which alone holds the client's known set and enforces the
 //! client's deadlines. A worker never waits for a client, and a panic in one client's update never
 //! affects the others. A worker that falls behind skips states but not events. If too many events
-//! accumulate, its clients in that room are disconnected.
+//! of a room accumulate, the worker's clients in that room are disconnected.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

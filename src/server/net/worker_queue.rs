@@ -73,8 +73,8 @@ impl<Newcomer> WorkerQueue<Newcomer> {
     }
 
     /// Waits for ticks, and returns the ticks that each room has published since the last call.
-    /// Moves new clients into `new_clients`. `has_clients` is whether the worker already has
-    /// clients. Returns `None` once the worker must end.
+    /// Moves new clients into `newcomers`. `has_clients` is whether the worker already has clients.
+    /// Returns `None` once the worker must end.
     pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
         let mut state = self.state.lock();
         state.has_clients = has_clients || !state.new_clients.is_empty();

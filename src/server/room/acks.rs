@@ -43,7 +43,7 @@ impl CommandAck {
 /// All acks of one tick.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CommandAcks {
-    /// The tick in which the accepted commands were executed, as commands name it.
+    /// The tick that executed the accepted commands, numbered like the target ticks of commands.
     pub tick: u32,
     /// Sorted by connection, then by sequence number.
     list: Vec<CommandAck>,

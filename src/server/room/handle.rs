@@ -2,7 +2,8 @@
 //! seats; the operator queues commands and queries.
 //!
 //! One lock guards all of this state; the room never holds it during a step. A query is answered
-//! after the next tick. At most [`limits::MAX_ROOM_QUERIES`] queries are queued.
+//! after the next tick, or after the tick that executes the command of the query. At most
+//! [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -63,7 +64,7 @@ pub struct RoomHandle {
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
-    /// Whether a client that can request missed events has joined since the start of the room.
+    /// Whether a client that can request missed events has connected since the start of the room.
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
@@ -260,8 +261,9 @@ impl RoomHandle {
     }
 
     /// Registers the seat keys that were saved with a restored world, so that clients can resume
-    /// their players. Until then the players stop, and their sequence numbers restart at 1. If an
-    /// address prefix exceeds its limit of suspended seats, its surplus players leave at once.
+    /// their players. Until its client resumes, a player stands still. The sequence numbers of its
+    /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
+    /// surplus players leave at once.
     pub fn restore_seats(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
@@ -351,14 +353,14 @@ impl RoomHandle {
         has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
-    /// Enables the storage of missed events. Called when a client joins that can request them.
+    /// Enables the storage of missed events. Called when a client connects that can request them.
     pub fn keep_events(&self) {
         self.stores_events.store(true, Ordering::Relaxed);
     }
 
     /// Stores the events of a tick for clients that resume. Does nothing if no client can request
-    /// them. This is so if no client in the room supports it, if seats are not suspended, or if no
-    /// seat has a key.
+    /// these events: no client in the room supports it, seats are not suspended, or no seat has a
+    /// key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.stores_events.load(Ordering::Relaxed)

@@ -9,9 +9,9 @@
 //! command unless the inbox is full. The queued commands of a player are dropped when the player
 //! leaves.
 //!
-//! A player's commands are executed in order of arrival: no target tick is earlier than the one
-//! before. Otherwise a later command would be executed first, and the world would reject the
-//! earlier one as repeated.
+//! A player's commands are executed in order of arrival: a target tick is never earlier than the
+//! target tick of the player's previous command. Otherwise a later command would be executed first,
+//! and the world would reject the earlier one as repeated.
 //!
 //! Operator commands (including joins and leaves) are never rejected here. A tick executes up to
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
@@ -53,9 +53,9 @@ tickwire_sim::named_enum! {
 /// Identifies an operator command and its tick, so that its outcome can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandTicket {
-    /// The tick that executes it.
+    /// The tick that executes the command.
     pub tick: u32,
-    /// Its sequence number.
+    /// The command's sequence number.
     pub sequence: u64,
 }
 
@@ -112,8 +112,8 @@ impl PlayerQueue {
 
 impl Inbox {
     /// Creates an inbox. `next_tick` is the world's next tick, `operator_sequence` the number of
-    /// its last operator command. Target ticks are limited to `max_lead_ticks` after the next tick.
-    /// A command without a target tick is delayed by `delay_ticks`.
+    /// its last operator command. Target ticks are limited to `ahead_ticks` after the next tick. A
+    /// command without a target tick is delayed by `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
             max_lead_ticks: ahead_ticks,
@@ -248,7 +248,7 @@ impl Inbox {
     }
 
     /// Drops a player's queued commands. The player's next command may have an earlier target tick
-    /// than they had.
+    /// than the dropped commands.
     pub fn drop_player_commands(&mut self, player: PlayerId) {
         let queued: Vec<PlayerQueue> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();

@@ -1,7 +1,7 @@
 //! Events of recent ticks that are sent to a client after it resumes.
 //!
-//! Most events of the gap are obsolete or visible in the state. A game marks ticks with other
-//! events ([`Game::is_sent_on_resume`](crate::game::Game::is_sent_on_resume)), for example an
+//! Most events that a client missed are obsolete or visible in the state. A game marks ticks with
+//! other events ([`Game::is_sent_on_resume`](crate::game::Game::is_sent_on_resume)), for example an
 //! operator's announcement.
 
 use std::any::Any;

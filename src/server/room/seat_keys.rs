@@ -59,7 +59,7 @@ impl SeatKeys {
         self.taken.insert(keyed.player, tick);
     }
 
-    /// Removes the key of a player that has left.
+    /// Removes the key of a player's seat.
     pub fn remove(&mut self, player: PlayerId) {
         self.taken.remove(&player);
         if let Some((keyed, is_absent)) = self.seats.remove(&player) {
@@ -85,8 +85,8 @@ impl SeatKeys {
         self.seats.values().map(|(keyed, _)| *keyed)
     }
 
-    /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. It must
-    /// have a key, and fewer than [`limits::MAX_SUSPENDED_SEATS`] seats may be suspended. The
+    /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. The seat
+    /// must have a key, and fewer than [`limits::MAX_SUSPENDED_SEATS`] seats may be suspended. The
     /// seat's address prefix must have fewer suspended seats than `per_address`, and fewer than are
     /// still free in total. The last condition reserves seats for prefixes without any. If
     /// `per_address` is `usize::MAX`, neither limit per prefix applies.

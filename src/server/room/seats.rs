@@ -132,7 +132,7 @@ impl Seats {
         }
     }
 
-    /// Frees the numbers after this cooldown.
+    /// Frees the numbers that were released at least `cooldown` ago.
     fn end_cooldowns(&mut self, now: Duration, cooldown: Duration) {
         while let Some((_, number)) =
             self.cooling_down.pop_front_if(|(since, _)| now.saturating_sub(*since) >= cooldown)

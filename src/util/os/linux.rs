@@ -34,8 +34,8 @@ const EVENTS: usize = 1024;
 /// Sends as many bytes of these slices as the kernel accepts now, in one call. Returns 0 if it
 /// accepts none.
 ///
-/// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would not,
-/// because clones of the socket share it.
+/// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would make the
+/// next `read` of that thread fail, because all clones of a socket share this flag.
 ///
 /// # Errors
 /// Any error of the socket except "would block": the connection is lost.

@@ -5,8 +5,8 @@
 //! depends on the system, which `tests/tidy` checks. The functions take and return sockets, plain
 //! values and `io::Error`. They contain no decisions about the protocol.
 //!
-//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `portable.rs` on Linux too, so that
-//! it can be tested there. Its unit tests always run there.
+//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `portable.rs` on Linux too, for
+//! tests. The unit tests of `portable.rs` always run on Linux.
 
 mod capacity;
 mod readiness;

@@ -7,9 +7,9 @@ use std::net::TcpStream;
 pub struct PollInterest<'a> {
     /// The socket.
     pub stream: &'a TcpStream,
-    /// Wait for bytes or the end of the peer's stream.
+    /// Whether to wait for bytes or the end of the peer's stream.
     pub reads: bool,
-    /// Wait until the kernel accepts bytes.
+    /// Whether to wait until the kernel accepts bytes.
     pub writes: bool,
 }
 

@@ -95,8 +95,8 @@ impl Drop for Watching<'_> {
 }
 
 impl EndedClients {
-    /// Registers an inspector. The first inspector starts the subscription to all clients; dropping
-    /// the last inspector ends it.
+    /// Registers an inspector. The first registration starts the subscription to all clients;
+    /// dropping the last registration ends it.
     pub fn watcher_begins<'a>(&'a self, tap: &'a Tap) -> Watching<'a> {
         let mut state = self.state.lock();
         state.watchers += 1;

@@ -5,7 +5,7 @@
 //!                                  └ X-Forwarded-For: 192.168.1.20 ⏎
 //! ```
 //!
-//! The proxy connects from this machine. Without the line, the server would take every client for a
+//! The proxy connects from this machine. Without the line, the server would treat every client as a
 //! local one ([`access`](crate::server::net::access)). The line is the last of the head. A server
 //! that trusts the proxy reads the addresses from the right, so lines from the client itself are
 //! further left and ignored.
@@ -23,7 +23,7 @@ use crate::ws::http::HeadReader;
 pub struct Forward {
     line: Vec<u8>,
     at: At,
-    /// Reads the same head, to find what follows it.
+    /// Reads the same head, because the head determines whether a body or frames follow.
     reader: HeadReader,
     after_head: At,
 }
@@ -89,7 +89,8 @@ impl Forward {
         }
     }
 
-    /// Passes a byte of a head to the reader. The last one decides what follows the head.
+    /// Passes a byte of a head to the reader. After the last byte, determines what follows the
+    /// head.
     fn read(&mut self, byte: u8) {
         if let Ok(Some(head)) = self.reader.receive(&[byte]) {
             self.after_head = match head.content_length() {

@@ -11,7 +11,7 @@ use sha1_smol::Sha1;
 /// Names and contents of the embedded files.
 pub type Files = &'static [(&'static str, &'static [u8])];
 
-/// Path of the edition. A request without the last slash is redirected to it.
+/// Path of the edition. A request without the trailing slash is redirected to this path.
 pub const PATH_PREFIX: &str = "/tab/";
 
 /// Generated list of files for the service worker.

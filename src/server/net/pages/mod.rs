@@ -148,10 +148,11 @@ pub fn response(
     (head, if is_head { Cow::default() } else { body })
 }
 
-/// The current packet tables. The embedded file of this name has the built-in tables, for the
-/// browser edition.
+/// Name of the file with the packet tables in use. The embedded file of this name has the built-in
+/// tables, for the browser edition.
 pub const TABLES_FILE: &str = "codes.json";
-/// The rules of the room's game. The embedded file of this name is for the browser edition.
+/// Name of the file with the rules of the room's game. The embedded file of this name is for the
+/// browser edition.
 pub const RULES_FILE: &str = "rules.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -222,7 +223,7 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
         return page;
     }
     // An unauthorized request still gets the page, which prompts for the token. The status
-    // indicates that it is needed.
+    // indicates that the token is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == TABLES_FILE {
         return file_response(

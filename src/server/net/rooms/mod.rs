@@ -6,7 +6,7 @@
 //! awake. Code that queues something for the room wakes it with [`RunningRoom::wake`].
 //!
 //! ```text
-//!  begin_making ─► name reserved, lock released ─► finish: listed, the requesting client is in it
+//!  reserve ─► name reserved, lock released ─► publish: listed, the requesting client is in it
 //!  listed ─► enter, enter, … ─► all clients have left ─► end: removed from the list, name is free
 //! ```
 //!

@@ -24,7 +24,7 @@ pub struct RunningRoom {
     pub handle: Arc<RoomHandle>,
     /// The room's metrics, shared by all of its runs.
     pub metrics: RoomMetrics,
-    /// The name in its paths. For a private room it differs from the handle's name, which is
+    /// The room's name in paths. For a private room it differs from the handle's name, which is
     /// public.
     pub path_name: Arc<str>,
     /// Address prefix of the client that requested the room; `None` if it is not on demand.
@@ -116,8 +116,7 @@ impl RunningRoom {
         self.wake();
     }
 
-    /// Whether the room is ending or has ended. The cause is an operator command, or that the room
-    /// was unused.
+    /// Whether the room is ending or has ended, by an operator command or because it was unused.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
@@ -170,8 +169,8 @@ impl RunningRoom {
     }
 
     /// Sleeps while the room has no client, no tick is due and the room need not stop. Wakes at
-    /// `until`, and when the first suspended seat expires. `now` returns the server's time.
-    /// Returns whether it slept.
+    /// `until`, and when the first suspended seat expires. `now` returns the server's time. Returns
+    /// whether the thread slept.
     pub fn sleep(
         &self,
         must_stop: impl Fn() -> bool,

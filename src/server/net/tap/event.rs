@@ -49,7 +49,7 @@ pub struct TapEvent {
 pub struct SkippedTraffic {
     /// Number of skipped events.
     pub messages: u64,
-    /// Bytes in them.
+    /// Total bytes of the skipped events.
     pub bytes: u64,
     /// Tick at which the gap began.
     pub since_tick: u32,

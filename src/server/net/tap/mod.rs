@@ -186,8 +186,8 @@ impl Tap {
         opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
-    /// Records the upgrade of a client, created by [`EventKind::opened`]. From here on its bytes
-    /// are recorded. The next event carries its player number.
+    /// Records the upgrade of a client, created by [`EventKind::opened`]. From here on the client's
+    /// bytes are recorded. Later events carry the client's player number.
     pub fn record_open(&self, source: EventSource, run: &Run, what: EventKind) {
         let event = Arc::new(source.event(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
@@ -288,7 +288,7 @@ impl Tap {
     }
 
     /// Records a tick of a run: `at` is its start, `tick` the ticks completed before it. A
-    /// subscription without the world waits for a tick with a `snapshot`.
+    /// subscription that has no world of this run drops the tick, unless there is a `snapshot`.
     pub fn record_tick(
         &self,
         (run, at, tick): (&Run, Duration, u32),
@@ -352,8 +352,8 @@ impl Subscription {
         queue.map(SubscriberQueue::take).unwrap_or_default()
     }
 
-    /// Requests the world of each room again. It arrives before the room's next tick, followed by
-    /// the session of each client before that client's next bytes.
+    /// Requests the world of each room again. Each world arrives before the room's next tick. The
+    /// session of each client follows, before the client's next bytes.
     pub fn request_worlds(&self) {
         self.change(SubscriberQueue::renew);
         self.tap.request_worlds();

@@ -14,8 +14,8 @@
 //! A full queue drops all further events until it is emptied. So all lost events are between the
 //! events of one [`TapBatch`] and the events of the next one. After bytes of a client were lost,
 //! its traffic resumes at the start of a message, preceded by the number of skipped bytes; other
-//! clients are not affected. The queue never blocks, never exceeds its limit, and never holds half
-//! a message after a gap.
+//! clients are not affected. The queue never blocks, never exceeds its limit (worlds are not
+//! counted), and never holds half a message after a gap.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -98,7 +98,7 @@ impl SubscriberQueue {
         !self.is_over && if client == WORLD_ID { self.wants_world } else { is_accepted() }
     }
 
-    /// Whether `take` would return something.
+    /// Whether `take` would return an event, a loss or the end.
     pub(super) fn is_ready(&self) -> bool {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }
@@ -292,7 +292,7 @@ impl SubscriberQueue {
     }
 
     /// Counts an event as lost. If events wait for a world, makes all parts available before the
-    /// loss, loses held events as well, and requests the worlds of all runs again.
+    /// loss, counts held events as lost as well, and requests the worlds of all runs again.
     pub(super) fn drop_event(&mut self, event: &TapEvent) {
         let is_waiting = self.waiting().next().is_some();
         self.lost.add(event);

@@ -1,8 +1,8 @@
 //! Checksums of a room's lockstep clients by tick, and the reports of desyncs.
 //!
 //! A round stores at most one checksum of each present participant for one tick. For a departed
-//! participant, it stores only a desync that is not reported yet. Each of them had received a
-//! snapshot, so the rate limit of snapshots bounds their number.
+//! participant, it stores only a desync that is not reported yet. A departed participant had
+//! received a snapshot, so the rate limit of snapshots bounds the number of departed participants.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ struct ChecksumRound {
 pub(super) struct ChecksumClaim {
     /// Description of the participant.
     pub label: String,
-    /// Its address prefix.
+    /// The participant's address prefix.
     pub prefix: AddressPrefix,
-    /// The tick of its first snapshot.
+    /// The room's tick when the participant received its first snapshot.
     pub world_since_tick: u32,
     /// The checksum.
     pub checksum: u64,
@@ -102,8 +102,8 @@ impl ChecksumRounds {
     }
 
     /// Returns the reports of the rounds that are complete or have timed out. A round waits for one
-    /// checksum interval (`every`) and, after the desync was found, for `details_ticks`.
-    /// `world_since_tick` maps each present participant to the tick of its first snapshot.
+    /// checksum interval (`every`) and, after the desync was found, for `details_ticks`. `since`
+    /// maps each present participant to the room's tick at its first snapshot.
     pub fn report(
         &mut self,
         now: u32,

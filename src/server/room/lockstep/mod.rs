@@ -68,8 +68,8 @@ impl Default for LockstepConfig {
 pub struct NextEntries {
     /// The snapshot with which the client starts or restarts.
     pub snapshot: Option<Arc<JournalEntry>>,
-    /// The entries after its position, each with its number. They reach the requested total size
-    /// unless the journal ends first.
+    /// The entries after the client's position, each with its number. They reach the requested
+    /// total size unless the journal ends first.
     pub parts: Vec<(u64, Arc<JournalEntry>)>,
     /// The client's position once all of them are sent.
     pub end: u64,
@@ -128,8 +128,8 @@ struct JournalState {
 #[derive(Debug)]
 struct FollowerState {
     prefix: AddressPrefix,
-    /// The tick of the client's first snapshot; `u32::MAX` before. The client sends checksums from
-    /// this tick on.
+    /// The room's tick when the client received its first snapshot; `u32::MAX` before. The client
+    /// sends checksums from this tick on.
     since: u32,
     /// The number of the client's next entry.
     next_entry: u64,
@@ -214,7 +214,8 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// Requests a snapshot for a connection. Requests before it is sent count as one.
+    /// Requests a snapshot for a connection. Further requests before the snapshot is sent have no
+    /// effect.
     pub fn request_snapshot(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
@@ -224,8 +225,8 @@ impl Journal {
 
     /// Stores a participant's checksum of its world after `tick` ticks, and compares it. Ignored
     /// unless `tick` is a checksum tick, is at most one interval ahead, and is not before the
-    /// participant's first snapshot or the room's oldest snapshot. Only the first checksum of a
-    /// tick counts.
+    /// room's oldest snapshot or the tick at which the participant received its first snapshot.
+    /// Only the first checksum of a tick counts.
     pub fn checksum(&self, connection: u64, label: impl FnOnce() -> String, tick: u32, checksum: u64) {
         let inner = &mut *self.inner.lock();
         let every = self.rules.checksum_ticks;
@@ -323,10 +324,10 @@ impl Journal {
         inner.report(self.rules.checksum_ticks);
     }
 
-    /// Returns the entries to send to a connection now, of at least `bytes` bytes in total when
-    /// encoded. If the client needs a snapshot, `may_sync` is called with it and decides whether it
-    /// is returned. The client's position moves to the snapshot; otherwise it changes only in
-    /// [`on_sent`](Self::on_sent).
+    /// Returns the entries to send to a connection now: as many as reach `bytes` bytes, unless the
+    /// journal ends first. If the client needs a snapshot, `may_sync` decides whether the snapshot
+    /// is returned. The client's position then moves to the snapshot. Otherwise the position
+    /// changes only in [`on_sent`](Self::on_sent).
     pub fn next(
         &self,
         connection: u64,
