@@ -320,10 +320,9 @@ impl Fog {
         }
         *at = step(*at, Angle(*angle), WOLF_SPEED / context.tick_hz as i32);
         let at = *at;
-        if let Some(prey) = prey.filter(|prey| is_near(at, self.soldiers[*prey].at, 2 * RADIUS)) {
-            if context.tick.is_multiple_of(10) {
-                self.hurt(prey, BITE_DAMAGE, None, context);
-            }
+        let bitten = prey.filter(|prey| is_near(at, self.soldiers[*prey].at, 2 * RADIUS));
+        if let Some(prey) = bitten.filter(|_| context.tick.is_multiple_of(10)) {
+            self.hurt(prey, BITE_DAMAGE, None, context);
         }
     }
 }

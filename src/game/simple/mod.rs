@@ -39,13 +39,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use bot_policy::BotPolicy;
+use encode_once::encode_once;
 pub use entities::{
     Entities, EntityError, EntityInfo, EntityRef, EntityRow, FieldValue, ReceivedEntities, Sight, Viewer,
 };
 use entities::{EntityFrame, EntityLayout, EntityScratch, FrameBuilder, KnownEntities, check_layouts};
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
-use encode_once::encode_once;
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 use random_packet::COMMON;
