@@ -158,7 +158,11 @@ release() { cargo build --release --locked; }
 determinism() { cargo test --release --locked -p tickwire-moo-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
-simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --connections 10 --minutes 1; }
+# The example hides entities: its bots are compared with what they see.
+simulate() {
+    cargo build --release --locked && target/release/tickwire simulate --seeds 70 --connections 10 --minutes 1 &&
+        cargo build --quiet --locked --example fog && target/debug/examples/fog simulate --seeds 4 --connections 8 --minutes 1
+}
 
 # A few seeds of each game, run again in every build, with the committed tickwire.wasm; scripts/again.sh does the long runs.
 again() { scripts/again.sh --seeds 2 --ticks 1500 --rare no; }
@@ -218,10 +222,11 @@ page() {
 
 # Where a test compiles, it has its own time limit around the rest.
 browser() {
-    cargo build --quiet --locked --example pong --example kites && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+    cargo build --quiet --locked --example pong --example kites --example fog && timeout --kill-after=10 900 node tests/browser/run.mjs &&
         timeout --kill-after=10 300 node tests/browser/sizes.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
         timeout --kill-after=10 300 node tests/browser/kites.mjs &&
+        timeout --kill-after=10 300 node tests/browser/fog.mjs &&
         timeout --kill-after=10 300 node tests/browser/tanks.mjs && node tests/browser/dev.mjs
 }
 
