@@ -203,7 +203,7 @@ test('keys without a code act in the game\'s page', () => {
 
 test('no page follows what is held by itself', () => {
   const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
-  const pages = ['examples/coins.html', 'examples/paint.html', 'examples/pong.html', 'examples/kites.html', 'examples/units.html',
+  const pages = ['examples/coins.html', 'examples/fog.html', 'examples/paint.html', 'examples/pong.html', 'examples/kites.html', 'examples/units.html',
     'src/games/tanks/page.html', 'src/web/game/input.js', 'src/web/playback/bar.js', 'docs/your-first-game.md', 'docs/your-own-page.md'];
   assert.deepEqual(pages.filter((path) => /'keyup'|'pointerup'|'pointercancel'|buttons\)/.test(read(path))), []);
   assert.deepEqual(pages.filter((path) => !read(path).includes('new HeldKeys(')), ['examples/units.html', 'src/web/playback/bar.js']);

@@ -7,7 +7,7 @@ import { typeErrors } from '../lib/page-types.mjs';
 
 const read = (/** @type {string} */ name) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 const PAGES = [
-  ...['coins', 'kites', 'paint', 'pong', 'units'].map((name) => [`examples/${name}.html`, `examples/${name}.tsv`]),
+  ...['coins', 'fog', 'kites', 'paint', 'pong', 'units'].map((name) => [`examples/${name}.html`, `examples/${name}.tsv`]),
   ['src/games/tanks/page.html', 'packet_codes/tanks/tanks.tsv'],
 ];
 

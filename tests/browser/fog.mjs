@@ -1,0 +1,160 @@
+// The game of examples/fog.rs: pages of two teams play with keys and a mouse, and each receives only what its soldier sees.
+// `node fog.mjs [path of the program]`.
+
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { boxesOf, outside, overlaps } from './lib/boxes.mjs';
+import { keep, until, watchFor } from './lib/browser.mjs';
+import { DESKTOP, Game } from './lib/game.mjs';
+
+process.env.TICKWIRE_BIN = process.argv[2] ?? fileURLToPath(new URL('../../target/debug/examples/fog', import.meta.url));
+process.argv.length = 2;
+
+const SHOWN = ['#points', '#say', '.bar a', '#chat', '#feed', '#status', '#own', '#join'];
+
+// Without wolves, no soldier dies while the test looks at it.
+const game = await new Game().open(['--game', 'fog,wolves=0']);
+const { ada, bo } = game;
+const cy = await game.page('cy', { viewport: DESKTOP });
+const phone = await game.page('phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+
+/** @param {import('playwright-core').Page} page @param {string} name */
+async function play(page, name) {
+  await page.goto(game.server.url);
+  await page.fill('#name', name);
+  await page.click('#join button');
+  await until(page, () => window.game.entities('soldiers').has(window.game.player) && !document.getElementById('own').hidden);
+}
+/** Soldiers that a page has received: `name of team`, in order. @param {import('playwright-core').Page} page */
+const seen = (page) => page.evaluate(() => [...window.game.entities('soldiers').values()].map(({ name, team }) => `${name} of ${team}`).sort());
+/** The own soldier of a page. @param {import('playwright-core').Page} page */
+const own = (page) => page.evaluate(() => window.game.entities('soldiers').get(window.game.player));
+const cartridges = (page) => page.evaluate(() => window.game.entities('own').get(window.game.player).cartridges);
+/** What covers or is cut off. @param {import('playwright-core').Page} page */
+async function assertLayout(page) {
+  const boxes = await boxesOf(page, SHOWN);
+  assert.deepEqual([...outside(boxes, page.viewportSize()), ...overlaps(boxes)], []);
+}
+
+await game.check('a page that spectates receives the walls and no entity', async () => {
+  await phone.goto(game.server.url);
+  await phone.waitForSelector('#join:not([hidden])');
+  await play(ada, 'Ada');
+  await until(phone, () => window.game.newest('state')?.walls.length > 0);
+  const counts = await phone.evaluate(() => ['soldiers', 'wolves', 'packs', 'own'].map((name) => window.game.entities(name).size));
+  assert.deepEqual(counts, [0, 0, 0, 0]);
+  await assertLayout(phone);
+  await keep(phone, 'fog-start');
+});
+
+await game.check('a page receives its own team, and no soldier of the other one far away', async () => {
+  await play(bo, 'Bo');
+  await play(cy, 'Cy');
+  await until(ada, () => window.game.entities('soldiers').size === 2);
+  assert.deepEqual([await seen(ada), await seen(bo), await seen(cy)], [['Ada of 0', 'Cy of 0'], ['Bo of 1'], ['Ada of 0', 'Cy of 0']]);
+});
+
+await game.check('a soldier looks at the mouse, and fires while its button is held', async () => {
+  const before = await cartridges(ada);
+  await ada.evaluate(() => { window.game.on('shot', (shot) => { window.shot = shot; }); });
+  await ada.mouse.move(DESKTOP.width / 2, DESKTOP.height / 2 + 200);
+  await until(ada, () => Math.abs(window.game.entities('soldiers').get(window.game.player).aim - Math.PI / 2) < 0.03);
+  await ada.mouse.down();
+  await until(ada, (had) => window.game.entities('own').get(window.game.player).cartridges < had - 1, before);
+  await ada.mouse.up();
+  // Down the screen.
+  await until(ada, () => window.shot?.to_y >= window.shot.y && Math.abs(window.shot.to_x - window.shot.x) <= 8);
+  return `${before - await cartridges(ada)} shots`;
+});
+
+await game.check('a text reaches the own team only', async () => {
+  for (const page of [ada, bo, cy]) await page.evaluate(() => { window.texts = []; window.game.on('said', ({ text }) => window.texts.push(text)); });
+  await ada.keyboard.press('Enter');
+  await ada.waitForSelector('#chat:not([hidden])');
+  await ada.keyboard.type('wait for me');
+  await assertLayout(ada);
+  await ada.keyboard.press('Enter');
+  for (const page of [ada, cy]) await until(page, () => window.texts.includes('wait for me') && document.getElementById('feed').textContent.includes('wait for me'));
+  assert.equal(await ada.isVisible('#chat'), false);
+  // Bo receives its own text, which is younger, and nothing else.
+  await bo.click('#say');
+  await bo.keyboard.type('here');
+  await bo.keyboard.press('Enter');
+  await until(bo, () => window.texts.length > 0);
+  assert.deepEqual(await bo.evaluate(() => window.texts), ['here']);
+  assert.deepEqual(await cy.evaluate(() => window.texts), ['wait for me']);
+});
+
+await game.check('two enemies walk towards each other, receive each other within sight, and one shoots', async () => {
+  // Along the upper edge of the map, where no wall is.
+  await Promise.all([[ada, 'w'], [bo, 'ArrowUp']].map(async ([page, key]) => {
+    await page.keyboard.down(key);
+    await until(page, () => window.game.entities('soldiers').get(window.game.player).y === 14);
+    await page.keyboard.up(key);
+  }));
+  await ada.evaluate(() => {
+    window.distances = [];
+    window.game.on('soldiers', () => {
+      const all = [...window.game.entities('soldiers').values()], own = window.game.entities('soldiers').get(window.game.player);
+      for (const { team, x, y } of all) if (team !== own.team) window.distances.push(Math.hypot(x - own.x, y - own.y));
+    });
+  });
+  await ada.evaluate(() => { window.shot = undefined; });
+  await ada.keyboard.down('d');
+  await bo.keyboard.down('ArrowLeft');
+  await until(ada, () => window.distances.some((distance) => distance < 280));
+  await ada.keyboard.up('d');
+  await bo.keyboard.up('ArrowLeft');
+  const farthest = await ada.evaluate(() => Math.max(...window.distances));
+  assert.ok(farthest <= 342, `${farthest} px`);
+  await until(bo, () => window.game.entities('soldiers').size === 2);
+  assert.deepEqual([await seen(ada), await seen(bo)], [['Ada of 0', 'Bo of 1', 'Cy of 0'], ['Ada of 0', 'Bo of 1']]);
+  // On a busy machine, they have passed each other.
+  let gap = 0;
+  while (Math.abs(gap = (await own(bo)).x - (await own(ada)).x) > 280) {
+    await ada.keyboard.down(gap > 0 ? 'd' : 'a');
+    await until(ada, (x) => Math.abs(window.game.entities('soldiers').get(window.game.player).x - x) < 200, (await own(bo)).x);
+    await ada.keyboard.up(gap > 0 ? 'd' : 'a');
+  }
+  const lines = [[ada, 'you killed Bo'], [bo, 'Ada killed you']].map(([page, text]) => watchFor(page, (line) => document.getElementById('feed').textContent.includes(line), text));
+  const isDown = watchFor(bo, () => /^You are down. Back in [123] s.$/.test(document.getElementById('status').textContent));
+  await ada.mouse.move(DESKTOP.width / 2 + 200 * Math.sign(gap), DESKTOP.height / 2);
+  await ada.mouse.down();
+  await until(ada, () => window.shot !== undefined);
+  await keep(ada, 'fog-shot');
+  await Promise.all([...lines, isDown]);
+  await ada.mouse.up();
+  await until(bo, () => window.game.entities('soldiers').get(window.game.player).health === 100);
+  assert.deepEqual(await bo.evaluate(() => window.game.newest('state').points), [1, 0]);
+  return `first seen at ${Math.round(farthest)} px`;
+});
+
+await game.check('nothing covers anything on three screens', async () => {
+  await play(phone, 'Di');
+  await assertLayout(phone);
+  await keep(phone, 'fog-390');
+  const { x } = await own(phone);
+  // The left thumb walks, to the other side if a wall is in the way.
+  const touch = await phone.context().newCDPSession(phone);
+  for (const [way, fingerX] of /** @type {const} */ ([[-1, 40], [1, 160]])) {
+    await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: 100, y: 600 }] });
+    await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [{ x: fingerX, y: 600 }] });
+    const hasMoved = await until(phone, ([from, side]) => (window.game.entities('soldiers').get(window.game.player).x - from) * side > 20, [x, way], 4000).then(() => true, () => false);
+    await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    if (hasMoved) break;
+  }
+  assert.ok(Math.abs((await own(phone)).x - x) > 10);
+  for (const [width, height] of [[1440, 900], [1280, 720]]) {
+    await ada.setViewportSize({ width, height });
+    await until(ada, (wide) => document.getElementById('field').width === wide, width);
+    await assertLayout(ada);
+    await keep(ada, `fog-${width}`);
+  }
+});
+
+await game.browser.close();
+const { code } = await game.server.stop();
+assert.equal(code, 0);
+assert.deepEqual(game.complaints.list, []);
+console.log(`${game.passed} passed, ${game.failed} failed`);
+process.exit(game.failed === 0 ? 0 : 1);
