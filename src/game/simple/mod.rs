@@ -303,9 +303,9 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         };
         let mut out = messages.writer(dialect, Lane::Latest);
         if body != self.spawned {
-            self.spawned = body;
+            self.spawned = body.filter(|_| !is_behind);
             self.own = NamedValues::default();
-            if let Some(player) = body {
+            if let Some(player) = self.spawned {
                 out.send("spawned", player);
             }
         }
@@ -492,8 +492,8 @@ mod tests {
             (Some(2), 64, 2, false, StateOutcome::Written, "state hit"),
             (Some(2), 65, 3, false, StateOutcome::NotDue, "hit"),
             (None, 66, 3, true, StateOutcome::Deferred, "hit"),
-            (Some(2), 68, 3, true, StateOutcome::Deferred, "spawned hit"),
-            (Some(2), 70, 3, false, StateOutcome::Written, "state hit"),
+            (Some(2), 68, 3, true, StateOutcome::Deferred, "hit"),
+            (Some(2), 70, 3, false, StateOutcome::Written, "spawned state hit"),
         ] {
             let received = update(player, tick, version, is_behind);
             assert_eq!(received, (turn, names.to_owned()), "tick {tick}");

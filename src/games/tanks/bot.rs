@@ -45,6 +45,14 @@ struct HealthChange {
     due: i64,
 }
 
+/// Damage of `hit` packets that no state has included yet. A state may show a repair in place of a
+/// part of the damage, so only bounds are known.
+#[derive(Debug, Default, Clone, Copy)]
+struct ReportedDamage {
+    min: i64,
+    max: i64,
+}
+
 /// Plays tanks, and checks the states and hits that it receives.
 #[derive(Debug, Default)]
 pub struct TanksBotPolicy {
@@ -52,7 +60,7 @@ pub struct TanksBotPolicy {
     round: i64,
     tanks: BTreeMap<i64, VisibleTank>,
     /// Damage of `hit` packets that no state has included yet, by player.
-    damage: BTreeMap<i64, i64>,
+    damage: BTreeMap<i64, ReportedDamage>,
     /// Changes of health in the last state, by player. They are checked at the next state, because
     /// the hits of an update follow its state.
     changes: BTreeMap<i64, HealthChange>,
@@ -115,7 +123,9 @@ impl TanksBotPolicy {
         {
             out.add_fault("hit", packet.to_string());
         }
-        *self.damage.entry(get("player")).or_default() += get("damage");
+        let reported = self.damage.entry(get("player")).or_default();
+        reported.min += get("damage");
+        reported.max += get("damage");
         self.hits += 1;
         let is_destroyed = packet.get("destroyed").and_then(Value::as_bool).unwrap_or_default();
         self.kills += u64::from(is_destroyed);
@@ -150,13 +160,14 @@ impl TanksBotPolicy {
     fn settle(&mut self, out: &mut AgentOutput) {
         let reported = std::mem::take(&mut self.damage);
         for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
-            let damage = reported.get(&player).copied().unwrap_or_default();
-            let loss = damage.min(from - to + repaired);
-            if loss < from - to || loss < due {
-                let (tick, detail) = (self.tick, format!("of {from} has {to} after damage {damage}"));
+            let ReportedDamage { min, max } = reported.get(&player).copied().unwrap_or_default();
+            let (min_loss, max_loss) = ((from - to).max(0), from - to + repaired);
+            if max < min_loss || max_loss < due {
+                let (tick, detail) = (self.tick, format!("of {from} has {to} after damage {max}"));
                 out.add_fault("health", format!("state of tick {tick}: tank {player} {detail}"));
-            } else if damage > loss {
-                self.damage.insert(player, damage - loss);
+            } else if max > min_loss {
+                let min = (min - max_loss.max(0)).max(0);
+                self.damage.insert(player, ReportedDamage { min, max: max - min_loss });
             }
         }
     }
@@ -193,7 +204,7 @@ impl TanksBotPolicy {
         if moved > MAX_STEP_HPX * passed + MAX_PUSH_HPX {
             return Err(("too_fast", format!("moves {moved} half pixels in {passed} ticks")));
         }
-        let (repaired, due) = (2 * (passed / 30 + 1), self.damage.get(&player).copied().unwrap_or_default());
+        let (repaired, due) = (2 * (passed / 30 + 1), self.damage.get(&player).map_or(0, |damage| damage.min));
         self.changes.insert(player, HealthChange { from: old_health, to: health, repaired, due });
         if regular + piercing < old_regular + old_piercing {
             self.shots += 1;
