@@ -333,7 +333,7 @@ impl BotPolicy for Bot {
         self.kites.chunk_by(|one, next| one >> 16 == next >> 16).count().saturating_sub(1)
     }
 
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         let [reports, corrections] = std::mem::take(&mut self.counts);
         BotStats(vec![("reports", "reports", reports), ("corrections", "corrections", corrections)])
     }

@@ -113,7 +113,7 @@ fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     for (name, count) in all.rows() {
         let _ = writeln!(text, "{count:>12}  {name}");
     }
-    let _ = writeln!(text, "{:?}", all.deeds);
+    let _ = writeln!(text, "{:?}", all.stats);
     text
 }
 

@@ -272,11 +272,11 @@ impl<A: Agent> Agent for LockstepAgent<A> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.agent.take_stats();
+        let mut stats = self.agent.take_stats();
         let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
         let checksums = self.follower.counts().checksums + shared;
-        deeds.0.push(("checksums", "checksums sent", checksums));
-        deeds
+        stats.0.push(("checksums", "checksums sent", checksums));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {

@@ -280,9 +280,9 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_deeds());
-        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
-        deeds
+        let mut stats = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_stats());
+        stats.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_stats));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {

@@ -284,7 +284,7 @@ impl ConnectionPair {
             counts.add_many("lockstep: checksums", checksums);
         }
         if let ClientKind::Bot(bot) = &mut client_end.kind {
-            counts.deeds.add(&bot.agent.take_stats());
+            counts.stats.add(&bot.agent.take_stats());
         }
         self.client_end = None;
         Ok(())

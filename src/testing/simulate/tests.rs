@@ -147,7 +147,7 @@ fn a_simple_game_is_simulated_and_its_bots_receive_what_is_published() {
         assert_eq!(failure, None, "seed {seed}");
         assert_eq!(run().0, counts);
         never.retain(|name| counts.of(name) == 0);
-        assert!(counts.deeds.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
+        assert!(counts.stats.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
     }
     assert_eq!(never, [""; 0], "these never came");
 }

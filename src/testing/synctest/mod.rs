@@ -70,7 +70,7 @@ pub struct SynctestReport {
     /// Number of commands by kind, including the server's own.
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
-    pub deeds: BotStats,
+    pub stats: BotStats,
     /// Minimum number of players with a command in a complete [`WINDOW`]. The first window does not
     /// count, because players join in it. `None` if there is no other window.
     pub min_acting_players: Option<usize>,
@@ -85,7 +85,7 @@ impl SynctestReport {
         for (kind, count) in &other.commands {
             *self.commands.entry(kind.clone()).or_default() += count;
         }
-        self.deeds.add(&other.deeds);
+        self.stats.add(&other.stats);
         self.note_acting(other.min_acting_players);
     }
 
@@ -241,7 +241,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
         }
     }
     beside.report.checksum = beside.world.checksum();
-    beside.report.deeds = server.take_stats();
+    beside.report.stats = server.take_stats();
     Ok(beside.report)
 }
 

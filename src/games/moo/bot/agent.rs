@@ -52,7 +52,7 @@ pub trait PacketObserver: Send + 'static {
     }
 
     /// See [`Agent::take_stats`].
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         BotStats::default()
     }
 
@@ -271,9 +271,9 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.observer.take_deeds();
-        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
-        deeds
+        let mut stats = self.observer.take_stats();
+        stats.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_stats));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {

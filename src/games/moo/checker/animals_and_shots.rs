@@ -203,7 +203,7 @@ mod tests {
         let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
         let tenth = Duration::from_millis(100);
         let faults = packets.flat_map(|(number, packet)| check.check_packet(&packet, tenth * number as u32));
-        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
+        (faults.map(|fault| fault.rule).collect(), check.take_stats())
     }
 
     #[test]

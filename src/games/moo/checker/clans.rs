@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn native_clans_are_listed_once_and_one_is_in_ones_own() {
         let (faults, mut check) = native(&founded());
-        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert_eq!((faults, check.take_stats().clans), (vec![], 1));
         assert!(check.world_model().clan_state.is_mate(2) && !check.world_model().clan_state.is_mate(3));
         assert_eq!(receive(&mut check, &[own(None, &[])]), []);
         assert!(!check.world_model().clan_state.is_mate(2));
@@ -362,7 +362,7 @@ mod tests {
         };
         let (faults, mut check) =
             moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
-        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert_eq!((faults, check.take_stats().clans), (vec![], 1));
         assert_eq!(check.world_model().clan_state.tags, [(2, "owls".to_owned())].into());
         assert_eq!(moomoo(&[owls(), owls()]).0, [CheckRule::ClanTwice]);
         assert_eq!(moomoo(&[ends()]).0, [CheckRule::ClanUnlisted]);

@@ -73,11 +73,11 @@ impl PacketChecker {
     }
 
     /// Returns the statistics since the last call.
-    pub fn take_deeds(&mut self) -> MooBotStats {
-        let mut deeds = self.ledger.take();
-        deeds.shots += std::mem::take(&mut self.wild.shots);
-        deeds.clans += std::mem::take(&mut self.clans.joined);
-        deeds
+    pub fn take_stats(&mut self) -> MooBotStats {
+        let mut stats = self.ledger.take();
+        stats.shots += std::mem::take(&mut self.wild.shots);
+        stats.clans += std::mem::take(&mut self.clans.joined);
+        stats
     }
 
     /// The world model of all packets so far.

@@ -210,7 +210,7 @@ impl NativeView {
             let is_newcomer = known.is_none();
             let mut known = known.unwrap_or_else(|| newcomer(visible_player));
             known.last.pose = pose;
-            lists.deeds(&mut known, visible_player);
+            lists.collect_health_and_hand(&mut known, visible_player);
             let clan = visible_player.clan();
             if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
                 let bytes = lists.tag(&mut known, visible_player);
@@ -239,7 +239,7 @@ impl NativeView {
             self.own.clear();
         }
         let (Some(own_player), Some(known)) = (own_player, known) else { return };
-        lists.deeds(known, own_player);
+        lists.collect_health_and_hand(known, own_player);
         if known.last.clan != own_player.clan()
             && self.known.clans.may_send_own_tag(own_player.clan(), now.state)
         {
@@ -369,7 +369,7 @@ impl NativeView {
 
 impl PendingLists {
     /// Collects health and hand if they differ from the values last sent.
-    fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
+    fn collect_health_and_hand(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
         if std::mem::replace(&mut known.health, player.health) != player.health {
             self.health.push((player.player, player.health));
         }
