@@ -176,7 +176,7 @@ fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliE
             (["game", name, seed], world) => {
                 let info = games.named(name)?.about;
                 let seed = seed.parse().map_err(|error| failed(&error))?;
-                *world = Some((info, (info.begin)(&(info.identity)(seed))));
+                *world = Some((info, (info.new_world)(&(info.identity)(seed))));
                 counts[0] += 1;
             }
             (["frame", hex], Some((info, world))) => {

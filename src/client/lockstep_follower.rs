@@ -266,7 +266,7 @@ impl LockstepFollower {
     }
 
     fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
-        let world = (self.info.look)(snapshot, &self.dialect)?;
+        let world = (self.info.new_spectator_world)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.has_requested_snapshot = false;
@@ -299,7 +299,7 @@ impl LockstepFollower {
         }
         if std::mem::take(&mut self.is_catching_up) {
             // The first update describes the current state, as for a new client.
-            let looking = (self.info.look)(&world.world().snapshot(), &self.dialect);
+            let looking = (self.info.new_spectator_world)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }
         world.step(&frame.commands, self.player, self.spectated, messages);

@@ -49,10 +49,10 @@ pub enum DueAction {
 }
 
 impl Deadlines {
-    /// Deadlines of a connection that starts at `now`. With `must_greet`, the client must send
+    /// Deadlines of a connection that starts at `now`. With `has_hello`, the client must send
     /// `hello` within [`limits::HELLO_TIMEOUT`].
-    pub fn new(must_greet: bool, now: Duration) -> Deadlines {
-        let hello_by = if must_greet { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
+    pub fn new(has_hello: bool, now: Duration) -> Deadlines {
+        let hello_by = if has_hello { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
         Deadlines {
             hello_by: AtomicU64::new(hello_by),
             on_activity: AtomicU64::new(to_stamp(now)),

@@ -203,10 +203,10 @@ impl SenderState {
 }
 
 impl Sender {
-    /// A sender for a connection that starts at `now`. `must_greet` is passed to
+    /// A sender for a connection that starts at `now`. `has_hello` is passed to
     /// [`Deadlines::new`].
-    pub fn new(must_greet: bool, now: Duration) -> Sender {
-        Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
+    pub fn new(has_hello: bool, now: Duration) -> Sender {
+        Sender { queue: Mutex::default(), life: Deadlines::new(has_hello, now) }
     }
 
     /// Enqueues whole frames. If the queue accepts them, it calls `queued` while it is locked, so

@@ -33,19 +33,19 @@ impl GameInfo {
             tick_rates: G::Sim::TICK_RATES,
             rules_hash: G::rules_hash,
             check: G::check,
-            verbs: G::packet_handler,
+            new_packet_handler: G::packet_handler,
             join: join::<G>,
             leave: leave::<G>,
             disconnect: away::<G>,
             identity: WorldParams::default_for::<G::Sim>,
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
-            comes_with_join: comes_with_join::<ActionOf<G>>,
-            words: describe_action::<G>,
+            accompanies_join: accompanies_join::<ActionOf<G>>,
+            describe_action: describe_action::<G>,
             recognizes: G::Sim::is_snapshot,
-            begin: begin::<G::Sim>,
+            new_world: new_world::<G::Sim>,
             restore: restore::<G::Sim>,
-            look: new_spectator_world::<G>,
+            new_spectator_world: new_spectator_world::<G>,
         }
     }
 }
@@ -66,7 +66,7 @@ fn membership<A: Action>(action: &EncodedAction) -> Option<MembershipChange> {
     action.decoded::<A>()?.membership()
 }
 
-fn comes_with_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool {
+fn accompanies_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool {
     action.decoded::<A>().is_some_and(|action| action.accompanies_join(player))
 }
 
@@ -74,7 +74,7 @@ fn describe_action<G: Game>(action: &EncodedAction) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::describe_action(&action))
 }
 
-fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
+fn new_world<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
     into_dyn(S::new(identity))
 }
 

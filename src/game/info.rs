@@ -50,7 +50,7 @@ pub struct GameInfo {
     /// As [`Game::check`](super::Game::check).
     pub check: fn(&PacketTables) -> Result<(), String>,
     /// As [`Game::packet_handler`](super::Game::packet_handler).
-    pub verbs: fn(&Dialect) -> Box<dyn PacketHandler>,
+    pub new_packet_handler: fn(&Dialect) -> Box<dyn PacketHandler>,
     /// As [`Game::join`](super::Game::join).
     pub join: fn(PlayerId, &JoinRequest) -> Vec<EncodedAction>,
     /// As [`Game::leave`](super::Game::leave).
@@ -64,17 +64,17 @@ pub struct GameInfo {
     /// Returns the join, leave or disconnect that an action of the operator causes, if any.
     pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
     /// Returns whether the server issues this action together with the player's join.
-    pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
+    pub accompanies_join: fn(&EncodedAction, PlayerId) -> bool,
     /// Describes an action in one line.
-    pub words: fn(&EncodedAction) -> String,
+    pub describe_action: fn(&EncodedAction) -> String,
     /// As [`Sim::is_snapshot`].
     pub recognizes: fn(&[u8]) -> bool,
     /// Creates a new world.
-    pub begin: fn(&WorldParams) -> Box<dyn DynWorld>,
+    pub new_world: fn(&WorldParams) -> Box<dyn DynWorld>,
     /// Restores a world from a snapshot.
     pub restore: fn(&[u8]) -> DynWorldResult,
     /// Restores a world from a snapshot, with the view of one client of this dialect.
-    pub look: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
+    pub new_spectator_world: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
 }
 
 /// The packet that reports a kill to all clients: names of its arguments.

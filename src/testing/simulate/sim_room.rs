@@ -84,7 +84,7 @@ impl SimRoom {
         let seat_time = options.resume_time;
         let room = (kind.new_room)(&identity, options);
         let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
-        SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
+        SimRoom::with(kind, room, (kind.about.new_world)(&identity), dice, (0, seats))
     }
 
     fn with(

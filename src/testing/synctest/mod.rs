@@ -221,7 +221,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     let mut now = Duration::ZERO;
     let mut server = EmbeddedServer::new(&options, now)?;
     server.record();
-    let world = (info.begin)(&(info.identity)(plan.seed));
+    let world = (info.new_world)(&(info.identity)(plan.seed));
     let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
     let mut beside = ComparedWorlds { plan, info, world, past, tail, acting, report };
@@ -375,7 +375,7 @@ impl DisturbanceInjector {
 
 /// The kind of an action: the first word of its description that is not just `Act`.
 fn action_name(info: &GameInfo, action: &EncodedAction) -> String {
-    let words = (info.words)(action);
+    let words = (info.describe_action)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
     let first = names.next().unwrap_or_default();

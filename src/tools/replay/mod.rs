@@ -230,7 +230,7 @@ fn match_tick(
     for recorded in &tick.frame.commands {
         let command = match_command(recorded, tick, decoded, report);
         if command.as_ref() != Some(recorded) && change.is_none() {
-            let words = |command: &RawCommand| (info.words)(&command.action);
+            let words = |command: &RawCommand| (info.describe_action)(&command.action);
             change = Some(CommandDiff {
                 command: (recorded.player, recorded.sequence),
                 recorded: words(recorded).into(),
