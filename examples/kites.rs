@@ -167,14 +167,19 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn apply(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        act: Act,
+        context: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         match act {
             Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
-            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, turns.tick)?,
+            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, context.tick)?,
             Act::Land { id } => self.kites.remove(player, id)?,
             Act::Report { id, kite } => {
-                if let Err(refusal) = self.kites.report(player, id, kite, turns.tick) {
-                    self.correct(player, id, turns);
+                if let Err(refusal) = self.kites.report(player, id, kite, context.tick) {
+                    self.correct(player, id, context);
                     return Err(refusal.name());
                 }
             }
@@ -182,7 +187,7 @@ impl SimpleGame for Kites {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
+    fn tick(&mut self, context: &mut TickContext<'_>) {
         self.kites.tick();
         let reach = REACH * STEPS as u32;
         for kite in self.kites.iter() {
@@ -194,14 +199,14 @@ impl SimpleGame for Kites {
                 self.stars.remove(at);
                 flyer.score = flyer.score.saturating_add(1);
                 let (player, name) = (flyer.player.0, flyer.name.to_string());
-                turns.broadcast("caught", |row| {
+                context.broadcast("caught", |row| {
                     row.set("player", player);
                     row.set("name", name);
                 });
             }
         }
         while self.stars.len() < STARS {
-            let (x, y) = (turns.random.between(60, WIDTH - 60), turns.random.between(60, GROUND - 120));
+            let (x, y) = (context.random.between(60, WIDTH - 60), context.random.between(60, GROUND - 120));
             self.stars.push(Star { x, y });
         }
     }
@@ -220,10 +225,10 @@ impl SimpleGame for Kites {
 
 impl Kites {
     /// Sends an owner the state of its kite in the world, from which the owner continues.
-    fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
+    fn correct(&self, player: PlayerId, id: u32, context: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner_of() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
-        turns.send_to(player, "corrected", |row| {
+        context.send_to(player, "corrected", |row| {
             names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
         });
     }
@@ -355,11 +360,11 @@ impl Bot {
     }
 
     /// The values of a report: the position of the kite plus `beside`, in px.
-    fn report(&self, id: u32, beside: [f64; 2]) -> NamedValues {
+    fn report(&self, id: u32, offset: [f64; 2]) -> NamedValues {
         let mut row = NamedValues::default();
         row.set("id", id);
-        row.set("x", (self.place[0] + beside[0]) as u16);
-        row.set("y", (self.place[1] + beside[1]) as u16);
+        row.set("x", (self.place[0] + offset[0]) as u16);
+        row.set("y", (self.place[1] + offset[1]) as u16);
         row.set("vx", self.speed[0] as i16);
         row.set("vy", self.speed[1] as i16);
         row

@@ -39,7 +39,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
         count: 12,
         time: ROUND,
         source: Some("127.0.x.y".parse().unwrap()),
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };
