@@ -95,7 +95,7 @@ impl Deadlines {
     /// [`limits::IDLE_TIMEOUT`]. A returned ping counts as sent.
     pub fn poll(&self, now: Duration, patience: Duration) -> DueAction {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
-        let slack = self.pauses.noted(now);
+        let slack = self.pauses.recorded_slack(now);
         if let Some(since) = of(&self.closing) {
             let end = since + limits::CLOSE_TIMEOUT + slack;
             return if now > end { DueAction::Abort } else { DueAction::Nothing(end) };

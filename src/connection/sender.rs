@@ -345,7 +345,7 @@ impl Sender {
     pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {
             let stalled_since = self.queue.lock().stalled_since;
-            let grace = limits::SEND_STALL_TIME + self.life.pauses.noted(now);
+            let grace = limits::SEND_STALL_TIME + self.life.pauses.recorded_slack(now);
             if stalled_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return DueAction::Close(CloseReason::SlowClient);
             }
