@@ -189,7 +189,7 @@ impl LockstepFollower {
     }
 
     /// The spectated player while the client does not play; `None` for the leader.
-    pub(crate) fn watched(&self) -> Option<PlayerId> {
+    pub(crate) fn spectated(&self) -> Option<PlayerId> {
         self.spectated
     }
 

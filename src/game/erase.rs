@@ -110,12 +110,12 @@ impl<G: Game> ClientFeed for TypedClientFeed<G> {
         &mut self,
         tick: &dyn DynTick,
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     ) {
         // Cannot fail: both sides use the same game.
         let Some(published) = tick.of::<G>() else { return };
-        self.view.set_subject(player, watched);
+        self.view.set_subject(player, spectated);
         self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
     }
 }
@@ -149,12 +149,12 @@ impl<G: Game> SpectatorWorld for TypedSpectatorWorld<G> {
         &mut self,
         commands: &[RawCommand],
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     ) {
         let published = self.publish(commands);
         let TypedSpectatorWorld { view, scratch, dialect, published: last, skipped, .. } = self;
-        view.set_subject(player, watched);
+        view.set_subject(player, spectated);
         view.update(skipped, &published, false, dialect, scratch, messages);
         skipped.clear();
         *last = Some(Arc::new(published));

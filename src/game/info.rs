@@ -261,7 +261,7 @@ pub trait SpectatorWorld: Debug + Send {
         &mut self,
         commands: &[RawCommand],
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     );
 
@@ -287,7 +287,7 @@ pub trait ClientFeed: Debug + Send {
         &mut self,
         tick: &dyn DynTick,
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     );
 }

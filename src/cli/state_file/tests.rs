@@ -189,6 +189,6 @@ fn finished_worlds_that_could_not_be_renamed_go_on_at_the_next_start() {
     assert_eq!(keep.rooms, worlds(&["new"]));
     drop(keep);
     let bytes = saved_rooms::write(&worlds(&["half"]));
-    fs::write(beside(&home.file(), PART), [&[0; 4][..], &bytes[4..]].concat()).expect("written");
+    fs::write(with_suffix(&home.file(), PART), [&[0; 4][..], &bytes[4..]].concat()).expect("written");
     assert_eq!(home.open().expect("it starts").rooms, worlds(&["new"]), "without a mark it is unfinished");
 }

@@ -105,7 +105,7 @@ impl<A: Agent> LockstepAgent<A> {
                 let Some(share) = &mut sharing.share else { return false };
                 let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let (tick, checksum) = (share.tick(), share.checksum());
-                let players = (self.follower.player(), self.follower.watched());
+                let players = (self.follower.player(), self.follower.spectated());
                 if !share.step(frame, self.follower.present(), players, &mut self.messages) {
                     // The follower does not have a world of its own, so it requests a snapshot.
                     sharing.share = None;

@@ -271,8 +271,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         SimpleView { viewer, spawned: None, version: 0, own, entities, is_answered }
     }
 
-    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
-        self.viewer = Viewer { player, spectated: watched };
+    fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
+        self.viewer = Viewer { player, spectated };
     }
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {

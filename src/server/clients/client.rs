@@ -192,7 +192,7 @@ impl<L: Transport> Client<L> {
 
     /// Returns the player that the client spectates while it has no player itself. `None` is the
     /// leader.
-    pub fn watched(&self) -> Option<PlayerId> {
+    pub fn spectated(&self) -> Option<PlayerId> {
         player(self.spectated.load(Ordering::Acquire))
     }
 

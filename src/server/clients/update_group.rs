@@ -260,7 +260,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             let gap = (missed.len(), newest.tick);
             return self.relay(gap, (answers, messages), frames, (budgets, now));
         }
-        self.view.set_subject(client.player_as_of(newest.tick), client.watched());
+        self.view.set_subject(client.player_as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
@@ -295,7 +295,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             return UpdateResult { turn: StateOutcome::Deferred, send_calls: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.set_subject(client.player_as_of(gap.1), client.watched());
+        view.set_subject(client.player_as_of(gap.1), client.spectated());
         replay_missed_events::<G, L>(client, view, gap, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {

@@ -340,7 +340,7 @@ impl ClientSlot {
         };
         agent.tolerate(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
-            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.planted));
+            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.injected_bug));
         }
         let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
         bot.is_json = visit.spoken.2;

@@ -194,12 +194,12 @@ impl SeatModel {
     }
 
     /// Records that the operator removed a player.
-    pub fn dismissed(&mut self, player: PlayerId, tick: u32) {
+    pub fn record_removal(&mut self, player: PlayerId, tick: u32) {
         self.release_where(tick, |held| held.player == player);
     }
 
     /// Records that the operator removed the suspended players of an address.
-    pub fn dismissed_absent(&mut self, from: AddressPrefix, tick: u32) {
+    pub fn record_absent_removal(&mut self, from: AddressPrefix, tick: u32) {
         self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 

@@ -224,25 +224,25 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     let world = (info.new_world)(&(info.identity)(plan.seed));
     let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
-    let mut beside = ComparedWorlds { plan, info, world, past, tail, acting, report };
+    let mut compared = ComparedWorlds { plan, info, world, past, tail, acting, report };
     let mut trouble = DisturbanceInjector { info, dice: BotRng::new(plan.seed.into()), notices: 0 };
     let mut is_over = false;
     while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
         for recorded in server.take_recorded() {
-            if beside.report.ticks == plan.ticks {
-                beside.compare_all(&recorded)?;
+            if compared.report.ticks == plan.ticks {
+                compared.compare_all(&recorded)?;
                 is_over = true;
                 break;
             }
             see(&recorded);
-            beside.tick(&recorded)?;
-            trouble.inject(&recorded, &*beside.world, &mut server);
+            compared.tick(&recorded)?;
+            trouble.inject(&recorded, &*compared.world, &mut server);
         }
     }
-    beside.report.checksum = beside.world.checksum();
-    beside.report.stats = server.take_stats();
-    Ok(beside.report)
+    compared.report.checksum = compared.world.checksum();
+    compared.report.stats = server.take_stats();
+    Ok(compared.report)
 }
 
 /// The worlds that are compared with the server's world.

@@ -114,11 +114,11 @@ impl NativeView {
         let NativeScratch { look, lists, .. } = scratch;
         self.known.prefetch();
         let body = state.living(self.known.player);
-        let watched = if body.is_none() { self.watched(state) } else { None };
-        look.compute(state, body, watched);
+        let spectated = if body.is_none() { self.spectated(state) } else { None };
+        look.compute(state, body, spectated);
         self.known.window = Some(look.window);
         let now = UpdateInput { state, look, own: self.known.own_player(state), body };
-        self.spectating(now, watched, out);
+        self.spectating(now, spectated, out);
         self.objects(now, lists, out);
         self.players(now, since.tick(self.tick, state), lists);
         self.own(now, lists, out);
@@ -138,16 +138,16 @@ impl NativeView {
 
     /// The player that a client without a body spectates: the requested player, else the killer of
     /// the client's player, else the player spectated before, else the leader.
-    fn watched(&self, state: &PublicState) -> Option<usize> {
+    fn spectated(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
         let before = self.spectating.flatten();
-        living(self.known.watched).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
+        living(self.known.spectated).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
     }
 
-    fn spectating(&mut self, now: UpdateInput<'_>, watched: Option<usize>, out: &mut MessageWriter<'_>) {
-        let watched = watched.map(|index| now.state.players[index].player);
-        let spectated = now.body.is_none().then_some(watched);
+    fn spectating(&mut self, now: UpdateInput<'_>, index: Option<usize>, out: &mut MessageWriter<'_>) {
+        let player = index.map(|index| now.state.players[index].player);
+        let spectated = now.body.is_none().then_some(player);
         if let Some(player) = spectated.filter(|_| self.spectating != spectated) {
             out.send("spectating", player);
         }
