@@ -261,8 +261,8 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn view_stats(&self) -> ViewStats {
-        let picture = self.observer.world_model();
-        ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
+        let world_model = self.observer.world_model();
+        ViewStats { visible_players: world_model.others_in_view, is_waiting: world_model.is_dead }
     }
 
     fn tolerate(&mut self, reason: Tolerance) {

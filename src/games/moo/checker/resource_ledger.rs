@@ -77,12 +77,12 @@ impl ResourceLedger {
 
     /// Processes a packet's inventory and upgrades before the packet is applied to the world model.
     pub(super) fn record_income(&mut self, packet: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let mills = common.picture.inventory.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
+        let mills =
+            common.world_model.inventory.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
-        if GUARDS
-            .iter()
-            .any(|group| common.picture.inventory.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
-        {
+        if GUARDS.iter().any(|group| {
+            common.world_model.inventory.counts.get(&(*group as u8)).is_some_and(|count| *count > 0)
+        }) {
             self.guard_kill_turns = GUARD_GRACE_UPDATES;
         }
         upgrades::check_packet(packet, (self.first > 0, self.returning > 0), common, &mut self.stats);
@@ -133,22 +133,22 @@ impl ResourceLedger {
 
     fn swing(&mut self, swing: &Swing, common: &mut CheckState) {
         let Swing { player, weapon, hit } = *swing;
-        if !common.picture.players.contains_key(&player) {
+        if !common.world_model.players.contains_key(&player) {
             common.fault(CheckRule::SwingUnknown, format!("player {player}"));
         }
-        if hit && common.picture.own_player_id == Some(player) {
+        if hit && common.world_model.own_player_id == Some(player) {
             self.is_own_swing = true;
             self.stats.hits += 1;
             // The packet does not name the players that were hit, so gold may have been stolen from
             // each player in view.
             let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
-            let from = common.picture.others_in_view as u32;
+            let from = common.world_model.others_in_view as u32;
             self.accounts[rules::Resource::Gold as usize].earned += steals * from;
         }
     }
 
     fn shake(&mut self, object: u32, common: &mut CheckState) {
-        let Some(known) = common.picture.objects.get(&object) else {
+        let Some(known) = common.world_model.objects.get(&object) else {
             return common.fault(CheckRule::HitUnknown, format!("object {object}"));
         };
         // An unexplained rise may be the food of a hunt. If so, the gain of this swing has not been
@@ -190,7 +190,7 @@ impl ResourceLedger {
         self.first -= u8::from(is_first);
         let returned = self.returning > 0;
         self.returning -= u8::from(returned && common.is_alive);
-        let forgiven = common.picture.is_dead || is_first || returned;
+        let forgiven = common.world_model.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
             // A resumed player had these resources before, so no windmill, kill or hunt paid them.
@@ -239,7 +239,7 @@ impl ResourceLedger {
                 owed -= self.income.pay(owed);
                 self.income.refund(&mut self.bounty[0]);
             }
-            if owed > 0 && !common.picture.is_dead {
+            if owed > 0 && !common.world_model.is_dead {
                 let has = account.amount;
                 common.fault(
                     CheckRule::GainUnearned,

@@ -37,7 +37,7 @@ pub struct NativeView {
     /// The spectated player as last sent; the outer `None` while the client has a body.
     spectating: Option<Option<PlayerId>>,
     /// The known members of the client's clan, in ascending order of ID.
-    mates: Vec<PlayerId>,
+    clan_mates: Vec<PlayerId>,
     /// Whether the last list of members' positions was not empty.
     has_mates: bool,
     /// The second in which members' positions were last sent.
@@ -126,7 +126,7 @@ impl NativeView {
         out.send_list("health", &mut lists.health);
         out.send_list("held_items", &mut lists.held_items);
         let clan_bytes = self.clans(now, out);
-        self.mates(now, &mut lists.in_view, out);
+        self.send_clan_mates(now, &mut lists.in_view, out);
         out.send_list("clan_tags", &mut lists.clan_tags);
         self.animals(now, lists, out);
         self.stats(now, out);
@@ -271,7 +271,7 @@ impl NativeView {
         if let Some(changes) = &own_changes {
             write_clan_changes(changes, out);
             self.clan.clear();
-            self.mates.clear();
+            self.clan_mates.clear();
         }
         if own_changes.is_some() || tag.is_some_and(|tag| clans.may_send_people(tag, false, state)) {
             // The clan and its members; for its owner also the applicants.
@@ -283,8 +283,8 @@ impl NativeView {
                 .take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_if_changed("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
-                self.mates.clear();
-                self.mates.extend(members().map(|player| player.player));
+                self.clan_mates.clear();
+                self.clan_mates.extend(members().map(|player| player.player));
             }
         }
         out.bytes() - bytes_before
@@ -292,7 +292,7 @@ impl NativeView {
 
     /// Writes the positions of the living members once per second, and an empty list once after the
     /// last living member is gone.
-    fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
+    fn send_clan_mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
         if !is_period_due(&mut self.mates_second, now.state.second()) {
             return;
@@ -312,7 +312,7 @@ impl NativeView {
 
     /// Whether the client knows that this clan is its own and that the player is a member.
     pub fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
-        self.known.clans.is_in(clan) && self.mates.binary_search(&player).is_ok()
+        self.known.clans.is_in(clan) && self.clan_mates.binary_search(&player).is_ok()
     }
 
     /// Writes animals that left the view or died, and animals that are new or have changed.
