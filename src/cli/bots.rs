@@ -188,7 +188,7 @@ fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliE
     if returned.passed() && returned.came == plan.count {
         return Ok(());
     }
-    Err("not every client came back to its own player".to_owned())
+    Err("not every client resumed its own player".to_owned())
 }
 
 /// Error text with all disconnect reasons, for a run in which all connections ended before `time`.

@@ -255,8 +255,8 @@ pub trait SpectatorWorld: Debug + Send {
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
     /// Executes one tick with these commands, and appends the client's update. If `player` is
-    /// `None`, the update is for a spectator of the player `watched`, or of the leader if `watched`
-    /// is `None`.
+    /// `None`, the update is for a spectator of the player `spectated`, or of the leader if
+    /// `spectated` is `None`.
     fn step(
         &mut self,
         commands: &[RawCommand],
@@ -282,7 +282,7 @@ pub trait SpectatorWorld: Debug + Send {
 /// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
     /// Appends the client's update for the next tick. If `player` is `None`, the update is for a
-    /// spectator of the player `watched`, or of the leader if `watched` is `None`.
+    /// spectator of the player `spectated`, or of the leader if `spectated` is `None`.
     fn append_update(
         &mut self,
         tick: &dyn DynTick,

@@ -383,7 +383,7 @@ fn read(file: &Path) -> Result<Contents, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let outdated = with_suffix(file, OUTDATED);
             let sentence = format!(
-                "the last run did not stop cleanly, so its worlds are lost and begin anew; {} has those of the stop before: move it to this name to go on from there",
+                "the last run did not stop cleanly, so its worlds are lost and start over; {} has those of the stop before: move it to this name to go on from there",
                 outdated.display()
             );
             return Ok((Before::Absent, Vec::new(), outdated.exists().then_some(sentence)));
@@ -404,10 +404,10 @@ fn read(file: &Path) -> Result<Contents, String> {
     match saved_rooms::read(&bytes) {
         _ if bytes.is_empty() => Ok((Before::Empty, Vec::new(), None)),
         _ if !bytes.starts_with(saved_rooms::MARK) => {
-            Err("is not a file of kept worlds, and would be overwritten; choose another name".to_owned())
+            Err("is not a file of saved worlds, and would be overwritten; choose another name".to_owned())
         }
         Ok(rooms) => Ok((Before::Worlds, rooms, None)),
-        Err(why) => Ok((Before::Damaged, Vec::new(), Some(format!("{why}; all worlds begin anew")))),
+        Err(why) => Ok((Before::Damaged, Vec::new(), Some(format!("{why}; all worlds start over")))),
     }
 }
 

@@ -227,7 +227,7 @@ impl ConnectionPair {
         }
         let info = host.game.about;
         info.compare_view(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
-            let rule = "a client's picture matches the published state";
+            let rule = "a client's world model matches the published state";
             InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
         })
     }
