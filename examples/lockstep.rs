@@ -68,9 +68,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 //    contain. A program that draws the world decodes them; this one drops them.
                 Some(ClientEvent::Binary(message)) => {
                     let packet = dialect.decode(Direction::ToClient, message)?;
-                    if let FollowEvent::Report(report) =
-                        follower.on_packet(&packet, &mut outgoing, &mut messages)?
-                    {
+                    let event = follower.on_packet(&packet, &mut outgoing, &mut messages)?;
+                    if let FollowEvent::Report(report) = event {
                         print_report(&report)?;
                     }
                 }
@@ -84,12 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             printed_seconds += 1;
             let (counts, tick, players) = (follower.counts(), world.tick(), world.players().len());
             let rate = counts.bytes / printed_seconds;
-            writeln!(
-                stdout(),
-                "{tick:>7} {players:>8} {:>9} {:>6} {rate:>17}",
-                counts.checksums,
-                counts.syncs
-            )?;
+            let (checksums, syncs) = (counts.checksums, counts.syncs);
+            writeln!(stdout(), "{tick:>7} {players:>8} {checksums:>9} {syncs:>6} {rate:>17}")?;
         }
     }
     Ok(())

@@ -299,8 +299,8 @@ impl LockstepFollower {
         }
         if std::mem::take(&mut self.is_catching_up) {
             // The first update describes the current state, as for a new client.
-            let looking = (self.info.new_spectator_world)(&world.world().snapshot(), &self.dialect);
-            looking.into_iter().for_each(|fresh| *world = fresh);
+            let synced = (self.info.new_spectator_world)(&world.world().snapshot(), &self.dialect);
+            synced.into_iter().for_each(|fresh| *world = fresh);
         }
         world.step(&frame.commands, self.player, self.spectated, messages);
         FollowEvent::Stepped(world.world().tick())

@@ -110,7 +110,7 @@ pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8
     host.clients.add(client.id, Arc::clone(client));
     client.transport.room.metrics.clients.inc();
     let events = ClientEvents { host, client };
-    let lived = ClientCleanup { events, rule: Cell::new(CloseReason::InternalError.name()) };
+    let cleanup = ClientCleanup { events, rule: Cell::new(CloseReason::InternalError.name()) };
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
@@ -133,7 +133,7 @@ pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8
     let ending = read_loop(events, early_bytes);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
-    lived.rule.set(ending.name());
+    cleanup.rule.set(ending.name());
     log_disconnect(host, client, &ending);
     // The player leaves the world before the queue is flushed.
     client.leave_world(host.now());

@@ -40,13 +40,13 @@ pub fn run(host: &ServerState, core: Box<TcpRoom>) {
 pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
         let began = Instant::now();
-        let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
         if room.is_ending() {
             host.rooms.end(&room, &host.metrics, &host.tap);
             return close_all(host, &room, &CloseReason::GoingAway);
         }
-        if lived.is_ok() {
+        if outcome.is_ok() {
             return;
         }
         host.metrics.panics.inc();

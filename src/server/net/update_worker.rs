@@ -32,10 +32,10 @@ struct UpdateWorker {
 }
 
 /// Runs a worker until its queue is stopped.
-pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
+pub fn run(host: &ServerState, queue: &ClientWorkerQueue) {
     let (audiences, buffers) = (BTreeMap::new(), EncodeBuffers::default());
     let (mut worker, mut newcomers) = (UpdateWorker { audiences, buffers }, Vec::new());
-    while let Some(backlogs) = bell.wait(&mut newcomers, !worker.audiences.is_empty()) {
+    while let Some(backlogs) = queue.wait(&mut newcomers, !worker.audiences.is_empty()) {
         worker.run_pass(host, backlogs, &mut newcomers);
     }
 }

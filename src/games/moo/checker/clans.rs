@@ -41,7 +41,7 @@ enum PendingFault {
 impl ClanChecks {
     /// Checks a packet.
     pub(super) fn check_packet(&mut self, received: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let society = &common.world_model.clan_state;
+        let clan_state = &common.world_model.clan_state;
         match received {
             ServerPacket::Clans(clans) => {
                 let numbers: BTreeSet<Option<u32>> = clans.iter().map(|clan| clan.id).collect();
@@ -51,10 +51,10 @@ impl ClanChecks {
                 }
             }
             ServerPacket::ClanChanges { ended, founded } => changes(ended, founded, common),
-            ServerPacket::AddClan(clan) if society.clans.contains_key(&clan.name) => {
+            ServerPacket::AddClan(clan) if clan_state.clans.contains_key(&clan.name) => {
                 common.fault(CheckRule::ClanTwice, format!("{clan:?}"));
             }
-            ServerPacket::RemoveClan { name } if !society.clans.contains_key(name) => {
+            ServerPacket::RemoveClan { name } if !clan_state.clans.contains_key(name) => {
                 common.fault(CheckRule::ClanUnlisted, format!("{name:?} has ended"));
             }
             ServerPacket::OwnClan(own) => {
@@ -71,11 +71,11 @@ impl ClanChecks {
             ServerPacket::Update(_) => self.settle_pending(now, common),
             ServerPacket::Players(players) => self.check_visible(players, now, common),
             ServerPacket::ClanMates(Some(mates)) => check_mates(mates, common),
-            ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
+            ServerPacket::MapPing { player: Some(player) } if !clan_state.is_mate(*player) => {
                 self.pending_faults.push((now, PendingFault::Ping(*player)));
             }
             ServerPacket::Kill { killer: Some(killer), victim }
-                if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) =>
+                if killer != victim && clan_state.is_mate(*killer) && clan_state.is_mate(*victim) =>
             {
                 self.pending_faults.push((now, PendingFault::Kill(*killer, *victim)));
             }
@@ -123,8 +123,8 @@ impl ClanChecks {
     fn check_visible(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let before = std::mem::take(&mut self.unlisted);
         for MoomooPlayer { pose, clan, is_owner, .. } in players {
-            let society = &common.world_model.clan_state;
-            let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
+            let clan_state = &common.world_model.clan_state;
+            let owner = clan.as_ref().map(|clan| clan_state.clans.get(clan).copied());
             let is_listed = match owner {
                 None => !is_owner,
                 Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
@@ -178,10 +178,10 @@ fn own_members(members: &[u32], common: &mut CheckState) {
 }
 
 fn check_mates(mates: &[Mate], common: &mut CheckState) {
-    let society = &common.world_model.clan_state;
-    let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
-    if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
-        common.fault(CheckRule::ClanMates, format!("{mates:?} of {society:?}"));
+    let clan_state = &common.world_model.clan_state;
+    let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !clan_state.is_mate(player));
+    if clan_state.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
+        common.fault(CheckRule::ClanMates, format!("{mates:?} of {clan_state:?}"));
     }
     for Mate { x_px, y_px, .. } in mates {
         common.check_on_map("a mate", *x_px, *y_px, 0.0);

@@ -55,29 +55,29 @@ impl ClanBehavior {
     }
 
     fn intent(&self, world_model: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
-        let society = &world_model.clan_state;
+        let clan_state = &world_model.clan_state;
         let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
-        if society.own.is_none() {
+        if clan_state.own.is_none() {
             if self.is_founder {
                 let name = format!("c{}", dice.below(NAMES));
                 return Some(Intent::Clan(ClanAction::Create { name }));
             }
-            let clans: Vec<&String> = society.clans.keys().collect();
+            let clans: Vec<&String> = clan_state.clans.keys().collect();
             let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
             return Some(Intent::Clan(ClanAction::Request { name }));
         }
-        if let Some(player) = society.join_requests.first().filter(|_| society.is_owner) {
-            let accept = society.members.len() < MEMBERS;
+        if let Some(player) = clan_state.join_requests.first().filter(|_| clan_state.is_owner) {
+            let accept = clan_state.members.len() < MEMBERS;
             return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
         }
         if dice.below(LEAVE_ONE_IN) == 0 {
-            let others: Vec<u32> = society
+            let others: Vec<u32> = clan_state
                 .members
                 .iter()
                 .copied()
                 .filter(|member| Some(*member) != world_model.own_player_id)
                 .collect();
-            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
+            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| clan_state.is_owner);
             return Some(Intent::Clan(
                 player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
             ));
