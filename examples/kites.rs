@@ -241,10 +241,10 @@ fn shown(kite: &client_authority::OwnedEntity<Kite>) -> [Value; 5] {
 }
 
 fn kite(packet: &DecodedPacket<'_>) -> Option<Kite> {
-    let place = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
+    let position = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
     let speed = |name| packet.integer::<i16>(name).map(i32::from);
     let (vx, vy) = (speed("vx").unwrap_or(0), speed("vy").unwrap_or(0));
-    Some(Kite { x: place("x")?, y: place("y")?, vx, vy })
+    Some(Kite { x: position("x")?, y: position("y")?, vx, vy })
 }
 
 /// An owner in Rust. It simulates a kite with a spring to a star and with wind, as a page does.
@@ -255,9 +255,9 @@ struct Bot {
     /// The ids of all kites, and the stars.
     kites: Vec<u32>,
     stars: Vec<[f64; 2]>,
-    /// The kite of the bot. `place` and `speed` are its state at tick `flown`.
+    /// The kite of the bot. `position` and `speed` are its state at tick `flown`.
     id: Option<u32>,
-    place: [f64; 2],
+    position: [f64; 2],
     speed: [f64; 2],
     flown: u32,
     /// The number of the last spawned kite, and the tick of the spawn.
@@ -286,7 +286,7 @@ impl BotPolicy for Bot {
                 }
             }
             "corrected" if packet.integer("id") == self.id => {
-                (self.place, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
+                (self.position, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
                 self.counts[1] += 1;
             }
             _ => {}
@@ -314,7 +314,7 @@ impl BotPolicy for Bot {
         if self.id != Some(id) {
             // The start state is a guess. The first correction replaces it.
             (self.id, self.flown) = (Some(id), self.tick);
-            (self.place, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
+            (self.position, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
         }
         if self.tick < self.flown + Kite::RULES.report_ticks {
             return None;
@@ -352,19 +352,20 @@ impl Bot {
         let star = self.stars.first().copied().unwrap_or([400.0, 200.0]);
         let wind = [60.0 * (f64::from(self.tick) / 47.0).sin(), 0.0];
         let most = 0.8 * f64::from(SPEED);
-        let pull = [0, 1].map(|at| self.speed[at] + seconds * (3.0 * (star[at] - self.place[at]) + wind[at]));
+        let pull =
+            [0, 1].map(|at| self.speed[at] + seconds * (3.0 * (star[at] - self.position[at]) + wind[at]));
         let length = pull[0].hypot(pull[1]).max(1.0);
         self.speed = pull.map(|one| one * (most / length).min(1.0));
         let ends = [f64::from(WIDTH), f64::from(HEIGHT)];
-        self.place = [0, 1].map(|at| (self.place[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
+        self.position = [0, 1].map(|at| (self.position[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
     }
 
     /// The values of a report: the position of the kite plus `beside`, in px.
     fn report(&self, id: u32, offset: [f64; 2]) -> NamedValues {
         let mut row = NamedValues::default();
         row.set("id", id);
-        row.set("x", (self.place[0] + offset[0]) as u16);
-        row.set("y", (self.place[1] + offset[1]) as u16);
+        row.set("x", (self.position[0] + offset[0]) as u16);
+        row.set("y", (self.position[1] + offset[1]) as u16);
         row.set("vx", self.speed[0] as i16);
         row.set("vy", self.speed[1] as i16);
         row

@@ -6,7 +6,7 @@ use tickwire_sim::{
     Action, EncodedAction, MembershipChange, PlayerId, RawCommand, Sim, WorldParams, command_frame,
 };
 
-use super::bots::hooks::CheckHooks;
+use super::bots::hooks::GameCheckHooks;
 use super::dyn_tick::DynTick;
 use super::game::{ActionOf, Game, Published, Publisher as _, TypedWorld, UpdateRates, View as _};
 use super::info::{ClientFeed, DynWorld, DynWorldResult, GameInfo, SpectatorWorld, SpectatorWorldResult};
@@ -28,7 +28,7 @@ impl GameInfo {
             operator_commands: G::OPERATOR_COMMANDS,
             kill_packet: G::KILL_PACKET,
             bots: None,
-            checks: CheckHooks::NONE,
+            checks: GameCheckHooks::NONE,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
             rules_hash: G::rules_hash,

@@ -11,7 +11,7 @@ use tickwire_sim::{
     Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
 };
 
-use super::bots::hooks::{BotHooks, CheckHooks};
+use super::bots::hooks::{BotHooks, GameCheckHooks};
 use super::dyn_tick::DynTick;
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
@@ -40,7 +40,7 @@ pub struct GameInfo {
     /// The bots of the game; `None` if it has none.
     pub bots: Option<BotHooks>,
     /// Checks of the game in a simulation.
-    pub checks: CheckHooks,
+    pub checks: GameCheckHooks,
     /// The options of the world.
     pub options: &'static [OptionSpec],
     /// The supported tick rates in Hz. The first is the default.
