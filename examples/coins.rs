@@ -64,8 +64,8 @@ impl SimpleGame for Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
-        let (x, y) = (turns.random.between(0, WIDTH), turns.random.between(0, HEIGHT));
+    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+        let (x, y) = (context.random.between(0, WIDTH), context.random.between(0, HEIGHT));
         self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
     }
 
@@ -91,8 +91,8 @@ impl SimpleGame for Coins {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        let step = SPEED / turns.tick_hz as i32;
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        let step = SPEED / context.tick_hz as i32;
         for runner in &mut self.runners {
             let (dx, dy) =
                 [(0, 0), (0, -step), (step, 0), (0, step), (-step, 0)][usize::from(runner.direction)];
@@ -101,10 +101,10 @@ impl SimpleGame for Coins {
             let (off_x, off_y) = (runner.x - self.coin_x, runner.y - self.coin_y);
             if off_x * off_x + off_y * off_y <= REACH * REACH {
                 runner.score += 1;
-                self.coin_x = turns.random.between(REACH, WIDTH - REACH);
-                self.coin_y = turns.random.between(REACH, HEIGHT - REACH);
+                self.coin_x = context.random.between(REACH, WIDTH - REACH);
+                self.coin_y = context.random.between(REACH, HEIGHT - REACH);
                 let (player, name) = (runner.player.0, runner.name.to_string());
-                turns.broadcast("caught", |row| {
+                context.broadcast("caught", |row| {
                     row.set("player", player);
                     row.set("name", name);
                 });

@@ -167,14 +167,19 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn apply(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        act: Act,
+        context: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         match act {
             Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
-            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, turns.tick)?,
+            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, context.tick)?,
             Act::Land { id } => self.kites.remove(player, id)?,
             Act::Report { id, kite } => {
-                if let Err(refusal) = self.kites.report(player, id, kite, turns.tick) {
-                    self.correct(player, id, turns);
+                if let Err(refusal) = self.kites.report(player, id, kite, context.tick) {
+                    self.correct(player, id, context);
                     return Err(refusal.name());
                 }
             }
@@ -182,7 +187,7 @@ impl SimpleGame for Kites {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
+    fn tick(&mut self, context: &mut TickContext<'_>) {
         self.kites.tick();
         let reach = REACH * STEPS as u32;
         for kite in self.kites.iter() {
@@ -194,14 +199,14 @@ impl SimpleGame for Kites {
                 self.stars.remove(at);
                 flyer.score = flyer.score.saturating_add(1);
                 let (player, name) = (flyer.player.0, flyer.name.to_string());
-                turns.broadcast("caught", |row| {
+                context.broadcast("caught", |row| {
                     row.set("player", player);
                     row.set("name", name);
                 });
             }
         }
         while self.stars.len() < STARS {
-            let (x, y) = (turns.random.between(60, WIDTH - 60), turns.random.between(60, GROUND - 120));
+            let (x, y) = (context.random.between(60, WIDTH - 60), context.random.between(60, GROUND - 120));
             self.stars.push(Star { x, y });
         }
     }
@@ -220,10 +225,10 @@ impl SimpleGame for Kites {
 
 impl Kites {
     /// Sends an owner the state of its kite in the world, from which the owner continues.
-    fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
+    fn correct(&self, player: PlayerId, id: u32, context: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner_of() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
-        turns.send_to(player, "corrected", |row| {
+        context.send_to(player, "corrected", |row| {
             names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
         });
     }
@@ -236,10 +241,10 @@ fn shown(kite: &client_authority::OwnedEntity<Kite>) -> [Value; 5] {
 }
 
 fn kite(packet: &DecodedPacket<'_>) -> Option<Kite> {
-    let place = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
+    let position = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
     let speed = |name| packet.integer::<i16>(name).map(i32::from);
     let (vx, vy) = (speed("vx").unwrap_or(0), speed("vy").unwrap_or(0));
-    Some(Kite { x: place("x")?, y: place("y")?, vx, vy })
+    Some(Kite { x: position("x")?, y: position("y")?, vx, vy })
 }
 
 /// An owner in Rust. It simulates a kite with a spring to a star and with wind, as a page does.
@@ -250,9 +255,9 @@ struct Bot {
     /// The ids of all kites, and the stars.
     kites: Vec<u32>,
     stars: Vec<[f64; 2]>,
-    /// The kite of the bot. `place` and `speed` are its state at tick `flown`.
+    /// The kite of the bot. `position` and `speed` are its state at tick `flown`.
     id: Option<u32>,
-    place: [f64; 2],
+    position: [f64; 2],
     speed: [f64; 2],
     flown: u32,
     /// The number of the last spawned kite, and the tick of the spawn.
@@ -281,7 +286,7 @@ impl BotPolicy for Bot {
                 }
             }
             "corrected" if packet.integer("id") == self.id => {
-                (self.place, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
+                (self.position, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
                 self.counts[1] += 1;
             }
             _ => {}
@@ -309,7 +314,7 @@ impl BotPolicy for Bot {
         if self.id != Some(id) {
             // The start state is a guess. The first correction replaces it.
             (self.id, self.flown) = (Some(id), self.tick);
-            (self.place, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
+            (self.position, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
         }
         if self.tick < self.flown + Kite::RULES.report_ticks {
             return None;
@@ -333,7 +338,7 @@ impl BotPolicy for Bot {
         self.kites.chunk_by(|one, next| one >> 16 == next >> 16).count().saturating_sub(1)
     }
 
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         let [reports, corrections] = std::mem::take(&mut self.counts);
         BotStats(vec![("reports", "reports", reports), ("corrections", "corrections", corrections)])
     }
@@ -347,19 +352,20 @@ impl Bot {
         let star = self.stars.first().copied().unwrap_or([400.0, 200.0]);
         let wind = [60.0 * (f64::from(self.tick) / 47.0).sin(), 0.0];
         let most = 0.8 * f64::from(SPEED);
-        let pull = [0, 1].map(|at| self.speed[at] + seconds * (3.0 * (star[at] - self.place[at]) + wind[at]));
+        let pull =
+            [0, 1].map(|at| self.speed[at] + seconds * (3.0 * (star[at] - self.position[at]) + wind[at]));
         let length = pull[0].hypot(pull[1]).max(1.0);
         self.speed = pull.map(|one| one * (most / length).min(1.0));
         let ends = [f64::from(WIDTH), f64::from(HEIGHT)];
-        self.place = [0, 1].map(|at| (self.place[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
+        self.position = [0, 1].map(|at| (self.position[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
     }
 
     /// The values of a report: the position of the kite plus `beside`, in px.
-    fn report(&self, id: u32, beside: [f64; 2]) -> NamedValues {
+    fn report(&self, id: u32, offset: [f64; 2]) -> NamedValues {
         let mut row = NamedValues::default();
         row.set("id", id);
-        row.set("x", (self.place[0] + beside[0]) as u16);
-        row.set("y", (self.place[1] + beside[1]) as u16);
+        row.set("x", (self.position[0] + offset[0]) as u16);
+        row.set("y", (self.position[1] + offset[1]) as u16);
         row.set("vx", self.speed[0] as i16);
         row.set("vy", self.speed[1] as i16);
         row

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut follower = LockstepFollower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 
-    let (began, mut shown, mut buffer, mut bytes) = (Instant::now(), 0, [0; 64 * 1024], Vec::new());
+    let (began, mut printed_seconds, mut buffer, mut bytes) = (Instant::now(), 0, [0; 64 * 1024], Vec::new());
     writeln!(
         stdout(),
         "{:>7} {:>8} {:>9} {:>6} {:>17}",
@@ -59,35 +59,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         link.receive(&buffer[..read]);
         loop {
-            let (mut say, mut told) = (Vec::new(), Messages::default());
+            let (mut outgoing, mut messages) = (Vec::new(), Messages::default());
             match link.next_event()? {
                 None => break,
-                Some(ClientEvent::Open) => say.push(hello(&dialect)?),
+                Some(ClientEvent::Open) => outgoing.push(hello(&dialect)?),
                 // 2. The follower restores the snapshot, runs the commands of each frame, and adds
-                //    its checksums to `say`. `told` receives the packets that a stream would
+                //    its checksums to `outgoing`. `messages` receives the packets that a stream would
                 //    contain. A program that draws the world decodes them; this one drops them.
                 Some(ClientEvent::Binary(message)) => {
                     let packet = dialect.decode(Direction::ToClient, message)?;
-                    if let FollowEvent::Report(report) = follower.on_packet(&packet, &mut say, &mut told)? {
+                    let event = follower.on_packet(&packet, &mut outgoing, &mut messages)?;
+                    if let FollowEvent::Report(report) = event {
                         print_report(&report)?;
                     }
                 }
                 Some(ClientEvent::Closed { reason, .. }) => return Err(reason.to_string().into()),
                 Some(_) => {}
             }
-            say.iter().for_each(|message| link.send_binary(message));
+            outgoing.iter().for_each(|message| link.send_binary(message));
         }
         // 3. Print a line each second.
-        if let Some(world) = follower.world().filter(|_| began.elapsed().as_secs() > shown) {
-            shown += 1;
+        if let Some(world) = follower.world().filter(|_| began.elapsed().as_secs() > printed_seconds) {
+            printed_seconds += 1;
             let (counts, tick, players) = (follower.counts(), world.tick(), world.players().len());
-            let rate = counts.bytes / shown;
-            writeln!(
-                stdout(),
-                "{tick:>7} {players:>8} {:>9} {:>6} {rate:>17}",
-                counts.checksums,
-                counts.syncs
-            )?;
+            let rate = counts.bytes / printed_seconds;
+            let (checksums, syncs) = (counts.checksums, counts.syncs);
+            writeln!(stdout(), "{tick:>7} {players:>8} {checksums:>9} {syncs:>6} {rate:>17}")?;
         }
     }
     Ok(())
@@ -102,9 +99,9 @@ fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
 /// Prints the differing fields of a report. Replaces control characters, because the texts come
 /// from other clients and a server may not escape them.
 fn print_report(report: &DesyncReport) -> std::io::Result<()> {
-    let shown = |text: String| -> String {
+    let printable = |text: String| -> String {
         text.chars().map(|sign| if sign.is_control() { '\u{fffd}' } else { sign }).collect()
     };
-    let fields: Vec<String> = report.fields.iter().map(|(_, field)| shown(field.to_string())).collect();
+    let fields: Vec<String> = report.fields.iter().map(|(_, field)| printable(field.to_string())).collect();
     writeln!(stdout(), "worlds differ after tick {}: {}", report.tick, fields.join("; "))
 }

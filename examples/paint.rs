@@ -108,10 +108,10 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
         let reds = self.painters.iter().filter(|one| one.team == 1).count();
         let team = if reds * 2 <= self.painters.len() { 1 } else { 2 };
-        let (x, y) = (turns.random.between(0, WIDTH - 1), turns.random.between(0, HEIGHT - 1));
+        let (x, y) = (context.random.between(0, WIDTH - 1), context.random.between(0, HEIGHT - 1));
         self.painters.push(Painter { player, name: name.into(), team, x, y, direction: 0, buckets: 1 });
     }
 
@@ -133,13 +133,18 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn apply(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        act: Act,
+        context: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
         match act {
             Act::Go { direction } => one.direction = direction,
             Act::Cheer { text } => {
                 let name = one.name.to_string();
-                turns.broadcast("cheered", |row| {
+                context.broadcast("cheered", |row| {
                     row.set("player", player.0);
                     row.set("name", name);
                     row.set("text", text.to_string());
@@ -157,8 +162,8 @@ impl SimpleGame for Paint {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        self.hz = turns.tick_hz;
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        self.hz = context.tick_hz;
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && self.playing {
             let (red, blue) = (self.count(1), self.count(2));
@@ -169,7 +174,7 @@ impl SimpleGame for Paint {
             };
             (self.playing, self.left) = (false, PAUSE * self.hz);
             let winner = self.winner;
-            turns.broadcast("over", |row| {
+            context.broadcast("over", |row| {
                 row.set_or_nil("winner", winner);
                 row.set("red", red);
                 row.set("blue", blue);
@@ -179,8 +184,8 @@ impl SimpleGame for Paint {
             self.winner = None;
             self.round = self.round.wrapping_add(1);
             self.tiles.fill(0);
-            self.bucket_x = turns.random.between(REACH, WIDTH - REACH);
-            self.bucket_y = turns.random.between(REACH, HEIGHT - REACH);
+            self.bucket_x = context.random.between(REACH, WIDTH - REACH);
+            self.bucket_y = context.random.between(REACH, HEIGHT - REACH);
             for one in &mut self.painters {
                 one.buckets = 1;
             }
@@ -188,7 +193,7 @@ impl SimpleGame for Paint {
         if !self.playing {
             return;
         }
-        let step = SPEED / turns.tick_hz as i32;
+        let step = SPEED / context.tick_hz as i32;
         let mut painted = Vec::new();
         for one in &mut self.painters {
             let (dx, dy) = [(0, 0), (0, -step), (step, 0), (0, step), (-step, 0)][usize::from(one.direction)];
@@ -198,8 +203,8 @@ impl SimpleGame for Paint {
             let (off_x, off_y) = (one.x - self.bucket_x, one.y - self.bucket_y);
             if off_x * off_x + off_y * off_y <= REACH * REACH {
                 one.buckets = (one.buckets + 1).min(3);
-                self.bucket_x = turns.random.between(REACH, WIDTH - REACH);
-                self.bucket_y = turns.random.between(REACH, HEIGHT - REACH);
+                self.bucket_x = context.random.between(REACH, WIDTH - REACH);
+                self.bucket_y = context.random.between(REACH, HEIGHT - REACH);
             }
         }
         for (column, row, team) in painted {

@@ -137,8 +137,8 @@ impl SimpleGame for Pong {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        let hz = turns.tick_hz as i32;
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        let hz = context.tick_hz as i32;
         let (half, height) = (PADDLE.1 / 2 * STEPS, HEIGHT * STEPS);
         for side in [&mut self.left, &mut self.right] {
             side.y = (side.y + side.direction * PADDLE_SPEED * STEPS / hz).clamp(half, height - half);
@@ -149,7 +149,7 @@ impl SimpleGame for Pong {
         if self.serve_in > 0 {
             self.serve_in -= 1;
             if self.serve_in == 0 {
-                self.serve(turns);
+                self.serve(context);
             }
             return;
         }
@@ -214,13 +214,13 @@ impl Pong {
         self.serve_in = serve_in;
     }
 
-    fn serve(&mut self, turns: &mut TickContext<'_>) {
+    fn serve(&mut self, context: &mut TickContext<'_>) {
         if self.winner.is_some() {
             self.begin(0);
         }
-        let way = if turns.random.below(2) == 0 { -1 } else { 1 };
+        let way = if context.random.below(2) == 0 { -1 } else { 1 };
         self.vx = way * BALL_SPEED * STEPS;
-        self.vy = turns.random.between(-BALL_SPEED / 2, BALL_SPEED / 2) * STEPS;
+        self.vy = context.random.between(-BALL_SPEED / 2, BALL_SPEED / 2) * STEPS;
     }
 
     /// Returns the ball from a paddle. The angle grows with the distance from the paddle's middle.

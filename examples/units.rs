@@ -103,14 +103,14 @@ impl SimpleGame for Units {
         &mut self,
         player: PlayerId,
         march: March,
-        turns: &mut TickContext<'_>,
+        context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
         let (to_x, to_y) = (i32::from(march.x).min(WIDTH), i32::from(march.y).min(HEIGHT));
         for number in march.targets {
             let found = self.units.iter_mut().find(|unit| unit.number == number);
             match found {
                 Some(unit) if unit.owner == player => (unit.to_x, unit.to_y) = (to_x, to_y),
-                other => turns.send_to(player, "refused", |row| {
+                other => context.send_to(player, "refused", |row| {
                     row.set("unit", number);
                     row.set("rule", if other.is_some() { "not_owned" } else { "unknown_unit" });
                 }),
@@ -119,8 +119,8 @@ impl SimpleGame for Units {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        let step = SPEED / turns.tick_hz as i32;
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        let step = SPEED / context.tick_hz as i32;
         let towards = |from: i32, to: i32| from + (to - from).clamp(-step, step);
         for unit in &mut self.units {
             (unit.x, unit.y) = (towards(unit.x, unit.to_x), towards(unit.y, unit.to_y));

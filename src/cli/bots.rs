@@ -140,8 +140,8 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         let addresses = args.addresses.map(|addresses| addresses as usize);
         let (count, reconnects) = (args.count as usize, true);
         let plan = attack::AttackPlan { kind, url, source, addresses, count, time, reconnects };
-        let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
-        print(&if args.json { pressure.json(kind) + "\n" } else { pressure.text(kind) });
+        let report = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
+        print(&if args.json { report.json(kind) + "\n" } else { report.text(kind) });
         return Ok(());
     }
     if let Some(per_second) = args.resume_rate {
@@ -188,7 +188,7 @@ fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliE
     if returned.passed() && returned.came == plan.count {
         return Ok(());
     }
-    Err("not every client came back to its own player".to_owned())
+    Err("not every client resumed its own player".to_owned())
 }
 
 /// Error text with all disconnect reasons, for a run in which all connections ended before `time`.
@@ -264,7 +264,7 @@ fn plan(
     source: Option<SourceAddresses>,
     time: Duration,
 ) -> CrowdPlan {
-    let manner = match (args.still, args.play) {
+    let behavior = match (args.still, args.play) {
         (true, _) => BotBehavior::Still,
         (_, true) => BotBehavior::Play,
         _ => BotBehavior::Walk,
@@ -277,7 +277,7 @@ fn plan(
         count,
         time,
         source,
-        manner,
+        behavior,
         seed,
         lockstep: args.mode == FollowMode::Lockstep,
     }

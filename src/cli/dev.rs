@@ -61,7 +61,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     forward(&input)?;
     let mut last_sources = program.sources()?;
     print(&format!(
-        "dev: {} files are watched; a change rebuilds and restarts the server\n",
+        "dev: watching {} files; a change rebuilds and restarts the server\n",
         last_sources.len()
     ));
     let ended = loop {

@@ -67,12 +67,12 @@ impl GameList {
     /// and the reason.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
         let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
-        let trials = games.iter().map(|game| game.simulation).collect();
+        let simulations = games.iter().map(|game| game.simulation).collect();
         let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
         let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
         let codes = GameInfo::tables_of(&abouts)?;
-        Ok(GameList { codes: Arc::new(codes), simulations: trials, embedded, factories: kinds })
+        Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds })
     }
 
     /// The game of this name.
@@ -91,7 +91,7 @@ impl GameList {
     ///
     /// # Errors
     /// The name is unknown. The message lists the games.
-    pub fn trial(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
+    pub fn simulation(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
         simulate::SimGameFactory::find(&self.simulations, kind.about)
@@ -136,11 +136,8 @@ impl GameList {
         }
         let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
-        let (trials, embedded) = (self.simulations.clone(), self.embedded.clone());
-        Ok((
-            GameList { factories: kinds, simulations: trials, embedded, codes: Arc::clone(&self.codes) },
-            options,
-        ))
+        let (simulations, embedded) = (self.simulations.clone(), self.embedded.clone());
+        Ok((GameList { factories: kinds, simulations, embedded, codes: Arc::clone(&self.codes) }, options))
     }
 
     /// The game infos of all games.

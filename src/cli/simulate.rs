@@ -46,7 +46,7 @@ pub struct SimulateArgs {
 
 /// Runs the seeds. The first invariant failure ends the run.
 pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
-    let game = games.trial(args.game.as_deref())?;
+    let game = games.simulation(args.game.as_deref())?;
     let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), SimulationCounts::default());
     let time = Duration::from_secs(60) * args.minutes;
     let (connections, rooms) = (args.connections as usize, args.rooms as usize);
@@ -113,7 +113,7 @@ fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     for (name, count) in all.rows() {
         let _ = writeln!(text, "{count:>12}  {name}");
     }
-    let _ = writeln!(text, "{:?}", all.deeds);
+    let _ = writeln!(text, "{:?}", all.stats);
     text
 }
 

@@ -134,8 +134,8 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     for (kind, number) in &all.commands {
         let _ = writeln!(text, "{number:>12}  {kind}");
     }
-    let deeds = all.deeds.0.iter().map(|(_, words, number)| format!("{words} {number}"));
-    let _ = writeln!(text, "{:>12}  {}", "played", deeds.collect::<Vec<_>>().join(", "));
+    let stats = all.stats.0.iter().map(|(_, words, number)| format!("{words} {number}"));
+    let _ = writeln!(text, "{:>12}  {}", "played", stats.collect::<Vec<_>>().join(", "));
     if let Some(min_players) = all.min_acting_players {
         let _ =
             writeln!(text, "{min_players:>12}  players acted at least in each {} ticks", synctest::WINDOW);
@@ -145,8 +145,8 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
 }
 
 fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
-    let deeds: serde_json::Map<_, _> =
-        all.deeds.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())).collect();
+    let stats: serde_json::Map<_, _> =
+        all.stats.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())).collect();
     let line = serde_json::json!({
         "game": game,
         "seed": args.seed,
@@ -158,7 +158,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),
         "commands": all.commands,
-        "deeds": deeds,
+        "deeds": stats,
     });
     format!("{line}\n")
 }
@@ -176,7 +176,7 @@ fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliE
             (["game", name, seed], world) => {
                 let info = games.named(name)?.about;
                 let seed = seed.parse().map_err(|error| failed(&error))?;
-                *world = Some((info, (info.begin)(&(info.identity)(seed))));
+                *world = Some((info, (info.new_world)(&(info.identity)(seed))));
                 counts[0] += 1;
             }
             (["frame", hex], Some((info, world))) => {

@@ -189,7 +189,7 @@ impl LockstepFollower {
     }
 
     /// The spectated player while the client does not play; `None` for the leader.
-    pub(crate) fn watched(&self) -> Option<PlayerId> {
+    pub(crate) fn spectated(&self) -> Option<PlayerId> {
         self.spectated
     }
 
@@ -266,7 +266,7 @@ impl LockstepFollower {
     }
 
     fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
-        let world = (self.info.look)(snapshot, &self.dialect)?;
+        let world = (self.info.new_spectator_world)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.has_requested_snapshot = false;
@@ -299,8 +299,8 @@ impl LockstepFollower {
         }
         if std::mem::take(&mut self.is_catching_up) {
             // The first update describes the current state, as for a new client.
-            let looking = (self.info.look)(&world.world().snapshot(), &self.dialect);
-            looking.into_iter().for_each(|fresh| *world = fresh);
+            let synced = (self.info.new_spectator_world)(&world.world().snapshot(), &self.dialect);
+            synced.into_iter().for_each(|fresh| *world = fresh);
         }
         world.step(&frame.commands, self.player, self.spectated, messages);
         FollowEvent::Stepped(world.world().tick())

@@ -49,10 +49,10 @@ pub enum DueAction {
 }
 
 impl Deadlines {
-    /// Deadlines of a connection that starts at `now`. With `must_greet`, the client must send
+    /// Deadlines of a connection that starts at `now`. With `has_hello`, the client must send
     /// `hello` within [`limits::HELLO_TIMEOUT`].
-    pub fn new(must_greet: bool, now: Duration) -> Deadlines {
-        let hello_by = if must_greet { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
+    pub fn new(has_hello: bool, now: Duration) -> Deadlines {
+        let hello_by = if has_hello { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
         Deadlines {
             hello_by: AtomicU64::new(hello_by),
             on_activity: AtomicU64::new(to_stamp(now)),
@@ -95,7 +95,7 @@ impl Deadlines {
     /// [`limits::IDLE_TIMEOUT`]. A returned ping counts as sent.
     pub fn poll(&self, now: Duration, patience: Duration) -> DueAction {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
-        let slack = self.pauses.noted(now);
+        let slack = self.pauses.recorded_slack(now);
         if let Some(since) = of(&self.closing) {
             let end = since + limits::CLOSE_TIMEOUT + slack;
             return if now > end { DueAction::Abort } else { DueAction::Nothing(end) };

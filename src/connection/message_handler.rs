@@ -362,7 +362,7 @@ impl MessageHandler {
             self.welcome(tick);
         } else {
             let connection = format!("{}-{}", self.room.epoch, self.client);
-            for (name, values) in self.session.verbs().first_packets(&connection) {
+            for (name, values) in self.session.packet_handler().first_packets(&connection) {
                 self.reply(name, &values);
             }
         }

@@ -62,11 +62,11 @@ impl Pauses {
     /// pause that is not recorded yet, because a reader may run before the driver.
     pub fn slack(&self, now: Duration) -> Duration {
         let pause = if self.is_pause(now) { self.gap(now) } else { Duration::ZERO };
-        Duration::from_millis(ms((self.noted(now) + pause).min(limits::PAUSE_SLACK_MOST)))
+        Duration::from_millis(ms((self.recorded_slack(now) + pause).min(limits::PAUSE_SLACK_MOST)))
     }
 
     /// The slack at `now` of the recorded pauses.
-    pub fn noted(&self, now: Duration) -> Duration {
+    pub fn recorded_slack(&self, now: Duration) -> Duration {
         let length = self.length.load(Ordering::Relaxed);
         let ended = Duration::from_millis(self.ended.load(Ordering::Relaxed));
         let is_recent = length > 0 && now.saturating_sub(ended) <= limits::PAUSE_SLACK_TIME;

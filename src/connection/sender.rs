@@ -203,10 +203,10 @@ impl SenderState {
 }
 
 impl Sender {
-    /// A sender for a connection that starts at `now`. `must_greet` is passed to
+    /// A sender for a connection that starts at `now`. `has_hello` is passed to
     /// [`Deadlines::new`].
-    pub fn new(must_greet: bool, now: Duration) -> Sender {
-        Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
+    pub fn new(has_hello: bool, now: Duration) -> Sender {
+        Sender { queue: Mutex::default(), life: Deadlines::new(has_hello, now) }
     }
 
     /// Enqueues whole frames. If the queue accepts them, it calls `queued` while it is locked, so
@@ -345,7 +345,7 @@ impl Sender {
     pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {
             let stalled_since = self.queue.lock().stalled_since;
-            let grace = limits::SEND_STALL_TIME + self.life.pauses.noted(now);
+            let grace = limits::SEND_STALL_TIME + self.life.pauses.recorded_slack(now);
             if stalled_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return DueAction::Close(CloseReason::SlowClient);
             }

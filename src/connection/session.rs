@@ -88,7 +88,7 @@ pub struct Session {
     /// client and checked. Clients send 32 bits; the field is as wide as a command's sequence
     /// number.
     sequence: u64,
-    verbs: Box<dyn PacketHandler>,
+    packet_handler: Box<dyn PacketHandler>,
     effects: Vec<PacketEffect>,
 }
 
@@ -105,7 +105,13 @@ impl Session {
     /// Otherwise it may join at once.
     pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
         let state = if has_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
-        Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), effects: Vec::new() }
+        Session {
+            state,
+            lockstep: false,
+            sequence: 0,
+            packet_handler: (about.new_packet_handler)(dialect),
+            effects: Vec::new(),
+        }
     }
 
     /// Whether the client has not sent `hello` yet.
@@ -129,8 +135,8 @@ impl Session {
     }
 
     /// The packet handler of the game.
-    pub fn verbs(&self) -> &dyn PacketHandler {
-        &*self.verbs
+    pub fn packet_handler(&self) -> &dyn PacketHandler {
+        &*self.packet_handler
     }
 
     /// The sequence number of the last command.
@@ -149,7 +155,7 @@ impl Session {
     pub fn set_player(&mut self, player: PlayerId) {
         self.state = SessionState::Playing(player);
         self.sequence = 0;
-        self.verbs.joined();
+        self.packet_handler.joined();
     }
 
     /// Handles one packet and appends the results to `outputs`.
@@ -172,7 +178,7 @@ impl Session {
             "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
             "spectate" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
-            name if self.verbs.is_join_packet(name) => self.handle_join(packet, outputs),
+            name if self.packet_handler.is_join_packet(name) => self.handle_join(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
             // From a client without lockstep.
             lockstep_packets::STATE_SYNC_REQUEST
@@ -186,7 +192,7 @@ impl Session {
             _ => {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
                 let mut effects = std::mem::take(&mut self.effects);
-                self.verbs.handle_packet(packet, now, slack, &mut effects);
+                self.packet_handler.handle_packet(packet, now, slack, &mut effects);
                 effects.drain(..).for_each(|effect| self.push_effect(sequence, tick, effect, outputs));
                 self.effects = effects;
             }
@@ -242,11 +248,11 @@ impl Session {
     }
 
     fn handle_join(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) {
-        let profile = self.verbs.join_request(packet);
+        let profile = self.packet_handler.join_request(packet);
         match self.player() {
             None => outputs.push(SessionOutput::Join(profile, packet.integer("resume_tick"))),
             Some(_) => {
-                let effect = self.verbs.rejoin(&profile);
+                let effect = self.packet_handler.rejoin(&profile);
                 self.push_effect(None, None, effect, outputs);
             }
         }
@@ -324,8 +330,8 @@ fn parse_desync_details(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
 
 /// Flag in the state byte of a saved session: the client uses lockstep.
 const LOCKSTEP: u8 = 0b1000_0000;
-const GREETING: u8 = 0;
-const WATCHING: u8 = 1;
+const AWAITING_HELLO: u8 = 0;
+const SPECTATING: u8 = 1;
 const PLAYING: u8 = 2;
 const REJECTED: u8 = 3;
 
@@ -339,15 +345,15 @@ impl Session {
     /// `now`.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         let (state, player) = match self.state {
-            SessionState::AwaitingHello => (GREETING, 0),
-            SessionState::Spectating => (WATCHING, 0),
+            SessionState::AwaitingHello => (AWAITING_HELLO, 0),
+            SessionState::Spectating => (SPECTATING, 0),
             SessionState::Playing(player) => (PLAYING, player.0),
             SessionState::Rejected => (REJECTED, 0),
         };
         out.push(if self.lockstep { state | LOCKSTEP } else { state });
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
-        self.verbs.save(now, out);
+        self.packet_handler.save(now, out);
     }
 
     /// Reads the part of a saved session that does not depend on the game: whether `hello` is
@@ -355,7 +361,7 @@ impl Session {
     pub fn peek_saved(saved: &[u8]) -> Option<(bool, u64)> {
         let mut saved = SavedReader::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
-        Some((state & !LOCKSTEP == GREETING, saved.u64()?))
+        Some((state & !LOCKSTEP == AWAITING_HELLO, saved.u64()?))
     }
 
     /// Restores what [`Session::save`] wrote into a new session; `None` if the bytes are invalid.
@@ -363,14 +369,14 @@ impl Session {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
         self.lockstep = state & LOCKSTEP != 0;
         self.state = match state & !LOCKSTEP {
-            GREETING => SessionState::AwaitingHello,
-            WATCHING => SessionState::Spectating,
+            AWAITING_HELLO => SessionState::AwaitingHello,
+            SPECTATING => SessionState::Spectating,
             PLAYING => SessionState::Playing(player),
             REJECTED => SessionState::Rejected,
             _ => return None,
         };
         self.sequence = saved.u64()?;
-        self.verbs.restore(saved)?;
+        self.packet_handler.restore(saved)?;
         Some(self)
     }
 }

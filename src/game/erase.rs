@@ -6,7 +6,7 @@ use tickwire_sim::{
     Action, EncodedAction, MembershipChange, PlayerId, RawCommand, Sim, WorldParams, command_frame,
 };
 
-use super::bots::hooks::CheckHooks;
+use super::bots::hooks::GameCheckHooks;
 use super::dyn_tick::DynTick;
 use super::game::{ActionOf, Game, Published, Publisher as _, TypedWorld, UpdateRates, View as _};
 use super::info::{ClientFeed, DynWorld, DynWorldResult, GameInfo, SpectatorWorld, SpectatorWorldResult};
@@ -28,24 +28,24 @@ impl GameInfo {
             operator_commands: G::OPERATOR_COMMANDS,
             kill_packet: G::KILL_PACKET,
             bots: None,
-            checks: CheckHooks::NONE,
+            checks: GameCheckHooks::NONE,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
             rules_hash: G::rules_hash,
             check: G::check,
-            verbs: G::packet_handler,
+            new_packet_handler: G::packet_handler,
             join: join::<G>,
             leave: leave::<G>,
             disconnect: away::<G>,
             identity: WorldParams::default_for::<G::Sim>,
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
-            comes_with_join: comes_with_join::<ActionOf<G>>,
-            words: describe_action::<G>,
+            accompanies_join: accompanies_join::<ActionOf<G>>,
+            describe_action: describe_action::<G>,
             recognizes: G::Sim::is_snapshot,
-            begin: begin::<G::Sim>,
+            new_world: new_world::<G::Sim>,
             restore: restore::<G::Sim>,
-            look: new_spectator_world::<G>,
+            new_spectator_world: new_spectator_world::<G>,
         }
     }
 }
@@ -66,7 +66,7 @@ fn membership<A: Action>(action: &EncodedAction) -> Option<MembershipChange> {
     action.decoded::<A>()?.membership()
 }
 
-fn comes_with_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool {
+fn accompanies_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool {
     action.decoded::<A>().is_some_and(|action| action.accompanies_join(player))
 }
 
@@ -74,7 +74,7 @@ fn describe_action<G: Game>(action: &EncodedAction) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::describe_action(&action))
 }
 
-fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
+fn new_world<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
     into_dyn(S::new(identity))
 }
 
@@ -110,12 +110,12 @@ impl<G: Game> ClientFeed for TypedClientFeed<G> {
         &mut self,
         tick: &dyn DynTick,
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     ) {
         // Cannot fail: both sides use the same game.
         let Some(published) = tick.of::<G>() else { return };
-        self.view.set_subject(player, watched);
+        self.view.set_subject(player, spectated);
         self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
     }
 }
@@ -149,12 +149,12 @@ impl<G: Game> SpectatorWorld for TypedSpectatorWorld<G> {
         &mut self,
         commands: &[RawCommand],
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     ) {
         let published = self.publish(commands);
         let TypedSpectatorWorld { view, scratch, dialect, published: last, skipped, .. } = self;
-        view.set_subject(player, watched);
+        view.set_subject(player, spectated);
         view.update(skipped, &published, false, dialect, scratch, messages);
         skipped.clear();
         *last = Some(Arc::new(published));

@@ -211,7 +211,7 @@ pub trait View<G: Game>: Debug + Send {
     fn new(dialect: &Dialect) -> Self;
 
     /// Sets the client's player, or, for a client without a player, the player that it spectates.
-    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
+    fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>);
 
     /// After a resume, encodes the events of a missed tick that the client must still receive.
     /// Called before the first update of the client.

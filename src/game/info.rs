@@ -11,7 +11,7 @@ use tickwire_sim::{
     Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
 };
 
-use super::bots::hooks::{BotHooks, CheckHooks};
+use super::bots::hooks::{BotHooks, GameCheckHooks};
 use super::dyn_tick::DynTick;
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
@@ -40,7 +40,7 @@ pub struct GameInfo {
     /// The bots of the game; `None` if it has none.
     pub bots: Option<BotHooks>,
     /// Checks of the game in a simulation.
-    pub checks: CheckHooks,
+    pub checks: GameCheckHooks,
     /// The options of the world.
     pub options: &'static [OptionSpec],
     /// The supported tick rates in Hz. The first is the default.
@@ -50,7 +50,7 @@ pub struct GameInfo {
     /// As [`Game::check`](super::Game::check).
     pub check: fn(&PacketTables) -> Result<(), String>,
     /// As [`Game::packet_handler`](super::Game::packet_handler).
-    pub verbs: fn(&Dialect) -> Box<dyn PacketHandler>,
+    pub new_packet_handler: fn(&Dialect) -> Box<dyn PacketHandler>,
     /// As [`Game::join`](super::Game::join).
     pub join: fn(PlayerId, &JoinRequest) -> Vec<EncodedAction>,
     /// As [`Game::leave`](super::Game::leave).
@@ -64,17 +64,17 @@ pub struct GameInfo {
     /// Returns the join, leave or disconnect that an action of the operator causes, if any.
     pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
     /// Returns whether the server issues this action together with the player's join.
-    pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
+    pub accompanies_join: fn(&EncodedAction, PlayerId) -> bool,
     /// Describes an action in one line.
-    pub words: fn(&EncodedAction) -> String,
+    pub describe_action: fn(&EncodedAction) -> String,
     /// As [`Sim::is_snapshot`].
     pub recognizes: fn(&[u8]) -> bool,
     /// Creates a new world.
-    pub begin: fn(&WorldParams) -> Box<dyn DynWorld>,
+    pub new_world: fn(&WorldParams) -> Box<dyn DynWorld>,
     /// Restores a world from a snapshot.
     pub restore: fn(&[u8]) -> DynWorldResult,
     /// Restores a world from a snapshot, with the view of one client of this dialect.
-    pub look: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
+    pub new_spectator_world: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
 }
 
 /// The packet that reports a kill to all clients: names of its arguments.
@@ -255,13 +255,13 @@ pub trait SpectatorWorld: Debug + Send {
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
     /// Executes one tick with these commands, and appends the client's update. If `player` is
-    /// `None`, the update is for a spectator of the player `watched`, or of the leader if `watched`
-    /// is `None`.
+    /// `None`, the update is for a spectator of the player `spectated`, or of the leader if
+    /// `spectated` is `None`.
     fn step(
         &mut self,
         commands: &[RawCommand],
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     );
 
@@ -282,12 +282,12 @@ pub trait SpectatorWorld: Debug + Send {
 /// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
     /// Appends the client's update for the next tick. If `player` is `None`, the update is for a
-    /// spectator of the player `watched`, or of the leader if `watched` is `None`.
+    /// spectator of the player `spectated`, or of the leader if `spectated` is `None`.
     fn append_update(
         &mut self,
         tick: &dyn DynTick,
         player: Option<PlayerId>,
-        watched: Option<PlayerId>,
+        spectated: Option<PlayerId>,
         messages: &mut Messages,
     );
 }

@@ -19,7 +19,7 @@ pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
 /// their world. After this time, the room ends.
 pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval at which a room on demand checks for a taken seat or a client with a token.
-pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
+pub const ROOM_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of running rooms on demand that one address has created; a home needs few.
 /// `--address-rate-limits off` disables the limit. Further rooms are refused with 429.
 pub const ADDRESS_ROOMS: usize = 16;

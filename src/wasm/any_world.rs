@@ -27,7 +27,7 @@ thread_local! {
 pub extern "C" fn any_world_start(seed: u32) -> u32 {
     let kind = with(|buffers| embedded::game(std::str::from_utf8(&buffers.input).ok()));
     let Some(about) = kind.map(|kind| kind.about) else { return NO_WORLD };
-    WORLD.set(Some((about, (about.begin)(&(about.identity)(seed)))));
+    WORLD.set(Some((about, (about.new_world)(&(about.identity)(seed)))));
     DONE
 }
 

@@ -166,7 +166,7 @@ pub extern "C" fn link(n: u64) -> usize {
     answer(|tab, _| {
         let link = match (&mut tab.file, &tab.inspector) {
             (Some(file), _) => file.link(n)?,
-            (None, inspector) => inspector.as_ref().ok_or("no client is watched")?.link(n)?,
+            (None, inspector) => inspector.as_ref().ok_or("no client is selected")?.link(n)?,
         };
         Ok(json!({ "link": link }).to_string().into_bytes())
     })

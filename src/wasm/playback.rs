@@ -17,7 +17,7 @@ use super::lockstep::{UPDATE, record};
 
 #[derive(Default)]
 struct PlaybackPage {
-    watch: Option<Playback>,
+    playback: Option<Playback>,
     /// The open room.
     room: String,
 }
@@ -28,15 +28,15 @@ thread_local! {
 
 fn call<T: Default>(call: impl FnOnce(&mut PlaybackPage, &mut Playback) -> T) -> T {
     PAGE.with_borrow_mut(|page| {
-        let Some(mut watch) = page.watch.take() else { return T::default() };
-        let reply = call(page, &mut watch);
-        page.watch = Some(watch);
+        let Some(mut playback) = page.playback.take() else { return T::default() };
+        let reply = call(page, &mut playback);
+        page.playback = Some(playback);
         reply
     })
 }
 
 fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T {
-    call(|page, watch| watch.room_playback(&page.room).map(act).unwrap_or_default())
+    call(|page, playback| playback.room_playback(&page.room).map(act).unwrap_or_default())
 }
 
 /// Starts a playback of a file. [`playback_feed`] passes in its bytes.
@@ -49,38 +49,38 @@ pub extern "C" fn playback_start() {
             all.push(about);
         }
     }
-    PAGE.set(PlaybackPage { watch: Some(Playback::new(all)), room: String::new() });
+    PAGE.set(PlaybackPage { playback: Some(Playback::new(all)), room: String::new() });
 }
 
 /// Handles the next bytes of the file in the input.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_feed() {
-    with(|buffers| call(|_, watch| watch.feed(&buffers.input)));
+    with(|buffers| call(|_, playback| playback.feed(&buffers.input)));
 }
 
 /// Marks the end of the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_finish() {
-    call(|_, watch| watch.finish());
+    call(|_, playback| playback.finish());
 }
 
 /// Outputs the state of the file as JSON: bytes read, end, rooms, and the name of this program's
 /// own game.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_file() -> usize {
-    let reply = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
+    let reply = call(|_, playback| Some(file(playback))).unwrap_or_else(|| json!({ "error": NONE }));
     with(|buffers| buffers.put_out(reply.to_string().into_bytes()))
 }
 
 const NONE: &str = "no capture was opened";
 
-fn file(watch: &Playback) -> Value {
-    let end = watch.end().map(|end| match end {
+fn file(playback: &Playback) -> Value {
+    let end = playback.end().map(|end| match end {
         FileEnd::Whole => json!({ "whole": true }),
         FileEnd::Truncated(at) => json!({ "cut_at": at }),
         FileEnd::Damaged(why) => json!({ "why": why }),
     });
-    let rooms = watch.rooms().iter().map(|(name, room)| match room {
+    let rooms = playback.rooms().iter().map(|(name, room)| match room {
         PlaybackRoom::Buffering(_) => json!({ "name": name.raw() }),
         PlaybackRoom::Failed(why) => json!({ "name": name.raw(), "why": why.raw() }),
         PlaybackRoom::Ready(show) => {
@@ -90,7 +90,7 @@ fn file(watch: &Playback) -> Value {
     });
     let rooms: Vec<Value> = rooms.collect();
     let own = embedded::game(None).map(|kind| kind.about.name);
-    json!({ "own_game": own, "bytes": watch.bytes(), "end": end, "why": watch.unavailable_reason(), "rooms": rooms })
+    json!({ "own_game": own, "bytes": playback.bytes(), "end": end, "why": playback.unavailable_reason(), "rooms": rooms })
 }
 
 /// Opens a room. The input has a line with its name, a line with the name of the dialect, and then
@@ -109,9 +109,9 @@ fn open(input: &[u8]) -> Result<(), String> {
     let [room, dialect, table] = std::array::from_fn(|_| parts.next().unwrap_or_default());
     let codes = PacketTables::from_texts(&[("table.tsv", table)]).map_err(|error| error.to_string())?;
     let dialect = codes.dialect(dialect).ok_or("the tables lack the dialect")?;
-    let opened = call(|page, watch| {
+    let opened = call(|page, playback| {
         room.clone_into(&mut page.room);
-        watch.room_playback(room).map(|show| show.open(&dialect))
+        playback.room_playback(room).map(|show| show.open(&dialect))
     });
     opened.unwrap_or_else(|| Err("this room cannot be watched".to_owned()))
 }
@@ -119,9 +119,9 @@ fn open(input: &[u8]) -> Result<(), String> {
 /// Outputs the status of the room, and its markers starting at index `marks_from`.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_status(marks_from: usize) -> usize {
-    let reply = call(|page, watch| {
-        let begin_ns = watch.begin_ns();
-        Some(status(watch.room_playback(&page.room)?, begin_ns, marks_from))
+    let reply = call(|page, playback| {
+        let begin_ns = playback.begin_ns();
+        Some(status(playback.room_playback(&page.room)?, begin_ns, marks_from))
     });
     let reply = reply.unwrap_or_else(|| json!({ "error": NONE }));
     with(|buffers| buffers.put_out(reply.to_string().into_bytes()))
@@ -222,9 +222,9 @@ pub extern "C" fn watch_players() -> usize {
 /// file.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
-    call(|page, watch| {
-        let begin_ns = watch.begin_ns();
-        watch
+    call(|page, playback| {
+        let begin_ns = playback.begin_ns();
+        playback
             .room_playback(&page.room)
             .map_or(0.0, |show| show.at_ns(tick).saturating_sub(begin_ns) as f64 / 1e6)
     })
@@ -234,8 +234,8 @@ pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
 /// file.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_tick_at(ms: f64) -> u32 {
-    call(|page, watch| {
-        let at_ns = watch.begin_ns().saturating_add((ms.max(0.0) * 1e6) as u64);
-        watch.room_playback(&page.room).map_or(0, |show| show.tick_at(at_ns))
+    call(|page, playback| {
+        let at_ns = playback.begin_ns().saturating_add((ms.max(0.0) * 1e6) as u64);
+        playback.room_playback(&page.room).map_or(0, |show| show.tick_at(at_ns))
     })
 }

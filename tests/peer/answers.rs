@@ -191,7 +191,7 @@ fn nobody(player: PlayerId) -> JoinOutcome {
 struct Told {
     room: Room<Moo>,
     audience: TypedUpdateGroup<Moo, Kept>,
-    desk: EncodeBuffers,
+    buffers: EncodeBuffers,
 }
 
 impl Told {
@@ -230,7 +230,7 @@ impl Told {
     fn ticks(&mut self, count: usize) {
         let mut backlog = None;
         (0..count).for_each(|_| self.tick(&mut backlog));
-        self.audience.update_all(backlog.as_ref(), &mut self.desk, &mut All);
+        self.audience.update_all(backlog.as_ref(), &mut self.buffers, &mut All);
     }
 
     /// Runs a tick, of which the worker hears later.
@@ -267,7 +267,7 @@ fn told(client: &Client<Kept>) -> (Vec<String>, String) {
 #[test]
 fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_line_too() {
     let (room, players) = room(10, &[1, 2]);
-    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), buffers: EncodeBuffers::default() };
     let native = all.client(1, "native", players[0]);
     let moomoo = all.client(2, "legacy", players[1]);
     let handle = Arc::clone(all.room.handle());
@@ -303,7 +303,7 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
 #[test]
 fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_late_its_worker_is() {
     let (room, players) = room(30, &[1]);
-    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), buffers: EncodeBuffers::default() };
     let older = all.client(1, "native", players[0]);
     all.ticks(3);
     packets(&older);
@@ -319,7 +319,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
     say(&mut all, "three");
     say(&mut all, "four");
     let newest = all.client(3, "native", players[0]);
-    all.audience.update_all(backlog.as_ref(), &mut all.desk, &mut All);
+    all.audience.update_all(backlog.as_ref(), &mut all.buffers, &mut All);
     let said =
         |client: &Client<Kept>| packets(client).iter().filter(|packet| packet.starts_with("notice")).count();
     assert_eq!([&older, &newer, &newest].map(|client| said(client)), [4, 2, 0]);
@@ -330,7 +330,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
 #[test]
 fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection_has_done() {
     let (room, _) = room(30, &[]);
-    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), buffers: EncodeBuffers::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some(SeatKey([7; 16])));
     let entered = enter(&handle, key, 1);
     let before = all.client_of(1, "native", entered, None);
@@ -350,7 +350,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
     all.tick(&mut backlog);
     // The worker serves it that tick after the take-over.
     after.set_player(enter(&handle, key, 2), "p", None);
-    all.audience.update_all(backlog.as_ref(), &mut all.desk, &mut All);
+    all.audience.update_all(backlog.as_ref(), &mut all.buffers, &mut All);
     assert_eq!(packets(&after), [""; 0], "it does not watch meanwhile");
     all.ticks(1);
     assert_eq!(own(&after).as_deref(), Some("0"));
@@ -359,7 +359,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
 #[test]
 fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
     let (room, _) = room(30, &[]);
-    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), buffers: EncodeBuffers::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some(SeatKey([7; 16])));
     let say = |all: &mut Told, text: &str| {
         handle.push_operator(vec![Action::Announce { text: text.to_owned() }.encoded()]);

@@ -99,7 +99,7 @@ pub const SPECTATOR: Who = Who { mode: 2, is_local: false, is_json: false, addre
 pub struct Hall {
     pub room: Room<Moo>,
     audience: TypedUpdateGroup<Moo, Kept>,
-    desk: EncodeBuffers,
+    buffers: EncodeBuffers,
     pub guard: Authenticator,
     pub budgets: Arc<AddressRateLimits>,
     pub ends: Vec<End>,
@@ -132,7 +132,7 @@ impl Hall {
         Hall {
             room: Room::new(world, options),
             audience: TypedUpdateGroup::default(),
-            desk: EncodeBuffers::default(),
+            buffers: EncodeBuffers::default(),
             guard: Authenticator::default(),
             budgets,
             ends: Vec::new(),
@@ -256,7 +256,7 @@ impl Hall {
 
     /// The worker sends what a tick has brought, and the clients receive it.
     pub fn serve(&mut self, backlog: &Backlog) {
-        self.audience.update_all(Some(backlog), &mut self.desk, &mut All(self.now, &self.budgets));
+        self.audience.update_all(Some(backlog), &mut self.buffers, &mut All(self.now, &self.budgets));
         (0..self.ends.len()).for_each(|at| self.listen(at));
     }
 

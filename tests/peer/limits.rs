@@ -262,9 +262,13 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
     pauses.note(START + ms(999));
     assert_eq!(pauses.slack(START + ms(999)), Duration::ZERO, "a gap of less than a second is none");
     let end = START + ms(999) + seconds(3);
-    assert_eq!([pauses.noted(end), pauses.slack(end)], [Duration::ZERO, seconds(3)], "not noted yet");
+    assert_eq!(
+        [pauses.recorded_slack(end), pauses.slack(end)],
+        [Duration::ZERO, seconds(3)],
+        "not noted yet"
+    );
     pauses.note(end);
-    assert_eq!([pauses.noted(end), pauses.slack(end)], [seconds(3); 2]);
+    assert_eq!([pauses.recorded_slack(end), pauses.slack(end)], [seconds(3); 2]);
     pauses.note(end + ms(100));
     let again = end + ms(100) + seconds(2);
     pauses.note(again);
@@ -283,7 +287,10 @@ fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
     let (seconds, life) = (Duration::from_secs, Deadlines::new(false, START));
     let pauses = &life.pauses;
     pauses.note_suspended(seconds(3_600));
-    assert_eq!([pauses.noted(START), pauses.slack(START)], [Duration::ZERO, limits::PAUSE_SLACK_MOST]);
+    assert_eq!(
+        [pauses.recorded_slack(START), pauses.slack(START)],
+        [Duration::ZERO, limits::PAUSE_SLACK_MOST]
+    );
     pauses.note(START);
     assert!(
         !matches!(life.poll(START, limits::IDLE_TIMEOUT), DueAction::Close(_)),

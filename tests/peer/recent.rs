@@ -67,9 +67,9 @@ impl SimpleGame for Wide {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
+    fn tick(&mut self, context: &mut TickContext<'_>) {
         for player in &self.players {
-            turns.send_to(*player, "view", |row: &mut NamedValues| {
+            context.send_to(*player, "view", |row: &mut NamedValues| {
                 row.list("cells", (0..VALUES).map(|n| [n.into()]))
             });
         }

@@ -75,7 +75,7 @@ enum Fault {
 struct Hall {
     room: Room<Moo>,
     audience: TypedUpdateGroup<Moo, Noted>,
-    desk: EncodeBuffers,
+    buffers: EncodeBuffers,
     clients: Vec<Arc<Client<Noted>>>,
     check: SelfCheck,
     sequence: u64,
@@ -101,7 +101,7 @@ impl Hall {
         let mut hall = Hall {
             room,
             audience: TypedUpdateGroup::default(),
-            desk: EncodeBuffers::default(),
+            buffers: EncodeBuffers::default(),
             clients: Vec::new(),
             check,
             sequence: 0,
@@ -170,7 +170,7 @@ impl Hall {
         }
         let ticked = self.room.tick(NOW, TickRequest::default());
         let backlog = Backlog::new(ticked.published, ticked.answers);
-        self.audience.update_all(Some(&backlog), &mut self.desk, &mut All);
+        self.audience.update_all(Some(&backlog), &mut self.buffers, &mut All);
         let mut is_planted = false;
         let mut journal = self.check.take_journal_frames();
         if fault == Some(Fault::WrongCommands) {

@@ -17,7 +17,7 @@ fn snapshot() -> Vec<u8> {
 
 fn own(snapshot: &[u8]) -> Box<dyn SpectatorWorld> {
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
-    (Moo::INFO.look)(snapshot, &dialect).expect("its own")
+    (Moo::INFO.new_spectator_world)(snapshot, &dialect).expect("its own")
 }
 
 /// The frame of a tick, in which a player walks.

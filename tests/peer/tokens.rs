@@ -155,8 +155,8 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
 #[test]
 fn whoever_is_turned_away_is_closed_after_a_constant_delay() {
     for breach in [CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts] {
-        for must_greet in [false, true] {
-            let life = Deadlines::new(must_greet, AT.now);
+        for has_hello in [false, true] {
+            let life = Deadlines::new(has_hello, AT.now);
             life.close_after_delay(breach, AT.now);
             let due = AT.now + limits::WRONG_TOKEN_DELAY;
             let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);

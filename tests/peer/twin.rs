@@ -161,18 +161,18 @@ impl Client {
             Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: 1, ..Limits::DEFAULT },
         );
         reader.receive(&self.line.got);
-        let (mut picture, mut lines) = (WorldModel::new(), Vec::new());
+        let (mut world_model, mut lines) = (WorldModel::new(), Vec::new());
         while let Some(message) = reader.next_message().expect("the server's frames") {
             let Message::Binary(message) = message else { panic!("{message:?}") };
             let decoded = self.endpoint.dialect.decode(Direction::ToClient, message).expect("a packet");
             if ["notice", "kill", "died", "chat"].contains(&decoded.row.name.as_str()) {
                 lines.push(decoded.to_string());
             }
-            picture.apply(&ServerPacket::from_decoded(&decoded));
+            world_model.apply(&ServerPacket::from_decoded(&decoded));
         }
         assert!(reader.is_between_messages(), "half a frame");
-        picture.updates = 0;
-        (picture, lines)
+        world_model.updates = 0;
+        (world_model, lines)
     }
 }
 

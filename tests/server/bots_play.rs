@@ -18,10 +18,10 @@ const ROUND: Duration = Duration::from_secs(12);
 
 /// What has happened, added up over the rounds: to those of each dialect, and to anyone.
 fn has_all(reports: &[CrowdReport]) -> bool {
-    let count = |deeds: &BotStats, wanted: &str| {
-        deeds.0.iter().find(|(name, ..)| *name == wanted).is_some_and(|(.., count)| *count > 0)
+    let count = |stats: &BotStats, wanted: &str| {
+        stats.0.iter().find(|(name, ..)| *name == wanted).is_some_and(|(.., count)| *count > 0)
     };
-    let has = |deeds: &BotStats, names: [&str; 3]| names.iter().all(|name| count(deeds, name));
+    let has = |stats: &BotStats, names: [&str; 3]| names.iter().all(|name| count(stats, name));
     let mut sum = BotStats::default();
     reports.iter().for_each(|report| sum.add(&report.tally.stats));
     reports.iter().all(|report| has(&report.tally.stats, ["hits", "gathered", "builds"]))
@@ -39,7 +39,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
         count: 12,
         time: ROUND,
         source: Some("127.0.x.y".parse().unwrap()),
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

@@ -36,7 +36,7 @@ fn run(url: &Url, name: &str, count: usize) -> CrowdReport {
         count,
         time: Duration::from_secs(2),
         source: Some("127.0.x.y".parse().unwrap()),
-        manner: BotBehavior::Walk,
+        behavior: BotBehavior::Walk,
         seed: 7,
         lockstep: false,
     };

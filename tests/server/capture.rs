@@ -146,7 +146,7 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     assert!(run_again(&capture) > 0);
     for raw in &clients {
         let connection = connection(&capture, raw.address);
-        assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
+        assert!(connection.has_begin && connection.has_end && connection.gaps.is_empty(), "{connection:?}");
         assert_eq!(said(&connection, TcpSide::Client), raw.sent);
         assert_eq!(said(&connection, TcpSide::Server), raw.heard);
     }
@@ -210,7 +210,7 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let bytes = fs::read(&name).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
     let connection = connection(&capture, early.address);
-    assert!(connection.has_begin && connection.has_end && connection.holes.is_empty());
+    assert!(connection.has_begin && connection.has_end && connection.gaps.is_empty());
     assert_eq!(said(&connection, TcpSide::Client), [&head, &early.sent[from..]].concat());
     assert!(early.heard.ends_with(&said(&connection, TcpSide::Server)[before_frames(&early.heard)..]));
     let clients: Vec<_> = capture.records().filter_map(|(_, record)| Some(record.ok()?.1)).collect();
@@ -278,7 +278,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
             continue;
         }
         let connection = connection(&capture, raw.address);
-        assert!(connection.has_begin && connection.holes.is_empty());
+        assert!(connection.has_begin && connection.gaps.is_empty());
         sent.extend_from_slice(&said(&connection, TcpSide::Client)[head_bytes..]);
     }
     assert_eq!(sent, raw.sent, "together they have everything once");

@@ -36,12 +36,12 @@ impl Sky {
     }
 
     /// Runs a tick; returns why commands were rejected.
-    fn tick(&mut self, deeds: Vec<(PlayerId, SimpleAction<Act>)>) -> Vec<&'static str> {
+    fn tick(&mut self, actions: Vec<(PlayerId, SimpleAction<Act>)>) -> Vec<&'static str> {
         let mut command = |(player, action)| {
             self.sequence += 1;
             Command { player, sequence: self.sequence, action }
         };
-        let mut commands: Vec<_> = deeds.into_iter().map(&mut command).collect();
+        let mut commands: Vec<_> = actions.into_iter().map(&mut command).collect();
         let raw: Vec<_> = commands.iter().map(Command::encoded).collect();
         let mut bytes = Vec::new();
         command_frame::encode_raw(self.world.tick(), &raw, &mut bytes).expect("few commands");
@@ -139,10 +139,10 @@ fn a_world_of_command_frames_alone_is_the_same() {
     let (mut accepted, mut rejected) = (0, Vec::new());
     for _ in 0..3_000 {
         let count = random.below(3);
-        let deeds: Vec<_> =
+        let actions: Vec<_> =
             (0..count).map(|_| ([ANN, BOB][random.below(2) as usize], act(&mut random))).collect();
-        let said = deeds.len();
-        let reasons = sky.tick(deeds);
+        let said = actions.len();
+        let reasons = sky.tick(actions);
         accepted += said - reasons.len();
         rejected.extend(reasons);
     }
@@ -191,13 +191,13 @@ fn bots_in_rust_own_kites_and_every_tick_can_be_run_again() {
     let begun = Kites::bot_policy().and_then(|mut bot| bot.decide(ANN, &mut BotRng::new(1)));
     assert!(begun.is_some_and(|(packet, _)| packet == "fly"));
     let report = tickwire::synctest::<Game_>(3_000, 1).expect("the same in every copy");
-    let deeds = format!("{:?}", report.deeds);
+    let stats = format!("{:?}", report.stats);
     let count = |kind: &str| report.commands.get(kind).copied().unwrap_or_default();
     assert!(count("Report") > 3_000 && count("Fly") > 50 && count("Land") > 5, "{:?}", report.commands);
-    let of = |name| report.deeds.0.iter().find(|(own, ..)| *own == name).map_or(0, |(.., count)| *count);
-    assert!(of("commands_accepted") > 5 * of("commands_rejected"), "{deeds}");
+    let of = |name| report.stats.0.iter().find(|(own, ..)| *own == name).map_or(0, |(.., count)| *count);
+    assert!(of("commands_accepted") > 5 * of("commands_rejected"), "{stats}");
     // One report in thirty is a cheat, and hardly another one is refused.
-    assert!((of("reports") / 60..of("reports") / 20).contains(&of("corrections")), "{deeds}");
+    assert!((of("reports") / 60..of("reports") / 20).contains(&of("corrections")), "{stats}");
 }
 
 #[test]

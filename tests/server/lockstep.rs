@@ -251,8 +251,8 @@ impl SimpleGame for Huge {
         Huge { units: Units::new(identity), padding: vec![7; limits::SNAPSHOT_MOST_BYTES] }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
-        self.units.join(player, name, turns);
+    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+        self.units.join(player, name, context);
     }
 
     fn leave(&mut self, player: PlayerId) {
@@ -267,13 +267,13 @@ impl SimpleGame for Huge {
         &mut self,
         player: PlayerId,
         march: March,
-        turns: &mut TickContext<'_>,
+        context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        self.units.apply(player, march, turns)
+        self.units.apply(player, march, context)
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        self.units.tick(turns);
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        self.units.tick(context);
     }
 
     fn write_state(&self, row: &mut NamedValues) {

@@ -206,7 +206,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
         count: 4,
         time: Duration::from_secs(2),
         source: None,
-        manner: crowd::BotBehavior::Play,
+        behavior: crowd::BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

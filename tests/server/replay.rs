@@ -75,7 +75,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
         count: 8,
         time: Duration::from_secs(if is_late { 4 } else { 3 }),
         source: None,
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 5,
         lockstep: false,
     };

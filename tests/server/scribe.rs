@@ -88,7 +88,7 @@ impl Stage {
     fn first(&self) -> (Vec<u8>, Vec<(TcpSide, u64)>) {
         let connection = self.read().connections().swap_remove(0);
         let own = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
-        let holes = connection.holes.iter().map(|hole| (hole.from, hole.bytes)).collect();
+        let holes = connection.gaps.iter().map(|hole| (hole.from, hole.bytes)).collect();
         (own.flat_map(|piece| piece.bytes).copied().collect(), holes)
     }
 }
@@ -150,7 +150,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     tap.record_sent(who(3), b"\x82\x00");
     assert_eq!(stage.write(), LostEvents::default());
     let told = stage.read().connections().into_iter().map(|connection| {
-        let (pieces, holes) = (connection.pieces.len(), connection.holes.len());
+        let (pieces, holes) = (connection.pieces.len(), connection.gaps.len());
         (connection.client.port() - 50_000, pieces, holes, connection.has_end)
     });
     let expected = [(1, 3, 1, true), (2, 2, 0, false), (3, 3, 1, false), (5, 2, 0, false)];

@@ -106,7 +106,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         count: 6,
         time: Duration::from_secs(4),
         source: None,
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 3,
         lockstep,
     };
@@ -131,7 +131,7 @@ fn tanks_raise_no_alarm() {
         count: 6,
         time: Duration::from_secs(4),
         source: None,
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

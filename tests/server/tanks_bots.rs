@@ -27,7 +27,7 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
         count,
         time: Duration::from_secs(seconds),
         source: None,
-        manner: BotBehavior::Play,
+        behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

@@ -329,7 +329,7 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
         watcher.inspector.save(&ExportedClient { player, name: "Ada".to_owned() }).expect("a handshake");
     let capture = tickwire::capture::read(&file).expect("a capture");
     let connections = capture.connections();
-    assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);
+    assert!(connections.len() == 1 && connections[0].gaps.is_empty() && connections[0].has_begin);
     ada.peer.close();
     assert_eq!(watcher.hear("ended", |rule| rule.as_str().map(str::to_owned)), "peer_closed", "client {id}");
     server.stop();

@@ -75,7 +75,7 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     let paths = game_paths(args, games);
     let (dialect, _) =
-        tables::spoken_at(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
+        tables::find_dialect(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
     check_quiet(&args.quiet, &dialect)?;
     let mut url = args.url.clone();
     if !url.is_exact() {

@@ -78,9 +78,9 @@ impl StateFile {
         let refused = |why: &dyn std::fmt::Display| format!("--state-file {}: {why}", file.display());
         // A symbolic link stays; its target is replaced.
         let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-        let part = lock(&beside(file, PART)).map_err(|why| refused(&why))?;
+        let part = lock(&with_suffix(file, PART)).map_err(|why| refused(&why))?;
         if !is_ours(&part) {
-            let name = beside(file, PART);
+            let name = with_suffix(file, PART);
             return Err(refused(&format!(
                 "{} is another program's file; choose another name",
                 name.display()
@@ -216,7 +216,7 @@ impl StateFile {
 
 /// Removes the file, its unfinished and its outdated version.
 pub fn remove(file: &Path) {
-    for path in [file.to_owned(), beside(file, PART), beside(file, OUTDATED)] {
+    for path in [file.to_owned(), with_suffix(file, PART), with_suffix(file, OUTDATED)] {
         let _ = fs::remove_file(path);
     }
 }
@@ -258,7 +258,7 @@ impl StateFilePath {
         self.part.rewind()?;
         self.part.write_all(mark)?;
         self.part.sync_all()?;
-        let part = beside(&self.file, PART);
+        let part = with_suffix(&self.file, PART);
         self.is_full = os::is_at(&self.part, &part);
         fs::rename(part, &self.file)?;
         os::sync_directory(directory(&self.file));
@@ -270,7 +270,7 @@ impl StateFilePath {
     fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> CliError {
         let file = self.file.display();
         if self.is_full {
-            let part = beside(&self.file, PART);
+            let part = with_suffix(&self.file, PART);
             return format!(
                 "--state-file {file}: {why}; the worlds are in {}, and go on from there",
                 part.display()
@@ -298,7 +298,7 @@ impl StateFilePath {
 impl Drop for StateFilePath {
     /// Removes the unfinished file, unless it contains worlds or belongs to another server.
     fn drop(&mut self) {
-        let part = beside(&self.file, PART);
+        let part = with_suffix(&self.file, PART);
         if !self.is_full && os::is_at(&self.part, &part) {
             let _ = fs::remove_file(part);
         }
@@ -306,7 +306,7 @@ impl Drop for StateFilePath {
 }
 
 /// The path with a suffix appended.
-fn beside(file: &Path, word: &str) -> PathBuf {
+fn with_suffix(file: &Path, word: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(format!(".{word}"));
     PathBuf::from(path)
@@ -319,8 +319,8 @@ fn directory(file: &Path) -> &Path {
 /// An unused path with this suffix, with a number if necessary.
 fn unused(file: &Path, word: &str) -> io::Result<PathBuf> {
     let name = |number: u32| match number {
-        0 => beside(file, word),
-        number => beside(file, &format!("{word}.{number}")),
+        0 => with_suffix(file, word),
+        number => with_suffix(file, &format!("{word}.{number}")),
     };
     let mut names = (0..limits::MAX_SET_ASIDE_FILES).map(name);
     let is_free = |name: &PathBuf| fs::symlink_metadata(name).is_err();
@@ -368,7 +368,7 @@ fn is_ours(mut part: &File) -> bool {
 
 /// Renames a complete file that the last run could not rename.
 fn adopt(file: &Path) -> bool {
-    let part = beside(file, PART);
+    let part = with_suffix(file, PART);
     let is_finished = read(&part).is_ok_and(|(before, ..)| before == Before::Worlds);
     is_finished && fs::rename(part, file).is_ok()
 }
@@ -381,9 +381,9 @@ fn read(file: &Path) -> Result<Contents, String> {
     let metadata = match fs::metadata(file) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let outdated = beside(file, OUTDATED);
+            let outdated = with_suffix(file, OUTDATED);
             let sentence = format!(
-                "the last run did not stop cleanly, so its worlds are lost and begin anew; {} has those of the stop before: move it to this name to go on from there",
+                "the last run did not stop cleanly, so its worlds are lost and start over; {} has those of the stop before: move it to this name to go on from there",
                 outdated.display()
             );
             return Ok((Before::Absent, Vec::new(), outdated.exists().then_some(sentence)));
@@ -404,10 +404,10 @@ fn read(file: &Path) -> Result<Contents, String> {
     match saved_rooms::read(&bytes) {
         _ if bytes.is_empty() => Ok((Before::Empty, Vec::new(), None)),
         _ if !bytes.starts_with(saved_rooms::MARK) => {
-            Err("is not a file of kept worlds, and would be overwritten; choose another name".to_owned())
+            Err("is not a file of saved worlds, and would be overwritten; choose another name".to_owned())
         }
         Ok(rooms) => Ok((Before::Worlds, rooms, None)),
-        Err(why) => Ok((Before::Damaged, Vec::new(), Some(format!("{why}; all worlds begin anew")))),
+        Err(why) => Ok((Before::Damaged, Vec::new(), Some(format!("{why}; all worlds start over")))),
     }
 }
 

@@ -66,7 +66,7 @@ fn what_could_not_be_written_at_the_end_is_refused_at_the_start() {
         ("film", "film.part is another program's file"),
         ("none/worlds.kept", "no such directory; create it first"),
         ("notes.txt/worlds.kept", "cannot be written"),
-        ("notes.txt", "is not a file of kept worlds, and would be overwritten"),
+        ("notes.txt", "is not a file of saved worlds, and would be overwritten"),
         ("directory", "is not a regular file"),
     ] {
         let refused = StateFile::open(Some(&home.0.join(path))).expect_err(path);
@@ -101,7 +101,7 @@ fn a_damaged_file_or_one_of_another_version_is_set_aside() {
         fs::write(home.file(), bytes).expect("written");
         let mut keep = home.open().expect("it starts");
         assert!(
-            keep.reports.iter().any(|(is_bad, report)| *is_bad && report.contains("begin anew")),
+            keep.reports.iter().any(|(is_bad, report)| *is_bad && report.contains("start over")),
             "{:?}",
             keep.reports
         );
@@ -189,6 +189,6 @@ fn finished_worlds_that_could_not_be_renamed_go_on_at_the_next_start() {
     assert_eq!(keep.rooms, worlds(&["new"]));
     drop(keep);
     let bytes = saved_rooms::write(&worlds(&["half"]));
-    fs::write(beside(&home.file(), PART), [&[0; 4][..], &bytes[4..]].concat()).expect("written");
+    fs::write(with_suffix(&home.file(), PART), [&[0; 4][..], &bytes[4..]].concat()).expect("written");
     assert_eq!(home.open().expect("it starts").rooms, worlds(&["new"]), "without a mark it is unfinished");
 }

@@ -139,7 +139,7 @@ pub fn dialect_at_url(
     url: &Url,
     requested: Option<&str>,
 ) -> Result<(Arc<Dialect>, bool), CliError> {
-    spoken_at(codes, paths, url, requested, url.room_prefix().is_none())
+    find_dialect(codes, paths, url, requested, url.room_prefix().is_none())
 }
 
 /// Like [`dialect_at_url`], but the caller decides whether the URL is an endpoint. The path `/` may
@@ -147,7 +147,7 @@ pub fn dialect_at_url(
 ///
 /// # Errors
 /// As [`dialect_at_url`].
-pub fn spoken_at(
+pub fn find_dialect(
     codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,

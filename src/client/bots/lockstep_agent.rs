@@ -105,7 +105,7 @@ impl<A: Agent> LockstepAgent<A> {
                 let Some(share) = &mut sharing.share else { return false };
                 let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let (tick, checksum) = (share.tick(), share.checksum());
-                let players = (self.follower.player(), self.follower.watched());
+                let players = (self.follower.player(), self.follower.spectated());
                 if !share.step(frame, self.follower.present(), players, &mut self.messages) {
                     // The follower does not have a world of its own, so it requests a snapshot.
                     sharing.share = None;
@@ -272,11 +272,11 @@ impl<A: Agent> Agent for LockstepAgent<A> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.agent.take_stats();
+        let mut stats = self.agent.take_stats();
         let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
         let checksums = self.follower.counts().checksums + shared;
-        deeds.0.push(("checksums", "checksums sent", checksums));
-        deeds
+        stats.0.push(("checksums", "checksums sent", checksums));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {

@@ -107,7 +107,7 @@ impl SharedWorldHandle {
         &mut self,
         frame: &[u8],
         present: u32,
-        (player, watched): (Option<PlayerId>, Option<PlayerId>),
+        (player, spectated): (Option<PlayerId>, Option<PlayerId>),
         messages: &mut Messages,
     ) -> bool {
         let published = {
@@ -120,7 +120,7 @@ impl SharedWorldHandle {
             None => return false,
             Some(None) if has_ack_packets => return false,
             Some(Some(published)) if has_ack_packets => {
-                self.viewer.append_update(&*published, player, watched, messages)
+                self.viewer.append_update(&*published, player, spectated, messages)
             }
             Some(_) => {}
         }

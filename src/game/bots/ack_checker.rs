@@ -38,7 +38,7 @@ pub struct AckChecker {
     waiting: VecDeque<(u32, Option<u32>)>,
     /// Sequence number and tick of the last accepted command.
     accepted: Option<(u32, u32)>,
-    /// Numbers of commands sent, accepted and rejected since the last [`AckChecker::take_deeds`].
+    /// Numbers of commands sent, accepted and rejected since the last [`AckChecker::take_stats`].
     counts: [u64; 3],
     /// Whether the network may deliver commands late or in a burst.
     is_late: bool,
@@ -65,7 +65,7 @@ impl AckChecker {
     }
 
     /// Returns the numbers of commands sent, accepted and rejected since the last call.
-    pub fn take_deeds(&mut self) -> BotStats {
+    pub fn take_stats(&mut self) -> BotStats {
         let [sent, accepted, rejected] = std::mem::take(&mut self.counts);
         BotStats(vec![
             ("commands_sent", "commands sent", sent),

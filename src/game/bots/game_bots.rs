@@ -2,7 +2,7 @@
 
 use tickwire_sim::PlayerId;
 
-use super::hooks::{BotHooks, CheckHooks, ClientVariant, OperatorEvent, OperatorInput, StressPacket};
+use super::hooks::{BotHooks, ClientVariant, GameCheckHooks, OperatorEvent, OperatorInput, StressPacket};
 use super::rng::BotRng;
 use super::{Agent, BotSpec};
 use crate::game::dyn_tick::DynTick;
@@ -102,7 +102,7 @@ impl GameInfo {
     #[must_use]
     pub const fn with_checks<G: GameChecks>(self) -> GameInfo {
         let mut info = self.with_bots::<G>();
-        info.checks = CheckHooks {
+        info.checks = GameCheckHooks {
             client_variants: G::CLIENT_VARIANTS,
             compare_absence: G::compare_absence,
             operator_event: G::operator_event,

@@ -63,7 +63,7 @@ pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<boo
 
 /// The functions of `GameChecks`, without the game's type.
 #[derive(Debug, Clone, Copy)]
-pub struct CheckHooks {
+pub struct GameCheckHooks {
     /// See `GameChecks::CLIENT_VARIANTS`.
     pub client_variants: &'static [ClientVariant],
     /// See `GameChecks::compare_absence`.
@@ -76,9 +76,9 @@ pub struct CheckHooks {
     pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
 
-impl CheckHooks {
+impl GameCheckHooks {
     /// The hooks of a game without checks.
-    pub const NONE: CheckHooks = CheckHooks {
+    pub const NONE: GameCheckHooks = GameCheckHooks {
         client_variants: &[],
         compare_absence: |_, _, _| Ok(false),
         operator_event: |_, _| None,

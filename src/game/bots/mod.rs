@@ -24,7 +24,7 @@ use crate::packet::{DecodedPacket, Dialect};
 
 pub use game_bots::{GameBots, GameChecks};
 pub use hooks::{
-    BotHooks, CheckHooks, ClientVariant, CompareAbsence, CompareView, OperatorEvent, OperatorInput,
+    BotHooks, ClientVariant, CompareAbsence, CompareView, GameCheckHooks, OperatorEvent, OperatorInput,
     StressPacket,
 };
 
@@ -106,7 +106,7 @@ impl BotStats {
 
 impl fmt::Debug for BotStats {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = out.debug_struct("Deeds");
+        let mut all = out.debug_struct("BotStats");
         self.0.iter().for_each(|(name, _, count)| _ = all.field(name, count));
         all.finish()
     }

@@ -48,7 +48,7 @@ pub struct PredictionFeatures {
 /// Predicts the local player of one client, and renders the remote players.
 pub struct Prediction<W: LocalWorld> {
     world: Option<W>,
-    verbs: Box<dyn PacketHandler>,
+    packet_handler: Box<dyn PacketHandler>,
     clock: ServerClock,
     /// The number of ticks that the server has confirmed, and the state after them.
     confirmed: Option<(u32, W::State)>,
@@ -71,7 +71,7 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn new(dialect: &Dialect) -> Prediction<W> {
         Prediction {
             world: None,
-            verbs: W::packet_handler(dialect),
+            packet_handler: W::packet_handler(dialect),
             clock: ServerClock::default(),
             confirmed: None,
             pending: PendingCommands::new(),
@@ -266,7 +266,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
         let mut effects = Vec::new();
-        self.verbs.handle_packet(&packet, now, Duration::ZERO, &mut effects);
+        self.packet_handler.handle_packet(&packet, now, Duration::ZERO, &mut effects);
         let action = effects.iter().find_map(|effect| match effect {
             PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Error(..) => None,

@@ -24,7 +24,7 @@ pub trait BotPolicy: Send {
     }
 
     /// Takes the statistics of its player since the last call.
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         BotStats::default()
     }
 }

@@ -26,18 +26,18 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         published: &dyn DynTick,
     ) -> Result<bool, String> {
         let state = published.state().downcast_ref::<SimpleState<S>>();
-        let Some((guest, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
+        let Some((bot, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
         let is_visible = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
         let Some(player) = player.filter(is_visible) else { return Ok(false) };
-        if guest.player != Some(player) {
-            return Err(format!("the client plays as {:?}, but it is {player:?}", guest.player));
+        if bot.player != Some(player) {
+            return Err(format!("the client plays as {:?}, but it is {player:?}", bot.player));
         }
-        let Some(row) = guest.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
-        let Some(received) = guest.last_packets.get("state") else {
+        let Some(row) = bot.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
+        let Some(received) = bot.last_packets.get("state") else {
             return Err("no state was received".to_owned());
         };
-        let message = state.row.encode(&guest.dialect, "state")?;
-        let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
+        let message = state.row.encode(&bot.dialect, "state")?;
+        let is = bot.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
         for (argument, (value, is)) in row.arguments.iter().zip(received.iter().zip(&is.values)) {
             if argument.name != TICK_ARGUMENT && value != is {
                 return Err(format!("state: {} is {is}, but the client received {value}", argument.name));
@@ -45,10 +45,9 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         }
         if let Some(frame) = &state.entities {
             let viewer = Viewer { player: Some(player), spectated: None };
-            guest
-                .entities
+            bot.entities
                 .values()
-                .try_for_each(|received| frame.compare_received(viewer, received, &guest.dialect))?;
+                .try_for_each(|received| frame.compare_received(viewer, received, &bot.dialect))?;
         }
         Ok(true)
     }

@@ -271,8 +271,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         SimpleView { viewer, spawned: None, version: 0, own, entities, is_answered }
     }
 
-    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
-        self.viewer = Viewer { player, spectated: watched };
+    fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
+        self.viewer = Viewer { player, spectated };
     }
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
@@ -472,13 +472,13 @@ mod tests {
     fn an_event_comes_after_the_player_and_the_state_of_its_update() {
         let codes = PacketTables::from_texts(<Played as Game>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");
-        let mut watcher = <SimpleView as View<Played>>::new(&dialect);
+        let mut view = <SimpleView as View<Played>>::new(&dialect);
         let mut update = |player: Option<u16>, tick, version, is_behind| {
             let mut messages = Messages::default();
-            View::<Played>::set_subject(&mut watcher, player.map(PlayerId), None);
+            View::<Played>::set_subject(&mut view, player.map(PlayerId), None);
             let (tick, scratch) = (&published(tick, version), &mut EntityScratch::default());
             let turn =
-                View::<Played>::update(&mut watcher, &[], tick, is_behind, &dialect, scratch, &mut messages);
+                View::<Played>::update(&mut view, &[], tick, is_behind, &dialect, scratch, &mut messages);
             let names = messages.iter().map(|message| {
                 dialect.decode(Direction::ToClient, message).expect("by the table").row.name.clone()
             });

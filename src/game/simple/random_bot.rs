@@ -51,7 +51,7 @@ const NON_EVENT_PACKETS: [&str; 10] = [
 pub struct RandomBot<S> {
     pub(super) dialect: Arc<Dialect>,
     name: String,
-    manner: BotBehavior,
+    behavior: BotBehavior,
     checks: bool,
     dice: BotRng,
     tactics: Option<Box<dyn BotPolicy>>,
@@ -87,7 +87,7 @@ impl<S: SimpleGame> RandomBot<S> {
         RandomBot {
             dialect: Arc::clone(&part.dialect),
             name: format!("{NAME}{}", part.index),
-            manner: part.behavior,
+            behavior: part.behavior,
             checks: part.is_checking,
             tactics: S::bot_policy(),
             dice,
@@ -128,7 +128,7 @@ impl<S: SimpleGame> RandomBot<S> {
             return;
         }
         let name = &names[self.dice.below(names.len() as u32) as usize];
-        let is_absurd = self.manner == BotBehavior::Play && self.dice.below(ABSURD_ONE_IN) == 0;
+        let is_absurd = self.behavior == BotBehavior::Play && self.dice.below(ABSURD_ONE_IN) == 0;
         self.send(name, Vec::new(), is_absurd, out);
     }
 
@@ -250,13 +250,13 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.pings.push_back(self.nonce);
             self.send_random("ping", &[("nonce", self.nonce.into())], false, out);
         }
-        let Some(own) = self.player.filter(|_| self.manner != BotBehavior::Still) else { return };
+        let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
             if let Some((name, NamedValues(values))) = tactics.decide(own, &mut self.dice) {
                 self.send(name, values, false, out);
             }
             // Also sends extreme values from time to time, which no real player would send.
-            if self.manner != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
+            if self.behavior != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
                 return;
             }
         }
@@ -280,9 +280,9 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_deeds());
-        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
-        deeds
+        let mut stats = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_stats());
+        stats.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_stats));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {
@@ -338,14 +338,14 @@ mod tests {
             is_checking: true,
             dialect: Arc::clone(&dialect),
         };
-        let (mut guest, mut out) = (RandomBot::<Tanks>::new(&part), AgentOutput::default());
-        guest.on_open(&mut out);
+        let (mut bot, mut out) = (RandomBot::<Tanks>::new(&part), AgentOutput::default());
+        bot.on_open(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
         assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" resume_tick=null"#);
         for text in packets {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
-            guest.on_packet(&packet, Duration::ZERO, &mut out);
-            guest.act(Duration::from_secs(1), &mut out);
+            bot.on_packet(&packet, Duration::ZERO, &mut out);
+            bot.act(Duration::from_secs(1), &mut out);
         }
         out.faults.iter().map(|fault| fault.rule).collect()
     }

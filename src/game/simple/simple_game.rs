@@ -58,7 +58,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
     /// Adds a player. The name has at most [`limits::NAME_CHARS`] characters.
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>);
+    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>);
 
     /// Removes a player.
     fn leave(&mut self, player: PlayerId);
@@ -77,11 +77,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         &mut self,
         player: PlayerId,
         action: Self::Action,
-        turns: &mut TickContext<'_>,
+        context: &mut TickContext<'_>,
     ) -> Result<(), &'static str>;
 
     /// Executes one tick, after the actions of all players.
-    fn tick(&mut self, turns: &mut TickContext<'_>);
+    fn tick(&mut self, context: &mut TickContext<'_>);
 
     /// Sets the values of the packet `state`, by the names of its arguments.
     fn write_state(&self, row: &mut NamedValues);

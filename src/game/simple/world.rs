@@ -131,9 +131,9 @@ impl<S: SimpleGame> SimpleWorld<S> {
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
                 let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
-                let acted = game.apply(player, action, &mut turns).map(|()| None);
-                acted.inspect_err(|rule| turns.reject(player, rule))
+                let mut context = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
+                let acted = game.apply(player, action, &mut context).map(|()| None);
+                acted.inspect_err(|rule| context.reject(player, rule))
             }
             SimpleAction::Act(_) => Err("player_only"),
             _ if player != PlayerId::OPERATOR => Err("operator_only"),
@@ -144,8 +144,8 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 }
                 let name: Arc<str> = name.into();
                 let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
-                game.join(player, &name, &mut turns);
+                let mut context = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
+                game.join(player, &name, &mut context);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
             }

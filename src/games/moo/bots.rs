@@ -16,8 +16,8 @@ use crate::game::bots::{Agent, BotBehavior, BotSpec, GameBots};
 
 impl GameBots for Moo {
     fn agent(spec: &BotSpec) -> Box<dyn Agent> {
-        let BotSpec { index, count, seed, crowd_seed, behavior: manner, .. } = *spec;
-        let policy: Box<dyn Policy> = match manner {
+        let BotSpec { index, count, seed, crowd_seed, behavior, .. } = *spec;
+        let policy: Box<dyn Policy> = match behavior {
             BotBehavior::Still => Box::new(StandPolicy),
             BotBehavior::Walk => Box::new(WanderPolicy::new(seed, count)),
             BotBehavior::Play => {

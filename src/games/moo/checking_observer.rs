@@ -16,7 +16,7 @@ pub const NOTICE_PREFIX: &str = "notice ";
 #[derive(Debug)]
 pub struct CheckingObserver {
     check: PacketChecker,
-    deeds: Counted,
+    stats: Counted,
     /// The received numbers of operator messages.
     notices: Vec<u32>,
     shares_address: bool,
@@ -31,7 +31,7 @@ impl CheckingObserver {
     pub fn new(is_native: bool) -> CheckingObserver {
         CheckingObserver {
             check: PacketChecker::new(is_native),
-            deeds: Counted::default(),
+            stats: Counted::default(),
             notices: Vec::new(),
             shares_address: false,
             had_network_fault: false,
@@ -73,7 +73,7 @@ impl PacketObserver for CheckingObserver {
                 out.add_fault(fault.rule.name(), fault.detail);
             }
         }
-        self.deeds.add(&self.check.take_deeds());
+        self.stats.add(&self.check.take_stats());
         if let ServerPacket::Notice { text } | ServerPacket::Chat { text, .. } = packet {
             let number = text.strip_prefix(NOTICE_PREFIX).and_then(|number| number.parse::<u32>().ok());
             if let Some((number, before)) =
@@ -98,8 +98,8 @@ impl PacketObserver for CheckingObserver {
         }
     }
 
-    fn take_deeds(&mut self) -> BotStats {
-        std::mem::take(&mut self.deeds).to_bot_stats()
+    fn take_stats(&mut self) -> BotStats {
+        std::mem::take(&mut self.stats).to_bot_stats()
     }
 
     fn marks(&self) -> &[u32] {

@@ -15,22 +15,22 @@ use crate::limits;
 /// # Errors
 /// The first difference.
 pub fn compare_to_published(
-    picture: &WorldModel,
+    world_model: &WorldModel,
     own: Option<PlayerId>,
     state: &PublishedState,
 ) -> Result<bool, String> {
     match state.living(own) {
-        Some(index) => differences(picture, index, state).map(|()| true),
+        Some(index) => differences(world_model, index, state).map(|()| true),
         None => Ok(false),
     }
 }
 
-fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Result<(), String> {
+fn differences(world_model: &WorldModel, index: usize, state: &PublishedState) -> Result<(), String> {
     let (own, window) = (&state.players[index], state.window(Some(index)));
-    check_same("its own player", picture.own_player_id, Some(own.player.0.into()))?;
-    check_same("its resources", picture.stock, own.resources)?;
-    check_same("its age", picture.age.max(1), own.age.into())?;
-    let max_px = if picture.is_native { 0.5 } else { 1.0 };
+    check_same("its own player", world_model.own_player_id, Some(own.player.0.into()))?;
+    check_same("its resources", world_model.stock, own.resources)?;
+    check_same("its age", world_model.age.max(1), own.age.into())?;
+    let max_px = if world_model.is_native { 0.5 } else { 1.0 };
     let near = |what: &str, received: (f64, f64), x: Fixed, y: Fixed| {
         let is = (px(x), px(y));
         let off = (received.0 - is.0).abs().max((received.1 - is.1).abs());
@@ -43,11 +43,11 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
     let visible = || state.players.iter().filter(|one| one.alive && window.intersects(one.place()));
     if visible().count() <= limits::ENTERS_PER_UPDATE {
         let expected: BTreeSet<u32> = visible().map(|one| one.player.0.into()).collect();
-        let known = picture.players.iter().filter(|(_, known)| known.in_view);
+        let known = world_model.players.iter().filter(|(_, known)| known.in_view);
         check_same("players in view", known.map(|(player, _)| *player).collect(), expected)?;
     }
     for expected_player in visible() {
-        let Some(known) = picture.players.get(&expected_player.player.0.into()) else { continue };
+        let Some(known) = world_model.players.get(&expected_player.player.0.into()) else { continue };
         let what = format!("player {}", expected_player.player.0);
         near(&what, (known.x_px, known.y_px), expected_player.body.x, expected_player.body.y)?;
         check_same(&format!("the health of {what}"), known.health, expected_player.health.into())?;
@@ -56,20 +56,22 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
     let animals = || state.animals.iter().filter(|animal| window.intersects(animal.place()));
     let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);
     let expected: BTreeSet<u32> = animals().map(|animal| number(animal.id)).collect();
-    check_same("animals in view", picture.animals.keys().copied().collect(), expected)?;
+    check_same("animals in view", world_model.animals.keys().copied().collect(), expected)?;
     for animal in animals() {
-        let Some(known) = picture.animals.get(&number(animal.id)) else { continue };
+        let Some(known) = world_model.animals.get(&number(animal.id)) else { continue };
         let what = format!("animal {}", number(animal.id));
         near(&what, (known.x_px, known.y_px), animal.body.x, animal.body.y)?;
         check_same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
     }
-    if picture.is_native {
+    if world_model.is_native {
         let structures = &state.structures.index;
         let in_view = structures.iter().filter(|built| window.intersects(built.place));
-        if let Some(missing) = in_view.map(|built| built.id.0).find(|id| !picture.objects.contains_key(id)) {
+        if let Some(missing) =
+            in_view.map(|built| built.id.0).find(|id| !world_model.objects.contains_key(id))
+        {
             return Err(format!("structure {missing} in view is not known"));
         }
-        let known = picture.objects.values().filter(|object| object.structure.is_some());
+        let known = world_model.objects.values().filter(|object| object.structure.is_some());
         let exists = |id: u32| structures.iter().any(|built| built.id.0 == id);
         if let Some(gone) = known.map(|object| object.id).find(|id| !exists(*id)) {
             return Err(format!("structure {gone} is known but gone"));

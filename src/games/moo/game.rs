@@ -174,12 +174,12 @@ impl game::View<Moo> for MooView {
         }
     }
 
-    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
+    fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
         let known = match self {
-            MooView::Native(view) => (&mut view.known.player, &mut view.known.watched),
-            MooView::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
+            MooView::Native(view) => (&mut view.known.player, &mut view.known.spectated),
+            MooView::Moomoo(view) => (&mut view.known.player, &mut view.known.spectated),
         };
-        (*known.0, *known.1) = (player, watched);
+        (*known.0, *known.1) = (player, spectated);
     }
 
     fn update(

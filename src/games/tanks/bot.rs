@@ -106,7 +106,7 @@ impl BotPolicy for TanksBotPolicy {
         self.tanks.len().saturating_sub(1)
     }
 
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         let counts = [&mut self.shots, &mut self.hits, &mut self.kills].map(std::mem::take);
         let names = [("shots_seen", "shots seen"), ("hits_seen", "hits seen"), ("kills_seen", "kills seen")];
         BotStats(names.into_iter().zip(counts).map(|((name, words), count)| (name, words, count)).collect())

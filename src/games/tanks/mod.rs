@@ -121,14 +121,14 @@ impl SimpleGame for Tanks {
         &mut self,
         player: PlayerId,
         control: Control,
-        turns: &mut TickContext<'_>,
+        context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        self.steer(player, control, turns.tick)
+        self.steer(player, control, context.tick)
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        for hit in self.step(turns.tick, turns.random) {
-            turns.broadcast("hit", |row| {
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        for hit in self.step(context.tick, context.random) {
+            context.broadcast("hit", |row| {
                 row.set("player", hit.player.0);
                 row.set("shooter", hit.by.0);
                 row.set("damage", hit.damage);
@@ -140,7 +140,7 @@ impl SimpleGame for Tanks {
             if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
         if self.ticks_since_roster >= due {
             (self.ticks_since_roster, self.roster_changed) = (0, false);
-            turns.broadcast("roster", |row| self.write_roster(row));
+            context.broadcast("roster", |row| self.write_roster(row));
         }
     }
 

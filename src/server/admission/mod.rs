@@ -153,9 +153,9 @@ impl Admission {
             allows_displacement: false,
         };
         let places = limits::MAX_INSPECTORS;
-        let watchers =
+        let inspectors =
             PoolConfig { slots: places, per_address: places, is_divided: true, allows_displacement: false };
-        let pools = [pending, clients, watchers].map(Pool::new);
+        let pools = [pending, clients, inspectors].map(Pool::new);
         let counts = AdmissionState { last_number: 0, pools, banned: BTreeSet::new() };
         Arc::new(Admission { counts: Mutex::new(counts), slot_released: Condvar::new() })
     }

@@ -48,7 +48,7 @@ impl OfferedToken {
 
 impl fmt::Debug for OfferedToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Said(…)")
+        out.write_str("OfferedToken(…)")
     }
 }
 

@@ -94,7 +94,12 @@ pub struct Client<L> {
 
 impl<L: Transport> Client<L> {
     /// Creates a client after its upgrade.
-    pub fn new((id, address): (u64, SocketAddr), line: L, entry: AcceptedClient, now: Duration) -> Client<L> {
+    pub fn new(
+        (id, address): (u64, SocketAddr),
+        transport: L,
+        entry: AcceptedClient,
+        now: Duration,
+    ) -> Client<L> {
         let AcceptedClient { room, endpoint, resume_key, token, is_local, .. } = entry;
         let hello = endpoint.dialect.row(Direction::ToServer, "hello");
         if hello.is_some_and(|row| row.argument("resume_tick").is_some()) {
@@ -113,7 +118,7 @@ impl<L: Transport> Client<L> {
             sender: Sender::new(endpoint.is_native, now),
             room,
             endpoint,
-            transport: line,
+            transport,
             player: AtomicU64::new(0),
             resume_tick: AtomicU32::new(0),
             name: Mutex::default(),
@@ -187,7 +192,7 @@ impl<L: Transport> Client<L> {
 
     /// Returns the player that the client spectates while it has no player itself. `None` is the
     /// leader.
-    pub fn watched(&self) -> Option<PlayerId> {
+    pub fn spectated(&self) -> Option<PlayerId> {
         player(self.spectated.load(Ordering::Acquire))
     }
 

@@ -34,7 +34,7 @@ const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
 
 /// Error text when a resumed player no longer exists.
-const PLAYER_GONE_TEXT: &str = "the player that you had has left the world: you begin anew";
+const PLAYER_GONE_TEXT: &str = "your earlier player has left the world: you start over";
 
 /// Driver for one batch of received bytes of a client.
 pub struct ClientDriver<'a, L, E> {

@@ -82,7 +82,7 @@ impl InspectorSession {
                 Ok(Some(Event::Text(text))) => read(text),
                 Ok(Some(Event::Binary(_))) => None,
                 Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
-                Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("closed by the watcher"),
+                Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("closed by the inspector"),
                 Ok(None) => return Ok(()),
                 Err(violation) => return Err(violation.name()),
             };

@@ -44,7 +44,7 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
-        desk: &mut EncodeBuffers,
+        buffers: &mut EncodeBuffers,
         turns: &mut dyn UpdateRunner<L>,
     );
 
@@ -187,7 +187,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
-        desk: &mut EncodeBuffers,
+        buffers: &mut EncodeBuffers,
         turns: &mut dyn UpdateRunner<L>,
     ) {
         let TypedUpdateGroup { members, scratch, .. } = self;
@@ -195,9 +195,9 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         for member in members {
             let (client, now) = (Arc::clone(&member.client), turns.now());
             let mut turn =
-                |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
+                |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, buffers, (budgets, now));
             if !turns.run(&client, &mut turn) {
-                (*scratch, *desk) = (G::Scratch::default(), EncodeBuffers::default());
+                (*scratch, *buffers) = (G::Scratch::default(), EncodeBuffers::default());
             }
         }
     }
@@ -220,7 +220,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         &mut self,
         ticks: Option<&TypedBacklog<'_, G>>,
         scratch: &mut G::Scratch,
-        desk: &mut EncodeBuffers,
+        buffers: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> Option<UpdateResult> {
         self.client.flush(now);
@@ -228,7 +228,8 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let from = self.client.updates_from_tick().filter(|_| self.client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
         let since = since.filter(|(ticks, _)| self.is_started(ticks.newest.tick));
-        let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, (budgets, now)));
+        let served =
+            since.map(|(ticks, missed)| self.update((ticks, missed), scratch, buffers, (budgets, now)));
         self.client.check_deadlines(now);
         served
     }
@@ -259,7 +260,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             let gap = (missed.len(), newest.tick);
             return self.relay(gap, (answers, messages), frames, (budgets, now));
         }
-        self.view.set_subject(client.player_as_of(newest.tick), client.watched());
+        self.view.set_subject(client.player_as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
@@ -294,7 +295,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             return UpdateResult { turn: StateOutcome::Deferred, send_calls: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.set_subject(client.player_as_of(gap.1), client.watched());
+        view.set_subject(client.player_as_of(gap.1), client.spectated());
         replay_missed_events::<G, L>(client, view, gap, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {

@@ -35,7 +35,7 @@ pub struct LocalBot {
     /// Whether the bot checks received packets, which also enables its statistics.
     pub checks: bool,
     /// Statistics of the bot's closed connections.
-    deeds: BotStats,
+    stats: BotStats,
 }
 
 impl LocalBot {
@@ -59,7 +59,7 @@ impl LocalBot {
             acts_at: acts,
             connects_at: comes,
             checks: false,
-            deeds: BotStats::default(),
+            stats: BotStats::default(),
         }
     }
 
@@ -96,9 +96,9 @@ impl LocalBot {
     }
 
     /// Adds the bot's statistics since the last call.
-    pub fn add_deeds(&mut self, all: &mut BotStats) {
-        all.add(&self.deeds);
-        self.deeds = BotStats::default();
+    pub fn add_stats(&mut self, all: &mut BotStats) {
+        all.add(&self.stats);
+        self.stats = BotStats::default();
         if let Some(bot) = &mut self.bot {
             all.add(&bot.agent.take_stats());
         }
@@ -112,7 +112,7 @@ impl LocalBot {
     /// Drops the bot's connection, and schedules the reconnect.
     pub fn reconnect_later(&mut self, now: Duration) {
         if let Some(mut bot) = self.bot.take() {
-            self.deeds.add(&bot.agent.take_stats());
+            self.stats.add(&bot.agent.take_stats());
         }
         self.connection = None;
         self.connects_at = now + RECONNECT_DELAY;

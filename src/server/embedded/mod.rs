@@ -337,7 +337,7 @@ impl EmbeddedServer {
     /// Takes the statistics of the bots since the last call.
     pub fn take_stats(&mut self) -> BotStats {
         let mut all = BotStats::default();
-        self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
+        self.bots.iter_mut().for_each(|bot| bot.add_stats(&mut all));
         all
     }
 

@@ -67,15 +67,15 @@ impl Page {
 }
 
 /// An inspector at `/wire`.
-struct Watcher {
+struct TestInspector {
     connection: u32,
     conn: Connection,
     texts: Vec<String>,
     seen: Vec<(u8, Vec<u8>)>,
 }
 
-impl Watcher {
-    fn new(server: &mut EmbeddedServer) -> Watcher {
+impl TestInspector {
+    fn new(server: &mut EmbeddedServer) -> TestInspector {
         let connection = server.open().expect("a place");
         let request = handshake::request("tab", "/wire", &handshake::encode_key([9; 16]), &["tickwire.wire"]);
         server.receive(connection, &request, Duration::ZERO);
@@ -86,7 +86,7 @@ impl Watcher {
         let mut conn =
             Connection::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
-        Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
+        TestInspector { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }
 
     fn send_line(&mut self, server: &mut EmbeddedServer, text: &str) {
@@ -125,14 +125,14 @@ impl Watcher {
 fn run(
     server: &mut EmbeddedServer,
     mut page: Option<&mut Page>,
-    mut watcher: Option<&mut Watcher>,
+    mut inspector: Option<&mut TestInspector>,
     ticks: u32,
 ) {
     for _ in 0..ticks {
         let now = server.next_tick();
         server.advance(now);
         page.iter_mut().for_each(|page| page.step(server, now));
-        watcher.iter_mut().for_each(|watcher| watcher.step(server));
+        inspector.iter_mut().for_each(|inspector| inspector.step(server));
     }
 }
 
@@ -168,53 +168,53 @@ fn bots_of_three_dialects_play_and_the_same_seed_gives_the_same_world() {
 #[test]
 fn a_watcher_sees_every_byte_of_its_own_client_and_no_key() {
     let mut server = server(3);
-    let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 5);
-    watcher.send_line(&mut server, &format!(r#"{{"find_own":"{KEY}"}}"#));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 2);
+    let (mut page, mut inspector) = (Page::new(&mut server), TestInspector::new(&mut server));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 5);
+    inspector.send_line(&mut server, &format!(r#"{{"find_own":"{KEY}"}}"#));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 2);
     let own = page_number(&server);
-    assert_eq!(watcher.texts.last(), Some(&format!(r#"{{"own":{own}}}"#)));
-    watcher.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 30);
-    let head = String::from_utf8(watcher.seen[0].1.clone()).expect("a head");
-    assert!(watcher.seen[0].0 == 1 && !head.contains(KEY), "{head}");
+    assert_eq!(inspector.texts.last(), Some(&format!(r#"{{"own":{own}}}"#)));
+    inspector.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 30);
+    let head = String::from_utf8(inspector.seen[0].1.clone()).expect("a head");
+    assert!(inspector.seen[0].0 == 1 && !head.contains(KEY), "{head}");
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
-    let moves = watcher.seen.iter().filter(|(kind, _)| *kind == 2).filter(|(_, bytes)| {
+    let moves = inspector.seen.iter().filter(|(kind, _)| *kind == 2).filter(|(_, bytes)| {
         let (header, head) = frame::Header::decode(bytes, Side::Client).expect("a frame").expect("whole");
         let mut payload = bytes[head..].to_vec();
         frame::mask(&mut payload, header.mask.expect("masked"), 0);
         dialect.decode(Direction::ToServer, &payload).is_ok_and(|decoded| decoded.row.name == "move")
     });
     assert!(moves.count() >= 8, "a bot acts ten times a second");
-    assert!(watcher.seen.iter().filter(|(kind, _)| *kind == 3).count() >= 25, "an update for each tick");
+    assert!(inspector.seen.iter().filter(|(kind, _)| *kind == 3).count() >= 25, "an update for each tick");
 }
 
 #[test]
 fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let mut server = server(0);
-    let (mut page, mut watcher) = (Page::new(&mut server), Watcher::new(&mut server));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 10);
+    let (mut page, mut inspector) = (Page::new(&mut server), TestInspector::new(&mut server));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 10);
     let own = page_number(&server);
-    watcher.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
+    inspector.send_line(&mut server, &format!(r#"{{"select":{own}}}"#));
     let other = "f".repeat(32);
-    watcher.send_line(&mut server, &format!(r#"{{"inject":"{other}","bytes":"8200"}}"#));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 2);
+    inspector.send_line(&mut server, &format!(r#"{{"inject":"{other}","bytes":"8200"}}"#));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 2);
     let refused = r#"{"injected":null,"error":"no connected client has this key"}"#;
-    assert!(watcher.texts.iter().any(|text| json(text) == json(refused)), "{:?}", watcher.texts);
+    assert!(inspector.texts.iter().any(|text| json(text) == json(refused)), "{:?}", inspector.texts);
     assert_eq!(page.bot.stage(), BotStage::Playing);
     // A frame without a mask violates RFC 6455, section 5.1.
-    watcher.send_line(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
-    run(&mut server, Some(&mut page), Some(&mut watcher), 10);
-    assert!(watcher.texts.contains(&format!(r#"{{"injected":{own}}}"#)), "{:?}", watcher.texts);
-    assert!(watcher.seen.contains(&(6, vec![0x82, 0x00])));
+    inspector.send_line(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
+    run(&mut server, Some(&mut page), Some(&mut inspector), 10);
+    assert!(inspector.texts.contains(&format!(r#"{{"injected":{own}}}"#)), "{:?}", inspector.texts);
+    assert!(inspector.seen.contains(&(6, vec![0x82, 0x00])));
     let mut close = Vec::new();
     let payload = [&1002_u16.to_be_bytes()[..], b"mask_missing"].concat();
     frame::write(&mut close, Opcode::Close, None, &payload);
-    assert!(watcher.seen.contains(&(3, close)), "{:?}", watcher.seen);
+    assert!(inspector.seen.contains(&(3, close)), "{:?}", inspector.seen);
     assert_eq!(page.bot.stage(), BotStage::Closed);
     server.close(page.connection, server.next_tick());
-    run(&mut server, None, Some(&mut watcher), 4);
-    assert_eq!(watcher.seen.last(), Some(&(5, b"mask_missing".to_vec())));
+    run(&mut server, None, Some(&mut inspector), 4);
+    assert_eq!(inspector.seen.last(), Some(&(5, b"mask_missing".to_vec())));
     assert_eq!(server.stats().players, 0);
 }
 

@@ -47,7 +47,7 @@ enum ConnectionStage<T> {
     },
     Client(Arc<Client<T>>),
     Inspector {
-        watch: Box<InspectorSession>,
+        session: Box<InspectorSession>,
         turn: Duration,
         number: u32,
     },
@@ -142,9 +142,9 @@ impl<T: HostTransport> HostConnection<T> {
             permit.convert_to(SlotKind::Inspector)?;
             self.line.write(&accepted.response);
             let epoch = &host.rooms[0].options.epoch;
-            let watch = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
+            let session = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
             let number = permit.number() as u32;
-            self.stage = ConnectionStage::Inspector { watch, turn: host.now, number };
+            self.stage = ConnectionStage::Inspector { session, turn: host.now, number };
             self.receive_inspector(rest, host);
             return Ok(());
         }
@@ -214,11 +214,11 @@ impl<T: HostTransport> HostConnection<T> {
     }
 
     fn receive_inspector(&mut self, bytes: &[u8], host: &HostState<T>) {
-        let ConnectionStage::Inspector { watch, number, .. } = &mut self.stage else { return };
+        let ConnectionStage::Inspector { session, number, .. } = &mut self.stage else { return };
         let (mut requests, number) = (Vec::new(), *number);
-        let received = watch.receive(bytes, host.now, &mut requests);
+        let received = session.receive(bytes, host.now, &mut requests);
         for request in requests {
-            handle_request(request, watch, number, host);
+            handle_request(request, session, number, host);
         }
         if received.is_err() {
             self.close_inspector(host);
@@ -235,11 +235,11 @@ impl<T: HostTransport> HostConnection<T> {
 
     /// Moves the frames of an inspector to the transport.
     pub fn flush_inspector(&mut self) {
-        if let ConnectionStage::Inspector { watch, .. } = &mut self.stage
-            && watch.has_output()
+        if let ConnectionStage::Inspector { session, .. } = &mut self.stage
+            && session.has_output()
         {
             let mut frames = Vec::new();
-            watch.drain_output(&mut frames);
+            session.drain_output(&mut frames);
             self.line.write(&frames);
         }
     }
@@ -306,16 +306,16 @@ impl<T: HostTransport> HostConnection<T> {
     }
 
     fn turn_inspector(&mut self, host: &HostState<T>) {
-        let ConnectionStage::Inspector { watch, turn, number } = &mut self.stage else { return };
+        let ConnectionStage::Inspector { session, turn, number } = &mut self.stage else { return };
         if host.now < *turn {
             return;
         }
         *turn = host.now + limits::INSPECTOR_SEND_INTERVAL;
         let tick = host.rooms[0].tick();
         if let Some(message) = host.clients.inspector_queues.take(*number, host.now, tick) {
-            watch.send_observed(&message);
+            session.send_observed(&message);
         }
-        if watch.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
+        if session.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
             self.close_inspector(host);
         }
     }
@@ -362,7 +362,7 @@ impl<T: HostTransport> HostConnection<T> {
 
 fn handle_request<T: HostTransport>(
     request: InspectorRequest,
-    watch: &mut InspectorSession,
+    session: &mut InspectorSession,
     number: u32,
     host: &HostState<T>,
 ) {
@@ -377,11 +377,11 @@ fn handle_request<T: HostTransport>(
                 clients.inspector_queues.push(id, Some(number), &ObservedRecord { at, tick, what });
             }
         }
-        InspectorRequest::FindOwn(key) => watch.answer_find_own(clients.own(key).map(|client| client.id)),
+        InspectorRequest::FindOwn(key) => session.answer_find_own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
             let client = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
             let passed = client.and_then(|client| host.driver(client).inject(&bytes).map(|()| client.id));
-            watch.answer_inject(passed);
+            session.answer_inject(passed);
         }
     }
 }

@@ -21,12 +21,12 @@ struct InspectorQueue {
 
 impl InspectorQueues {
     /// Selects the client that an inspector observes, or none.
-    pub fn select(&self, watcher: u32, client: Option<u64>) {
+    pub fn select(&self, inspector: u32, client: Option<u64>) {
         let mut all = self.0.lock();
-        all.remove(&watcher);
+        all.remove(&inspector);
         if let Some(client) = client {
             all.insert(
-                watcher,
+                inspector,
                 InspectorQueue { client, message: observed_format::start_message(client), lost: 0 },
             );
         }
@@ -34,36 +34,36 @@ impl InspectorQueues {
 
     /// Returns whether an inspector observes this client.
     pub fn is_inspected(&self, client: u64) -> bool {
-        self.0.lock().values().any(|watched| watched.client == client)
+        self.0.lock().values().any(|queue| queue.client == client)
     }
 
     /// Queues a record for the inspectors of a client, or for the inspector `only`. A full queue
     /// counts it as lost.
     pub fn push(&self, client: u64, only: Option<u32>, record: &ObservedRecord<'_>) {
-        for (watcher, watched) in self.0.lock().iter_mut() {
-            if watched.client != client || only.is_some_and(|only| only != *watcher) {
+        for (inspector, queue) in self.0.lock().iter_mut() {
+            if queue.client != client || only.is_some_and(|only| only != *inspector) {
                 continue;
             }
-            if watched.message.len() > limits::INSPECTOR_QUEUE_BYTES {
-                watched.lost += 1;
+            if queue.message.len() > limits::INSPECTOR_QUEUE_BYTES {
+                queue.lost += 1;
             } else {
-                observed_format::write(&mut watched.message, record);
+                observed_format::write(&mut queue.message, record);
             }
         }
     }
 
     /// Takes the queued message of an inspector. Returns `None` if it has no records.
-    pub fn take(&self, watcher: u32, now: Duration, tick: u32) -> Option<Vec<u8>> {
+    pub fn take(&self, inspector: u32, now: Duration, tick: u32) -> Option<Vec<u8>> {
         let mut all = self.0.lock();
-        let watched = all.get_mut(&watcher)?;
-        let lost = std::mem::take(&mut watched.lost);
+        let queue = all.get_mut(&inspector)?;
+        let lost = std::mem::take(&mut queue.lost);
         if lost > 0 {
             observed_format::write(
-                &mut watched.message,
+                &mut queue.message,
                 &ObservedRecord { at: now, tick, what: ObservedKind::Lost(lost) },
             );
         }
-        let empty = observed_format::start_message(watched.client);
-        (watched.message.len() > empty.len()).then(|| std::mem::replace(&mut watched.message, empty))
+        let empty = observed_format::start_message(queue.client);
+        (queue.message.len() > empty.len()).then(|| std::mem::replace(&mut queue.message, empty))
     }
 }

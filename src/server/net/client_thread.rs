@@ -109,8 +109,8 @@ impl<'a> ClientEvents<'a> {
 pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
     client.transport.room.metrics.clients.inc();
-    let noted = ClientEvents { host, client };
-    let lived = ClientCleanup { events: noted, rule: Cell::new(CloseReason::InternalError.name()) };
+    let events = ClientEvents { host, client };
+    let cleanup = ClientCleanup { events, rule: Cell::new(CloseReason::InternalError.name()) };
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
@@ -125,19 +125,19 @@ pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8
     if host.admission.is_banned(client.prefix()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
-    if let Err(ending) = noted.driver().begin() {
+    if let Err(ending) = events.driver().begin() {
         client.close(ending, host.now());
     }
     // From here on the client receives updates.
-    host.bells[client.id as usize % host.bells.len()].push_client(Arc::clone(client));
-    let ending = read_loop(noted, early_bytes);
+    host.worker_queues[client.id as usize % host.worker_queues.len()].push_client(Arc::clone(client));
+    let ending = read_loop(events, early_bytes);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
-    lived.rule.set(ending.name());
+    cleanup.rule.set(ending.name());
     log_disconnect(host, client, &ending);
     // The player leaves the world before the queue is flushed.
     client.leave_world(host.now());
-    flush_and_drain(noted);
+    flush_and_drain(events);
 }
 
 /// Passes bytes from an inspector to the client's connection, as if the client had sent them.
@@ -160,12 +160,12 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
 }
 
 /// Reads until either side ends the connection. Returns the reason.
-fn read_loop(noted: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
-    let ClientEvents { host, client } = noted;
+fn read_loop(events: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
+    let ClientEvents { host, client } = events;
     let (stream, mut buffer) = (&*client.transport.stream, [0; limits::READ_BYTES]);
     let receive = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
-        noted.driver().receive(bytes)
+        events.driver().receive(bytes)
     };
     // The head was read with a timeout. From here on the update worker enforces the deadlines.
     let mut received = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
@@ -183,9 +183,9 @@ fn read_loop(noted: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
 
 /// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all
 /// within [`limits::CLOSE_TIMEOUT`].
-fn flush_and_drain(noted: ClientEvents<'_>) {
-    let ClientEvents { host, client } = noted;
-    noted.driver().ignore(&[]);
+fn flush_and_drain(events: ClientEvents<'_>) {
+    let ClientEvents { host, client } = events;
+    events.driver().ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
         client.flush(host.now());
@@ -196,6 +196,6 @@ fn flush_and_drain(noted: ClientEvents<'_>) {
     let left = deadline.saturating_sub(host.now());
     drain(stream, left, limits::MAX_DRAIN_BYTES, |bytes| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
-        noted.driver().ignore(bytes);
+        events.driver().ignore(bytes);
     });
 }

@@ -51,13 +51,13 @@ use crate::ws::http::{HeadReader, RequestHead};
 
 /// Entry point of a connection's thread.
 pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
-    let lived = catch_unwind(AssertUnwindSafe(|| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, places, early_bytes)) = serve_requests(host, stream, address, permit) {
             client_thread::run_client(host, &client, &early_bytes);
             drop(places);
         }
     }));
-    if lived.is_err() {
+    if outcome.is_err() {
         host.metrics.panics.inc();
         error!(%address, "a panic ended this connection; this is a bug in the server");
     }

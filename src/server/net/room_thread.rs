@@ -40,13 +40,13 @@ pub fn run(host: &ServerState, core: Box<TcpRoom>) {
 pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
         let began = Instant::now();
-        let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
         if room.is_ending() {
             host.rooms.end(&room, &host.metrics, &host.tap);
             return close_all(host, &room, &CloseReason::GoingAway);
         }
-        if lived.is_ok() {
+        if outcome.is_ok() {
             return;
         }
         host.metrics.panics.inc();
@@ -122,13 +122,13 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = TickSchedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_LOG_INTERVAL;
-    let (mut empty_since, mut only_watched, mut looked_at) = (None, false, Duration::ZERO);
+    let (mut empty_since, mut only_spectators, mut next_poll) = (None, false, Duration::ZERO);
     loop {
-        if host.now() >= looked_at {
-            looked_at = host.now() + limits::ROOM_LOOK_EVERY;
-            only_watched = is_only_watched(host, room);
+        if host.now() >= next_poll {
+            next_poll = host.now() + limits::ROOM_POLL_INTERVAL;
+            only_spectators = has_only_spectators(host, room);
         }
-        let is_left = room.is_on_demand() && room.is_empty() || only_watched;
+        let is_left = room.is_on_demand() && room.is_empty() || only_spectators;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
         let last_tick = empty_since.map(|since: Instant| since + host.config.room_empty_time);
         let must_end = || room.is_ending() || host.is_at_least(ShutdownStage::RoomsStopping);
@@ -140,7 +140,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
             info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
             return;
         }
-        if is_overdue && is_only_watched(host, room) {
+        if is_overdue && has_only_spectators(host, room) {
             let clients = room.clients();
             info!(room = room.label(), clients, "the room ends: none of its clients has a token");
             room.request_end();
@@ -162,7 +162,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
 
 /// On a server with tokens: whether a room on demand has neither a taken seat nor a client with a
 /// valid token.
-fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
+fn has_only_spectators(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),
         // The client is not authenticated yet.
@@ -189,8 +189,8 @@ pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     }
     record_tick(host, room, &ticked);
     room.set_players(ticked.published.players());
-    for bell in &host.bells {
-        bell.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+    for queue in &host.worker_queues {
+        queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
     }
     room.metrics.ticks.inc();
     host.metrics.observe_tick(host.now().saturating_sub(began));

@@ -113,25 +113,25 @@ impl ServerHandle {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
-        let following = start_self_check(&host)?;
+        let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
-        let (mut ticking, mut telling) = (Vec::new(), Vec::new());
+        let (mut room_threads, mut worker_threads) = (Vec::new(), Vec::new());
         for room in rooms {
             let name = format!("world {}", room.handle().options.name);
-            ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
+            room_threads.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
         }
-        for number in 0..host.bells.len() {
-            let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.bells[number]);
-            telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
+        for number in 0..host.worker_queues.len() {
+            let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.worker_queues[number]);
+            worker_threads.push(spawn(&host, &format!("update worker {number}"), run)?);
         }
         Ok(ServerHandle {
             host,
             address,
             ceilings,
             accept_loop,
-            room_threads: ticking,
-            worker_threads: telling,
-            self_check_thread: following,
+            room_threads,
+            worker_threads,
+            self_check_thread,
         })
     }
 
@@ -234,14 +234,7 @@ impl ServerHandle {
     /// Like [`ServerHandle::stop`], but without consuming the handle. Does nothing if the server is
     /// already stopped.
     pub fn shut_down(&mut self) -> usize {
-        let ServerHandle {
-            host,
-            accept_loop,
-            room_threads: ticking,
-            worker_threads: telling,
-            self_check_thread: following,
-            ..
-        } = self;
+        let ServerHandle { host, accept_loop, room_threads, worker_threads, self_check_thread, .. } = self;
         let Some(accept_loop) = accept_loop.take() else { return 0 };
         host.advance_to(ShutdownStage::Stopping);
         accept_loop.stop_accepting();
@@ -256,17 +249,17 @@ impl ServerHandle {
         let left = host.connections.close_all(limits::SHUTDOWN_CLOSE_TIMEOUT);
         host.advance_to(ShutdownStage::RoomsStopping);
         host.rooms.wake_all();
-        for room in ticking.drain(..) {
+        for room in room_threads.drain(..) {
             let _ = room.join();
         }
         host.room_threads.join();
-        host.bells.iter().for_each(ClientWorkerQueue::stop);
-        for worker in telling.drain(..) {
+        host.worker_queues.iter().for_each(ClientWorkerQueue::stop);
+        for worker in worker_threads.drain(..) {
             let _ = worker.join();
         }
         host.tap.end();
-        if let Some(following) = following.take() {
-            let _ = following.join();
+        if let Some(thread) = self_check_thread.take() {
+            let _ = thread.join();
         }
         host.recorder.finish();
         left

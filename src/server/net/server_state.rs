@@ -63,7 +63,7 @@ pub struct ServerState {
     /// Rate limits shared by the clients of one address: see [`ServerState::budgets`].
     budgets: AddressRateLimits,
     /// One queue per update worker.
-    pub bells: Vec<ClientWorkerQueue>,
+    pub worker_queues: Vec<ClientWorkerQueue>,
     /// All running rooms.
     pub rooms: Arc<Rooms>,
     /// Threads of the rooms on demand.
@@ -109,7 +109,7 @@ impl ServerState {
             ended: EndedClients::default(),
             recorder,
             admission,
-            bells: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
+            worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
             rooms: hosted,
             room_threads: RoomThreads::default(),
             started,

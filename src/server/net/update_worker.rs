@@ -28,14 +28,14 @@ use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup,
 /// An update worker. Holds its share of each room's clients, by the number of the room's run.
 struct UpdateWorker {
     audiences: BTreeMap<u64, Box<dyn UpdateGroup<TcpTransport>>>,
-    desk: EncodeBuffers,
+    buffers: EncodeBuffers,
 }
 
 /// Runs a worker until its queue is stopped.
-pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
-    let (audiences, desk) = (BTreeMap::new(), EncodeBuffers::default());
-    let (mut worker, mut newcomers) = (UpdateWorker { audiences, desk }, Vec::new());
-    while let Some(backlogs) = bell.wait(&mut newcomers, !worker.audiences.is_empty()) {
+pub fn run(host: &ServerState, queue: &ClientWorkerQueue) {
+    let (audiences, buffers) = (BTreeMap::new(), EncodeBuffers::default());
+    let (mut worker, mut newcomers) = (UpdateWorker { audiences, buffers }, Vec::new());
+    while let Some(backlogs) = queue.wait(&mut newcomers, !worker.audiences.is_empty()) {
         worker.run_pass(host, backlogs, &mut newcomers);
     }
 }
@@ -61,7 +61,7 @@ impl UpdateWorker {
             let mut mine = newcomers.extract_if(.., |client| client.transport.room.number == *number);
             if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
-                audience.update_all(backlog.as_ref(), &mut self.desk, &mut CatchingRunner { host });
+                audience.update_all(backlog.as_ref(), &mut self.buffers, &mut CatchingRunner { host });
             }
         }
         self.audiences.retain(|_, audience| !audience.is_empty());

@@ -48,7 +48,7 @@ pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
 pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
     let mut reader = Reader::new(bytes);
     if reader.array()? != *MAGIC {
-        return Err(Malformed::Value("a file of kept worlds"));
+        return Err(Malformed::Value("a file of saved worlds"));
     }
     let mut rooms = Vec::new();
     while !reader.rest().is_empty() {
@@ -92,6 +92,6 @@ mod tests {
         for length in 0..bytes.len() {
             assert_ne!(read(&bytes[..length]), Ok(rooms.clone()), "{length} of {}", bytes.len());
         }
-        assert_eq!(read(b"TWKQ"), Err(Malformed::Value("a file of kept worlds")));
+        assert_eq!(read(b"TWKQ"), Err(Malformed::Value("a file of saved worlds")));
     }
 }

@@ -77,7 +77,7 @@ pub struct CrowdPlan {
     /// Source addresses; `None` leaves the choice to the system.
     pub source: Option<SourceAddresses>,
     /// The behaviour of the bots.
-    pub manner: BotBehavior,
+    pub behavior: BotBehavior,
     /// Seed of the bots' random choices.
     pub seed: u64,
     /// Whether the bots use lockstep.
@@ -97,7 +97,7 @@ impl CrowdPlan {
             count: self.count,
             seed: self.seed.wrapping_add(index as u64),
             crowd_seed: self.seed,
-            behavior: self.manner,
+            behavior: self.behavior,
             spares_visitors: false,
             is_checking: true,
             dialect: Arc::clone(dialect),

@@ -323,12 +323,12 @@ impl fmt::Display for CrowdReport {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        let lines = tally.stats.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
-        for (line, deeds) in lines.enumerate() {
-            let deeds: Vec<String> =
-                deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
+        let lines = tally.stats.0.chunks(5).filter(|chunk| chunk.iter().any(|(.., count)| *count > 0));
+        for (line, chunk) in lines.enumerate() {
+            let stats: Vec<String> =
+                chunk.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
             let title = if line == 0 { "played" } else { "and" };
-            writeln!(out, "  {title:14}{}", deeds.join(", "))?;
+            writeln!(out, "  {title:14}{}", stats.join(", "))?;
         }
         writeln!(out, "  errors        {}", self.errors())?;
         for (name, errors) in &tally.errors {

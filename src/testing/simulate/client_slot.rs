@@ -316,7 +316,7 @@ impl ClientSlot {
         let link = ClientConnection::new("localhost:3000", &visit.target, has_hello(&dialect), keys);
         let seed = self.dice.bits();
         let (count, crowd_seed) = self.crowd;
-        let (manner, count) = match self.dice.below(WALKER_ONE_IN.0) {
+        let (behavior, count) = match self.dice.below(WALKER_ONE_IN.0) {
             0 => (BotBehavior::Walk, WALKER_ONE_IN.1),
             _ => (BotBehavior::Play, count),
         };
@@ -327,7 +327,7 @@ impl ClientSlot {
             count,
             seed,
             crowd_seed,
-            behavior: manner,
+            behavior,
             spares_visitors,
             // A lockstep client generates the packets for its agent itself, so the agent does not
             // check the packets. Instead, the simulation compares the client's world with the world
@@ -340,7 +340,7 @@ impl ClientSlot {
         };
         agent.tolerate(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
-            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.planted));
+            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.injected_bug));
         }
         let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
         bot.is_json = visit.spoken.2;

@@ -227,7 +227,7 @@ impl ConnectionPair {
         }
         let info = host.game.about;
         info.compare_view(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
-            let rule = "a client's picture matches the published state";
+            let rule = "a client's world model matches the published state";
             InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
         })
     }
@@ -284,7 +284,7 @@ impl ConnectionPair {
             counts.add_many("lockstep: checksums", checksums);
         }
         if let ClientKind::Bot(bot) = &mut client_end.kind {
-            counts.deeds.add(&bot.agent.take_stats());
+            counts.stats.add(&bot.agent.take_stats());
         }
         self.client_end = None;
         Ok(())

@@ -16,7 +16,7 @@ pub struct SimulationCounts {
     /// Number of messages that bots received and checked.
     pub messages: u64,
     /// Statistics of the bots.
-    pub deeds: BotStats,
+    pub stats: BotStats,
     /// Hash of all compared values. Equal seeds give equal hashes.
     pub hash: u64,
 }
@@ -48,7 +48,7 @@ impl SimulationCounts {
         self.player_ticks += other.player_ticks;
         self.tick_hz = self.tick_hz.max(other.tick_hz);
         self.messages += other.messages;
-        self.deeds.add(&other.deeds);
+        self.stats.add(&other.stats);
         self.mix(other.hash);
     }
 

@@ -70,7 +70,7 @@ pub struct LockstepBot {
     inner: LockstepAgent<Box<dyn Agent>>,
     /// The behaviour.
     pub kind: LockstepBehavior,
-    planted: Option<InjectedBug>,
+    injected_bug: Option<InjectedBug>,
     dice: BotRng,
     corrupt_at: Option<Duration>,
     corruption: Option<Corruption>,
@@ -91,14 +91,14 @@ impl LockstepBot {
         part: BotSpec,
         agent: Box<dyn Agent>,
         kind: LockstepBehavior,
-        planted: Option<InjectedBug>,
+        injected_bug: Option<InjectedBug>,
     ) -> LockstepBot {
         let dialect = std::sync::Arc::clone(&part.dialect);
         LockstepBot {
             about,
             inner: LockstepAgent::new(about, dialect, agent),
             kind,
-            planted,
+            injected_bug,
             dice: BotRng::new(part.seed),
             part,
             corrupt_at: None,
@@ -259,13 +259,13 @@ impl Agent for LockstepBot {
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
-        if self.planted == Some(InjectedBug::FrameSkipped)
+        if self.injected_bug == Some(InjectedBug::FrameSkipped)
             && name == COMMAND_FRAME
             && self.dice.below(SKIPPED) == 0
         {
             return;
         }
-        let wrong = match self.planted {
+        let wrong = match self.injected_bug {
             Some(InjectedBug::SnapshotWrong) if name == SNAPSHOT => self.corrupted_snapshot(packet),
             _ => None,
         };

@@ -92,9 +92,9 @@ pub fn run(plan: &SimulationPlan) -> (SimulationCounts, Option<SimulationFailure
 /// Runs a simulation with an injected bug.
 pub fn run_with(
     plan: &SimulationPlan,
-    planted: Option<InjectedBug>,
+    injected_bug: Option<InjectedBug>,
 ) -> (SimulationCounts, Option<SimulationFailure>) {
-    let mut simulation = match Simulation::new(plan, planted) {
+    let mut simulation = match Simulation::new(plan, injected_bug) {
         Ok(simulation) => simulation,
         Err(broken) => {
             let (at, connection) = (Duration::ZERO, None);
@@ -118,16 +118,16 @@ struct Simulation {
     /// Steps per second of virtual time.
     step_hz: u64,
     burst: Duration,
-    planted: Option<InjectedBug>,
+    injected_bug: Option<InjectedBug>,
     /// The slot being processed.
     at: Option<usize>,
 }
 
 impl Simulation {
-    fn new(plan: &SimulationPlan, planted: Option<InjectedBug>) -> Result<Simulation, InvariantFailure> {
+    fn new(plan: &SimulationPlan, injected_bug: Option<InjectedBug>) -> Result<Simulation, InvariantFailure> {
         let mut dice = BotRng::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let rooms = plan.rooms.max(1);
-        let host = SimServer::new(plan, dice.bits(), planted)?;
+        let host = SimServer::new(plan, dice.bits(), injected_bug)?;
         let seeds = |number| (number, plan.peers, plan.seed);
         Ok(Simulation {
             slots: (0..plan.peers).map(|number| ClientSlot::new(seeds(number), rooms, dice.bits())).collect(),
@@ -137,7 +137,7 @@ impl Simulation {
             dice,
             steps: 0,
             burst: Duration::from_secs(9),
-            planted,
+            injected_bug,
             at: None,
         })
     }
@@ -236,7 +236,7 @@ impl Simulation {
             slot.check(&self.host)?;
         }
         self.at = None;
-        if self.planted == Some(InjectedBug::BytesLost) {
+        if self.injected_bug == Some(InjectedBug::BytesLost) {
             let number = self.dice.bits() as usize % self.slots.len();
             self.slots[number].lose_bytes();
         }

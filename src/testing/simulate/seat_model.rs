@@ -30,7 +30,7 @@ const QUEUED_TICKS: u32 = 2;
 /// Maximum number of suspended seats per address. The limit is small, so that the simulation
 /// reaches it.
 pub const ABSENT_PER_ADDRESS: usize = 32;
-const RESUMES_OWN_PLAYER: &str = "a client that comes back in time gets its own player";
+const RESUMES_OWN_PLAYER: &str = "a client that resumes in time gets its own player";
 const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";
 const EXPIRED_IS_REMOVED: &str = "a player whose time is over is gone";
 const ABSENT_IS_IDLE: &str = "an absent player does nothing";
@@ -194,12 +194,12 @@ impl SeatModel {
     }
 
     /// Records that the operator removed a player.
-    pub fn dismissed(&mut self, player: PlayerId, tick: u32) {
+    pub fn record_removal(&mut self, player: PlayerId, tick: u32) {
         self.release_where(tick, |held| held.player == player);
     }
 
     /// Records that the operator removed the suspended players of an address.
-    pub fn dismissed_absent(&mut self, from: AddressPrefix, tick: u32) {
+    pub fn record_absent_removal(&mut self, from: AddressPrefix, tick: u32) {
         self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 

@@ -160,7 +160,7 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
             _ => "refused: request",
         });
         let has_no_slot = head.is_some() && refusal.is_capacity && refusal.status != 429;
-        if has_no_slot && self.models.planted == Some(InjectedBug::BudgetOvercharged) {
+        if has_no_slot && self.models.injected_bug == Some(InjectedBug::BudgetOvercharged) {
             let prefix = AddressPrefix::from_ip(address.ip());
             let _ = host.budgets.take(prefix, LimitedAction::Client, host.now);
         }

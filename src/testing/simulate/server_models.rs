@@ -30,20 +30,20 @@ pub struct ServerModels {
     /// The expected worlds of lockstep clients.
     pub worlds: DesyncModel,
     /// The injected bug.
-    pub planted: Option<InjectedBug>,
+    pub injected_bug: Option<InjectedBug>,
     /// Time at which each token bucket becomes full again, computed from the observed requests.
     spent: BTreeMap<(AddressPrefix, &'static str), (LimitedAction, Duration)>,
 }
 
 impl ServerModels {
     /// Creates the models of new rooms.
-    pub fn new(games: Vec<SimRoom>, planted: Option<InjectedBug>) -> ServerModels {
+    pub fn new(games: Vec<SimRoom>, injected_bug: Option<InjectedBug>) -> ServerModels {
         ServerModels {
             games,
             marks: BTreeMap::new(),
             granted: BTreeSet::new(),
             worlds: DesyncModel::default(),
-            planted,
+            injected_bug,
             spent: BTreeMap::new(),
         }
     }
@@ -103,10 +103,10 @@ impl ServerModels {
         now: Duration,
         counts: &mut SimulationCounts,
     ) {
-        if self.planted == Some(InjectedBug::SeatLeaked) && client.id.is_multiple_of(3) {
+        if self.injected_bug == Some(InjectedBug::SeatLeaked) && client.id.is_multiple_of(3) {
             return;
         }
-        let loses_body = self.planted == Some(InjectedBug::BodyLost);
+        let loses_body = self.injected_bug == Some(InjectedBug::BodyLost);
         if let (Some(game), Some(player)) = (self.room_of(client), client.player()) {
             if loses_body {
                 client.room.forget_key(player, client.id);

@@ -84,7 +84,7 @@ impl SimRoom {
         let seat_time = options.resume_time;
         let room = (kind.new_room)(&identity, options);
         let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
-        SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
+        SimRoom::with(kind, room, (kind.about.new_world)(&identity), dice, (0, seats))
     }
 
     fn with(
@@ -281,20 +281,20 @@ impl SimRoom {
     /// Removes a player for the operator.
     pub fn dismiss(&mut self, player: PlayerId, now: Duration) {
         self.handle.dismiss(player, now);
-        self.seats.dismissed(player, self.handle.tick());
+        self.seats.record_removal(player, self.handle.tick());
     }
 
     /// Removes the player of a connection for the operator.
     pub fn dismiss_of(&mut self, connection: u64, player: PlayerId, now: Duration) {
         if self.handle.remove_player_of(connection, player, now) {
-            self.seats.dismissed(player, self.handle.tick());
+            self.seats.record_removal(player, self.handle.tick());
         }
     }
 
     /// Removes the suspended players of an address for the operator.
     pub fn dismiss_absent(&mut self, from: AddressPrefix, now: Duration) {
         self.handle.remove_suspended(from, now);
-        self.seats.dismissed_absent(from, self.handle.tick());
+        self.seats.record_absent_removal(from, self.handle.tick());
     }
 
     /// Whether the hash of a reliable message is the number of a notice.

@@ -74,7 +74,7 @@ impl SimServer {
     pub fn new(
         plan: &SimulationPlan,
         seed: u64,
-        planted: Option<InjectedBug>,
+        injected_bug: Option<InjectedBug>,
     ) -> Result<SimServer, InvariantFailure> {
         let (mut dice, game, peers) = (BotRng::new(seed), plan.game, plan.peers);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
@@ -96,7 +96,7 @@ impl SimServer {
         Ok(SimServer {
             state: HostState::new(game, codes, handles, capacity, WORKERS),
             workers: (0..WORKERS).map(schedule).collect(),
-            models: ServerModels::new(games, planted),
+            models: ServerModels::new(games, injected_bug),
             clock: VirtualClock::default(),
             game,
             spoken,
@@ -128,7 +128,7 @@ impl SimServer {
         self.unban(now, counts);
         for room in 0..self.models.games.len() {
             let action = self.models.games[room].operate(now, counts, self.is_ending);
-            self.carry_out(action, room, now, counts);
+            self.apply_operator_action(action, room, now, counts);
             let (published, answers) = self.models.games[room].tick(now, counts)?;
             if let Some((epoch, tick, checksum)) = self.models.games[room].world() {
                 self.models.worlds.set_room_checksum(epoch, tick, checksum);
@@ -154,7 +154,7 @@ impl SimServer {
         }
     }
 
-    fn carry_out(
+    fn apply_operator_action(
         &mut self,
         action: OperatorAction,
         room: usize,
@@ -228,7 +228,7 @@ impl SimServer {
             }
             for (room, ticks) in schedule.ticks.iter_mut().enumerate() {
                 let Some(mut backlog) = worker.take_backlog(room) else { continue };
-                if models.planted == Some(InjectedBug::MessageDropped) {
+                if models.injected_bug == Some(InjectedBug::MessageDropped) {
                     backlog.missed_events.clear();
                 }
                 let mut runner = CheckedRunner::new(now, &state.budgets, counts);

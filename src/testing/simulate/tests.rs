@@ -115,7 +115,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
-    for (planted, rule) in [
+    for (injected_bug, rule) in [
         (InjectedBug::BudgetOvercharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
@@ -125,14 +125,14 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
         (InjectedBug::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
     ] {
         for seed in 1..=2 {
-            let found = || run_with(&plan(seed, 10, 60), Some(planted)).1;
-            let failure = found().unwrap_or_else(|| panic!("{planted:?} is not found from seed {seed}"));
-            println!("{planted:?}, seed {seed}: {failure}");
-            assert_eq!(Some(&failure), found().as_ref(), "{planted:?}");
+            let found = || run_with(&plan(seed, 10, 60), Some(injected_bug)).1;
+            let failure = found().unwrap_or_else(|| panic!("{injected_bug:?} is not found from seed {seed}"));
+            println!("{injected_bug:?}, seed {seed}: {failure}");
+            assert_eq!(Some(&failure), found().as_ref(), "{injected_bug:?}");
             assert!(failure.at <= Duration::from_secs(60), "{failure}");
             let is_named = failure.broken.rule == rule;
             // The effect of a lost message may be noticed before the next notice arrives.
-            assert!(is_named || planted == InjectedBug::MessageDropped, "{planted:?}: {failure}");
+            assert!(is_named || injected_bug == InjectedBug::MessageDropped, "{injected_bug:?}: {failure}");
         }
     }
 }
@@ -147,14 +147,14 @@ fn a_simple_game_is_simulated_and_its_bots_receive_what_is_published() {
         assert_eq!(failure, None, "seed {seed}");
         assert_eq!(run().0, counts);
         never.retain(|name| counts.of(name) == 0);
-        assert!(counts.deeds.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
+        assert!(counts.stats.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
     }
     assert_eq!(never, [""; 0], "these never came");
 }
 
 #[test]
 fn each_planted_fault_is_found_in_a_simple_game() {
-    for (planted, rule) in [
+    for (injected_bug, rule) in [
         (InjectedBug::BudgetOvercharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
@@ -163,12 +163,12 @@ fn each_planted_fault_is_found_in_a_simple_game() {
         (InjectedBug::FrameSkipped, "frame_order"),
         (InjectedBug::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
     ] {
-        let failure = run_with(&plan_of::<Simple<Tanks>>(1, 10, 60), Some(planted)).1;
-        let failure = failure.unwrap_or_else(|| panic!("{planted:?} is not found"));
-        println!("{planted:?}: {failure}");
+        let failure = run_with(&plan_of::<Simple<Tanks>>(1, 10, 60), Some(injected_bug)).1;
+        let failure = failure.unwrap_or_else(|| panic!("{injected_bug:?} is not found"));
+        println!("{injected_bug:?}: {failure}");
         // The rules of the game may reveal a lost hit before the next event arrives.
-        let is_early = planted == InjectedBug::MessageDropped && failure.broken.rule == "health";
-        assert!(failure.broken.rule == rule || is_early, "{planted:?}: {failure}");
+        let is_early = injected_bug == InjectedBug::MessageDropped && failure.broken.rule == "health";
+        assert!(failure.broken.rule == rule || is_early, "{injected_bug:?}: {failure}");
     }
 }
 

@@ -68,7 +68,7 @@ impl<'a> CheckedRunner<'a> {
         }
         let served = turn(self.budgets);
         if is_behind {
-            lane_check::check(&client.endpoint, &client.transport.0.noted())?;
+            lane_check::check(&client.endpoint, &client.transport.0.recorded_frames())?;
         }
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };

@@ -317,7 +317,7 @@ impl VirtualTcp {
     }
 
     /// Returns the frames queued since [`VirtualTcp::start_recording`].
-    pub fn noted(&self) -> Vec<u8> {
+    pub fn recorded_frames(&self) -> Vec<u8> {
         self.inner.lock().recorded_frames.take().unwrap_or_default()
     }
 
@@ -412,8 +412,8 @@ impl Transport for ServerTransport {
     fn on_queued(&self, _: &Client<ServerTransport>, frames: &[u8], _: Duration) {
         let inner = &mut *self.0.inner.lock();
         inner.expected.queued(frames);
-        if let Some(noted) = &mut inner.recorded_frames {
-            noted.extend_from_slice(frames);
+        if let Some(recorded) = &mut inner.recorded_frames {
+            recorded.extend_from_slice(frames);
         }
     }
 

@@ -70,7 +70,7 @@ pub struct SynctestReport {
     /// Number of commands by kind, including the server's own.
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
-    pub deeds: BotStats,
+    pub stats: BotStats,
     /// Minimum number of players with a command in a complete [`WINDOW`]. The first window does not
     /// count, because players join in it. `None` if there is no other window.
     pub min_acting_players: Option<usize>,
@@ -85,7 +85,7 @@ impl SynctestReport {
         for (kind, count) in &other.commands {
             *self.commands.entry(kind.clone()).or_default() += count;
         }
-        self.deeds.add(&other.deeds);
+        self.stats.add(&other.stats);
         self.note_acting(other.min_acting_players);
     }
 
@@ -221,28 +221,28 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     let mut now = Duration::ZERO;
     let mut server = EmbeddedServer::new(&options, now)?;
     server.record();
-    let world = (info.begin)(&(info.identity)(plan.seed));
+    let world = (info.new_world)(&(info.identity)(plan.seed));
     let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
-    let mut beside = ComparedWorlds { plan, info, world, past, tail, acting, report };
+    let mut compared = ComparedWorlds { plan, info, world, past, tail, acting, report };
     let mut trouble = DisturbanceInjector { info, dice: BotRng::new(plan.seed.into()), notices: 0 };
     let mut is_over = false;
     while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
         for recorded in server.take_recorded() {
-            if beside.report.ticks == plan.ticks {
-                beside.compare_all(&recorded)?;
+            if compared.report.ticks == plan.ticks {
+                compared.compare_all(&recorded)?;
                 is_over = true;
                 break;
             }
             see(&recorded);
-            beside.tick(&recorded)?;
-            trouble.inject(&recorded, &*beside.world, &mut server);
+            compared.tick(&recorded)?;
+            trouble.inject(&recorded, &*compared.world, &mut server);
         }
     }
-    beside.report.checksum = beside.world.checksum();
-    beside.report.deeds = server.take_stats();
-    Ok(beside.report)
+    compared.report.checksum = compared.world.checksum();
+    compared.report.stats = server.take_stats();
+    Ok(compared.report)
 }
 
 /// The worlds that are compared with the server's world.
@@ -375,7 +375,7 @@ impl DisturbanceInjector {
 
 /// The kind of an action: the first word of its description that is not just `Act`.
 fn action_name(info: &GameInfo, action: &EncodedAction) -> String {
-    let words = (info.words)(action);
+    let words = (info.describe_action)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
     let first = names.next().unwrap_or_default();

@@ -155,13 +155,13 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut TickContext<'_>) {
-        if WHICH == AT_ONCE && turns.tick == 333 {
+    fn tick(&mut self, context: &mut TickContext<'_>) {
+        if WHICH == AT_ONCE && context.tick == 333 {
             self.sums[2] = self.hidden;
         }
         // The missing field counts the ticks since the start.
         self.hidden = self.hidden.saturating_add(1);
-        if WHICH == LATER && turns.tick == 777 {
+        if WHICH == LATER && context.tick == 777 {
             self.sums[2] = u16::from((300..600).contains(&self.hidden));
         }
     }

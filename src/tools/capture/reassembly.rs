@@ -40,7 +40,7 @@ pub struct StreamPiece<'a> {
     pub packet: usize,
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether bytes are missing before this piece; [`TcpConnection::holes`] has the number of
+    /// Whether bytes are missing before this piece; [`TcpConnection::gaps`] has the number of
     /// missing bytes.
     pub gap_before: bool,
 }
@@ -76,7 +76,7 @@ pub struct TcpConnection<'a> {
     /// The data, in the order in which the receivers could read it.
     pub pieces: Vec<StreamPiece<'a>>,
     /// The gaps, in packet order.
-    pub holes: Vec<Gap>,
+    pub gaps: Vec<Gap>,
 }
 
 /// Reassembles the connections of these packets, in order of first packets.
@@ -213,9 +213,9 @@ impl<'a> ConnectionBuilder<'a> {
             has_begin: ends.has_start(),
             has_end: ends.has_end(),
             pieces: Vec::with_capacity(chunks),
-            holes: Vec::new(),
+            gaps: Vec::new(),
         };
-        ConnectionAssembly { connection, flows, holes: BTreeMap::new(), chunks }
+        ConnectionAssembly { connection, flows, gaps: BTreeMap::new(), chunks }
     }
 }
 
@@ -225,7 +225,7 @@ pub(crate) struct ConnectionAssembly<'a> {
     connection: TcpConnection<'a>,
     flows: [DirectionAssembly<'a>; 2],
     /// Gaps, ordered by packet, then by the end that sent the bytes, then by offset.
-    holes: BTreeMap<(usize, usize, i64), Gap>,
+    gaps: BTreeMap<(usize, usize, i64), Gap>,
     /// The number of chunks. Each becomes at most one piece.
     chunks: usize,
 }
@@ -234,10 +234,10 @@ impl<'a> ConnectionAssembly<'a> {
     /// Executes one step: reads a chunk, or appends a piece or a gap to the connection. Returns
     /// `false` if no step is left.
     pub fn step(&mut self) -> bool {
-        let ConnectionAssembly { connection, flows, holes, .. } = self;
+        let ConnectionAssembly { connection, flows, gaps, .. } = self;
         if let Some(side) = flows.iter().position(DirectionAssembly::needs_chunk) {
-            if let Some((offset, hole)) = flows[side].read_chunk() {
-                holes.insert((hole.packet, side, offset), hole);
+            if let Some((offset, gap)) = flows[side].read_chunk() {
+                gaps.insert((gap.packet, side, offset), gap);
             }
             return true;
         }
@@ -251,9 +251,9 @@ impl<'a> ConnectionAssembly<'a> {
             connection.pieces.push(piece);
             return true;
         }
-        let hole = holes.pop_first();
-        connection.holes.extend(hole.map(|(_, hole)| hole));
-        hole.is_some()
+        let gap = gaps.pop_first();
+        connection.gaps.extend(gap.map(|(_, gap)| gap));
+        gap.is_some()
     }
 
     /// The connection, with the pieces placed so far.

@@ -139,7 +139,7 @@ pub(super) mod tests {
         });
         let connections: Vec<_> = connections.collect();
         assert_eq!(connections, capture.connections());
-        is_orderly && connections.iter().all(|connection| connection.holes.is_empty())
+        is_orderly && connections.iter().all(|connection| connection.gaps.is_empty())
     }
 
     /// Whether these segments are in order. The fields of a segment: whether the client sent it,

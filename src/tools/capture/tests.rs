@@ -164,7 +164,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
     let capture = read(&bytes).expect("a capture");
     let connection = &capture.connections()[0];
     assert_eq!((connection.client, connection.server), (address(CLIENT), address(SERVER)));
-    assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
+    assert!(connection.has_begin && connection.has_end && connection.gaps.is_empty(), "{connection:?}");
     assert!(is_orderly(&capture));
 }
 
@@ -190,23 +190,22 @@ fn reordered_repeated_and_overlapping_segments_are_joined_once_in_order() {
 #[test]
 fn missing_bytes_stay_a_gap() {
     let begin = [(head(SYN, 0, 0), &b""[..]), (answer(SYN | ACK, 0, 1), b"")];
-    let holes = |more: &[(SegmentHeader, &'static [u8])]| {
+    let gaps = |more: &[(SegmentHeader, &'static [u8])]| {
         let bytes = file(&[&begin[..], more].concat());
         let capture = read(&bytes).expect("a capture");
         let connections = capture.connections();
-        let holes: Vec<_> =
-            connections[0].holes.iter().map(|hole| (hole.from, hole.packet, hole.bytes)).collect();
-        (directions(&bytes).0, holes)
+        let gaps: Vec<_> = connections[0].gaps.iter().map(|gap| (gap.from, gap.packet, gap.bytes)).collect();
+        (directions(&bytes).0, gaps)
     };
-    let middle = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK, 6, 1), b"cd")]);
+    let middle = gaps(&[(head(ACK, 1, 1), b"ab"), (head(ACK, 6, 1), b"cd")]);
     assert_eq!(middle, ("ab_cd".into(), vec![(TcpSide::Client, 4, 3)]));
-    let front = holes(&[(head(ACK, 4, 1), b"ab")]);
+    let front = gaps(&[(head(ACK, 4, 1), b"ab")]);
     assert_eq!(front, ("_ab".into(), vec![(TcpSide::Client, 3, 3)]));
-    let before_fin = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK | FIN, 5, 1), b"")]);
+    let before_fin = gaps(&[(head(ACK, 1, 1), b"ab"), (head(ACK | FIN, 5, 1), b"")]);
     assert_eq!(before_fin, ("ab".into(), vec![(TcpSide::Client, 4, 2)]));
-    let acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 9), b"")]);
+    let acknowledged = gaps(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 9), b"")]);
     assert_eq!(acknowledged, ("ab".into(), vec![(TcpSide::Client, 4, 6)]));
-    let fin_acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 4), b"")]);
+    let fin_acknowledged = gaps(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 4), b"")]);
     assert_eq!(fin_acknowledged, ("ab".into(), vec![]));
 }
 
@@ -310,7 +309,7 @@ fn pcap_is_read_in_either_order_and_unit() {
     let capture = read(&cut_short).expect("a capture with a short packet");
     let segment = packet::decode(&capture.packets[0]).expect("TCP");
     assert_eq!((segment.payload, segment.missing_bytes), (&b"h"[..], 1));
-    assert_eq!(capture.connections()[0].holes[0].bytes, 1);
+    assert_eq!(capture.connections()[0].gaps[0].bytes, 1);
 }
 
 #[test]
@@ -429,7 +428,7 @@ proptest! {
         let sent: Vec<u8> = connections[0].pieces.iter().flat_map(|piece| piece.bytes).copied().collect();
         let expected: Vec<u8> = text.iter().zip(&came).filter(|(_, came)| **came).map(|(byte, _)| *byte).collect();
         prop_assert_eq!(sent, expected);
-        let missing: u64 = connections[0].holes.iter().map(|hole| hole.bytes).sum();
+        let missing: u64 = connections[0].gaps.iter().map(|gap| gap.bytes).sum();
         is_orderly(&capture);
         let last = came.iter().rposition(|came| *came).expect("one at least");
         prop_assert_eq!(missing, came[..last].iter().filter(|came| !**came).count() as u64);

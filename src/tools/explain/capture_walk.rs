@@ -89,7 +89,7 @@ pub(crate) struct ConnectionReader<'c> {
     number: usize,
     ends: [SocketAddr; 2],
     is_whole: bool,
-    holes: Vec<Gap>,
+    gaps: Vec<Gap>,
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
@@ -204,7 +204,7 @@ impl<'c> Survey<'c> {
         codes: &'c PacketTables,
         otherwise: &'c Dialect,
     ) -> Option<Survey<'c>> {
-        let is_needed = !connection.has_begin || !connection.holes.is_empty();
+        let is_needed = !connection.has_begin || !connection.gaps.is_empty();
         is_needed.then(|| {
             let mut conversation = start_midstream(connection, Conversation::new(codes, otherwise));
             conversation.set_brief(true);
@@ -300,16 +300,16 @@ pub(crate) fn side(end: TcpSide) -> Side {
     }
 }
 
-/// Returns the size of the gap before a piece, and marks the gap as reported. `holes` is sorted by
+/// Returns the size of the gap before a piece, and marks the gap as reported. `gaps` is sorted by
 /// packet number.
-fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, is_reported: &mut [bool]) -> u64 {
-    let first = holes.partition_point(|hole| hole.packet < piece.packet);
-    let at_packet = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
-    let mut at_packet = at_packet.filter(|(_, hole)| hole.from == piece.from);
+fn gap_before(gaps: &[Gap], piece: &StreamPiece<'_>, is_reported: &mut [bool]) -> u64 {
+    let first = gaps.partition_point(|gap| gap.packet < piece.packet);
+    let at_packet = gaps.iter().enumerate().skip(first).take_while(|(_, gap)| gap.packet == piece.packet);
+    let mut at_packet = at_packet.filter(|(_, gap)| gap.from == piece.from);
     let found = at_packet.find(|(at, _)| !is_reported[*at]);
-    found.map_or(0, |(at, hole)| {
+    found.map_or(0, |(at, gap)| {
         is_reported[at] = true;
-        hole.bytes
+        gap.bytes
     })
 }
 
@@ -321,13 +321,13 @@ impl<'c> ConnectionReader<'c> {
         conversation: Conversation<'c>,
     ) -> ConnectionReader<'c> {
         let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
-        let (holes, is_reported) = (connection.holes.clone(), vec![false; connection.holes.len()]);
+        let (gaps, is_reported) = (connection.gaps.clone(), vec![false; connection.gaps.len()]);
         let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), ConnectionSummary::default());
         ConnectionReader {
             number,
             ends,
             is_whole,
-            holes,
+            gaps,
             conversation,
             has_begun,
             pieces_left,
@@ -362,7 +362,7 @@ impl<'c> ConnectionReader<'c> {
             emit(CaptureItemKind::Begin { guess, client, server, is_whole });
         }
         if piece.gap_before {
-            let bytes = gap_before(&self.holes, piece, &mut self.reported_gaps);
+            let bytes = gap_before(&self.gaps, piece, &mut self.reported_gaps);
             self.conversation.skip_gap(from).into_iter().for_each(|item| self.tally.item(item, &mut emit));
             self.tally.missing_bytes += bytes;
             emit(CaptureItemKind::Gap(from, bytes));
@@ -384,10 +384,10 @@ impl<'c> ConnectionReader<'c> {
             for item in self.conversation.finish(side(end)) {
                 self.tally.item(item, emit);
             }
-            let holes = self.holes.iter().zip(&self.reported_gaps);
-            for (hole, _) in holes.filter(|(hole, has_ack_packets)| hole.from == end && !**has_ack_packets) {
-                self.tally.missing_bytes += hole.bytes;
-                emit(CaptureItemKind::Gap(side(end), hole.bytes));
+            let gaps = self.gaps.iter().zip(&self.reported_gaps);
+            for (gap, _) in gaps.filter(|(gap, has_ack_packets)| gap.from == end && !**has_ack_packets) {
+                self.tally.missing_bytes += gap.bytes;
+                emit(CaptureItemKind::Gap(side(end), gap.bytes));
             }
         }
     }

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
-        assert!(connection.has_begin && connection.holes.is_empty());
+        assert!(connection.has_begin && connection.gaps.is_empty());
         let sent = |from: TcpSide| -> Vec<u8> {
             let pieces = connection.pieces.iter().filter(|piece| piece.from == from);
             pieces.flat_map(|piece| piece.bytes.to_vec()).collect()

@@ -197,7 +197,7 @@ impl RoomPlayback {
         if dialect.row(Direction::ToClient, "welcome").is_none() {
             return Err(format!("the dialect {} has no welcome", dialect.name()));
         }
-        let index = (self.tape.info.look)(&self.begin, dialect)?;
+        let index = (self.tape.info.new_spectator_world)(&self.begin, dialect)?;
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }
@@ -356,7 +356,7 @@ impl OpenPlayback {
             self.seek = Some(seek);
             return None;
         };
-        let mut screen = (tape.info.look)(&world.snapshot(), &self.dialect).ok()?;
+        let mut screen = (tape.info.new_spectator_world)(&world.snapshot(), &self.dialect).ok()?;
         screen.step(&tape.commands(before)?, None, self.followed, messages);
         self.display_world = Some(screen);
         Some(before)
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_room_that_is_opened_again_has_each_mark_once() {
-        let world = (Moo::INFO.begin)(&(Moo::INFO.identity)(1));
+        let world = (Moo::INFO.new_world)(&(Moo::INFO.identity)(1));
         let mut show = RoomPlayback::new(Moo::INFO, &*world);
         let mark = |kind| TimelineMarker { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
         show.markers = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];

@@ -149,7 +149,7 @@ fn commands_only_in(info: &GameInfo, tick: &RecordedTick, other: &RecordedTick) 
             Some(at) => _ = left.swap_remove(at),
             None => {
                 let (player, sequence) = (command.player.0, command.sequence);
-                let words = (info.words)(&command.action);
+                let words = (info.describe_action)(&command.action);
                 only.push(format!("player {player}, sequence {sequence}: {words}").into());
             }
         }

@@ -201,7 +201,7 @@ pub(super) fn count_issued(info: &GameInfo, commands: &[RawCommand]) -> [usize; 
             }
             (Some(MembershipChange::Left(_) | MembershipChange::Disconnected(_)), _) => true,
             (None, Some((player, sequence)))
-                if sequence == command.sequence && (info.comes_with_join)(&command.action, player) =>
+                if sequence == command.sequence && (info.accompanies_join)(&command.action, player) =>
             {
                 gift = next(player);
                 true

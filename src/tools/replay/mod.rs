@@ -71,10 +71,10 @@ pub fn replay(
     if let Some(tick) = options.to_tick {
         check_tick_recorded(tick, &recordings)?;
     }
-    if let Some((client, hole)) = first_gap(&connections) {
-        let from = if hole.from == TcpSide::Client { "the client" } else { "the server" };
-        let reason = format!("the capture lacks {} from {from}", count_noun(hole.bytes, "byte"));
-        let refused = ReplayError::at(input.first_ns(), (hole.packet, hole.at_ns), reason);
+    if let Some((client, gap)) = first_gap(&connections) {
+        let from = if gap.from == TcpSide::Client { "the client" } else { "the server" };
+        let reason = format!("the capture lacks {} from {from}", count_noun(gap.bytes, "byte"));
+        let refused = ReplayError::at(input.first_ns(), (gap.packet, gap.at_ns), reason);
         return Err(ReplayError { client: Some(client), ..refused });
     }
     let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
@@ -162,8 +162,8 @@ fn check_tick_recorded(
 }
 
 fn first_gap(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
-    let holes = connections.iter().flat_map(|one| one.holes.iter().map(|hole| (one.client, *hole)));
-    holes.min_by_key(|(_, hole)| hole.packet)
+    let gaps = connections.iter().flat_map(|one| one.gaps.iter().map(|gap| (one.client, *gap)));
+    gaps.min_by_key(|(_, gap)| gap.packet)
 }
 
 /// Matches the decoded commands of a room with its ticks. Without a `result` of the recorded
@@ -230,7 +230,7 @@ fn match_tick(
     for recorded in &tick.frame.commands {
         let command = match_command(recorded, tick, decoded, report);
         if command.as_ref() != Some(recorded) && change.is_none() {
-            let words = |command: &RawCommand| (info.words)(&command.action);
+            let words = |command: &RawCommand| (info.describe_action)(&command.action);
             change = Some(CommandDiff {
                 command: (recorded.player, recorded.sequence),
                 recorded: words(recorded).into(),

@@ -206,6 +206,6 @@ function playerBeforeReload() {
  * @param {number} welcomeTick tick of the new `welcome`
  */
 export function newPlayerReason(before, welcomeTick) {
-  return welcomeTick < before.tick ? 'The server has begun a new world: you begin anew.'
-    : 'Your player has left the world meanwhile: you begin anew.';
+  return welcomeTick < before.tick ? 'The server has started a new world: you start over.'
+    : 'Your earlier player has left the world: you start over.';
 }

@@ -71,7 +71,7 @@ fn connections(found: &Capture<'_>, file_bytes: usize) {
             assert!((1..=found.packets.len()).contains(&piece.packet));
             said += piece.bytes.len();
         }
-        assert!(connection.holes.iter().all(|hole| hole.bytes > 0));
+        assert!(connection.gaps.iter().all(|gap| gap.bytes > 0));
     }
     assert!(said <= file_bytes, "more bytes than the file has");
 }

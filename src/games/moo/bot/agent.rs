@@ -52,7 +52,7 @@ pub trait PacketObserver: Send + 'static {
     }
 
     /// See [`Agent::take_stats`].
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         BotStats::default()
     }
 
@@ -261,8 +261,8 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn view_stats(&self) -> ViewStats {
-        let picture = self.observer.world_model();
-        ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
+        let world_model = self.observer.world_model();
+        ViewStats { visible_players: world_model.others_in_view, is_waiting: world_model.is_dead }
     }
 
     fn tolerate(&mut self, reason: Tolerance) {
@@ -271,9 +271,9 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn take_stats(&mut self) -> BotStats {
-        let mut deeds = self.observer.take_deeds();
-        deeds.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
-        deeds
+        let mut stats = self.observer.take_stats();
+        stats.add(&self.acks.as_mut().map_or_else(BotStats::default, AckChecker::take_stats));
+        stats
     }
 
     fn reliable_hashes(&self) -> &[u32] {

@@ -45,7 +45,7 @@ pub enum Intent {
 pub trait Policy: Send {
     /// Called as soon as the body exists, and then at least about ten times per second. Intents are
     /// executed in order.
-    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>);
+    fn decide(&mut self, world_model: &WorldModel, now: Duration, intents: &mut Vec<Intent>);
 }
 
 /// Never moves and never sends a chat message.
@@ -133,10 +133,13 @@ impl WanderPolicy {
         (middle(me.x_px), middle(me.y_px))
     }
 
-    fn direction(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<u16> {
+    fn direction(&mut self, world_model: &WorldModel, me: &ModelPlayer) -> Option<u16> {
         let home = *self.home.get_or_insert((me.x_px, me.y_px));
-        let home =
-            if picture.others_in_view < MIN_COMPANY { self.gathering(picture.map_size_px, me) } else { home };
+        let home = if world_model.others_in_view < MIN_COMPANY {
+            self.gathering(world_model.map_size_px, me)
+        } else {
+            home
+        };
         self.home = Some(home);
         let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
         if dx.hypot(dy) > STRAY_PX {
@@ -155,11 +158,11 @@ impl WanderPolicy {
 }
 
 impl Policy for WanderPolicy {
-    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
-        let Some(me) = picture.own() else { return };
+    fn decide(&mut self, world_model: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
+        let Some(me) = world_model.own() else { return };
         if now >= self.stride_ends {
             self.stride_ends = now + self.dice.between(STRIDE_TIME[0], STRIDE_TIME[1]);
-            let direction = self.direction(picture, me);
+            let direction = self.direction(world_model, me);
             intents.push(Intent::Walk(direction));
             intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));
         }
@@ -171,7 +174,7 @@ impl Policy for WanderPolicy {
 mod tests {
     use super::*;
 
-    fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> WorldModel {
+    fn world_model(x_px: f64, y_px: f64, others_in_view: usize) -> WorldModel {
         let (health, max_health) = (100, 100);
         let me =
             ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
@@ -180,31 +183,31 @@ mod tests {
     }
 
     /// Executes the intents at walking speed for `seconds`. Returns the final position.
-    fn walk(wanderer: &mut WanderPolicy, mut picture: WorldModel, seconds: u64) -> (f64, f64) {
+    fn walk(wanderer: &mut WanderPolicy, mut world_model: WorldModel, seconds: u64) -> (f64, f64) {
         let mut direction = None;
         for tenth in 0..seconds * 10 {
             let mut intents = Vec::new();
-            wanderer.decide(&picture, Duration::from_millis(tenth * 100), &mut intents);
+            wanderer.decide(&world_model, Duration::from_millis(tenth * 100), &mut intents);
             for intent in intents {
                 if let Intent::Walk(walk) = intent {
                     direction = walk;
                 }
             }
-            let me = picture.players.get_mut(&1).expect("oneself");
+            let me = world_model.players.get_mut(&1).expect("oneself");
             if let Some(angle) = direction {
                 let angle = f64::from(angle) / 65_536.0 * TAU;
                 me.x_px += 32.8 * angle.cos();
                 me.y_px += 32.8 * angle.sin();
             }
         }
-        let me = &picture.players[&1];
+        let me = &world_model.players[&1];
         (me.x_px, me.y_px)
     }
 
     #[test]
     fn in_company_it_stays_where_it_was_born() {
         for seed in 0..20 {
-            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), picture(3_000.0, 9_000.0, 20), 60);
+            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), world_model(3_000.0, 9_000.0, 20), 60);
             let strayed = (x - 3_000.0).hypot(y - 9_000.0);
             assert!(strayed < STRAY_PX + 660.0, "seed {seed} strayed {strayed} px");
             assert!(strayed > 0.0);
@@ -214,7 +217,7 @@ mod tests {
     #[test]
     fn alone_it_goes_to_the_nearest_gathering_point() {
         for seed in 0..20 {
-            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), picture(500.0, 14_000.0, 0), 40);
+            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), world_model(500.0, 14_000.0, 0), 40);
             let off = (x - 3_600.0).hypot(y - 10_800.0);
             assert!(off < STRAY_PX + 660.0, "seed {seed} is {off} px off");
         }
@@ -226,7 +229,7 @@ mod tests {
         wanderer.decide(&WorldModel::new(), Duration::from_secs(100), &mut intents);
         assert_eq!(intents, []);
         for second in 0..600 {
-            wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut intents);
+            wanderer.decide(&world_model(100.0, 100.0, 20), Duration::from_secs(second), &mut intents);
         }
         let lines = intents.iter().filter(|intent| matches!(intent, Intent::Chat(_))).count();
         assert!((10..=30).contains(&lines), "{lines} lines in ten minutes");

@@ -195,24 +195,24 @@ impl WorldModel {
     }
 
     fn clans(&mut self, packet: &ServerPacket) {
-        let society = &mut self.clan_state;
+        let clan_state = &mut self.clan_state;
         match packet {
             ServerPacket::Clans(clans) => {
-                society.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
+                clan_state.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
                 let named = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone())));
                 self.clan_names = named.collect();
             }
             ServerPacket::ClanChanges { ended, founded } => {
                 for name in ended.iter().filter_map(|id| self.clan_names.remove(id)) {
-                    society.clans.remove(&name);
+                    clan_state.clans.remove(&name);
                 }
                 for Clan { id, name, owner } in founded {
                     self.clan_names.extend(id.map(|id| (id, name.clone())));
-                    society.clans.insert(name.clone(), *owner);
+                    clan_state.clans.insert(name.clone(), *owner);
                 }
             }
-            ServerPacket::AddClan(clan) => drop(society.clans.insert(clan.name.clone(), clan.owner)),
-            ServerPacket::RemoveClan { name } => drop(society.clans.remove(name)),
+            ServerPacket::AddClan(clan) => drop(clan_state.clans.insert(clan.name.clone(), clan.owner)),
+            ServerPacket::RemoveClan { name } => drop(clan_state.clans.remove(name)),
             ServerPacket::OwnClan(own) => {
                 let name = self.name_of(own);
                 self.clan_state.set_own_clan(name, own.is_owner);
@@ -221,14 +221,14 @@ impl WorldModel {
                 }
                 self.clan_state.join_requests.clone_from(&own.join_requests);
             }
-            ServerPacket::OwnName { name, is_owner } => society.set_own_clan(name.clone(), *is_owner),
-            ServerPacket::Members(members) => society.members.clone_from(members),
-            ServerPacket::JoinRequest { player } => society.join_requests.push(*player),
+            ServerPacket::OwnName { name, is_owner } => clan_state.set_own_clan(name.clone(), *is_owner),
+            ServerPacket::Members(members) => clan_state.members.clone_from(members),
+            ServerPacket::JoinRequest { player } => clan_state.join_requests.push(*player),
             ServerPacket::ClanTags(tags) => {
                 for (player, clan) in tags {
                     match clan.map(|clan| self.clan_names.get(&clan)) {
-                        None => drop(society.tags.remove(player)),
-                        Some(Some(name)) => drop(society.tags.insert(*player, name.clone())),
+                        None => drop(clan_state.tags.remove(player)),
+                        Some(Some(name)) => drop(clan_state.tags.insert(*player, name.clone())),
                         Some(None) => {}
                     }
                 }

@@ -54,14 +54,15 @@ impl AnimalAndShotChecks {
             ServerPacket::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
             ServerPacket::TurretShot => self.is_turrets = true,
             ServerPacket::Players(players) => {
-                let own =
-                    players.iter().find(|player| Some(player.pose.player) == common.picture.own_player_id);
+                let own = players
+                    .iter()
+                    .find(|player| Some(player.pose.player) == common.world_model.own_player_id);
                 self.weapon = own.map_or(self.weapon, |own| own.weapon);
             }
             ServerPacket::Animals(animals) => {
                 animals.iter().for_each(|animal| self.animal(animal, now, common));
                 if is_all {
-                    let known = common.picture.animals.keys().copied();
+                    let known = common.world_model.animals.keys().copied();
                     let gone: Vec<u32> =
                         known.filter(|id| animals.iter().all(|animal| animal.id != *id)).collect();
                     return self.remove_animals(&gone, common);
@@ -85,7 +86,7 @@ impl AnimalAndShotChecks {
             common.fault(CheckRule::ShotTwice, format!("{shot:?}"));
         }
         let is_own_swing = match shot.shooter {
-            Some(shooter) => common.picture.own_player_id == Some(shooter),
+            Some(shooter) => common.world_model.own_player_id == Some(shooter),
             None => !is_turrets && self.may_be_own_shot(shot, common),
         };
         self.shots += u64::from(is_own_swing);
@@ -95,7 +96,7 @@ impl AnimalAndShotChecks {
     /// weapon, the distance and the direction must match.
     fn may_be_own_shot(&self, shot: &Shot, common: &CheckState) -> bool {
         let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
-        common.picture.own().is_some_and(|me| {
+        common.world_model.own().is_some_and(|me| {
             let off = me.heading.wrapping_sub(shot.heading);
             shoots == Some(shot.kind)
                 && (shot.x_px - me.x_px).hypot(shot.y_px - me.y_px) < OWN_PX
@@ -124,7 +125,7 @@ impl AnimalAndShotChecks {
             common.fault(CheckRule::Animal, format!("{animal:?}, at most {max_health}"));
         }
         let previous = self.last_updates.insert(id, now);
-        let before = common.picture.animals.get(&id).copied();
+        let before = common.world_model.animals.get(&id).copied();
         let Some((previous, before)) = previous.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
         // A deferred state arrives directly before the next state, and not every update has a tick,
@@ -140,7 +141,7 @@ impl AnimalAndShotChecks {
         let mut food = Vec::new();
         for id in gone {
             self.last_updates.remove(id);
-            match common.picture.animals.get(id) {
+            match common.world_model.animals.get(id) {
                 Some(animal) => {
                     food.extend(AnimalKind::from_number(animal.kind).map(|kind| kind.animal().food));
                 }
@@ -203,7 +204,7 @@ mod tests {
         let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
         let tenth = Duration::from_millis(100);
         let faults = packets.flat_map(|(number, packet)| check.check_packet(&packet, tenth * number as u32));
-        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
+        (faults.map(|fault| fault.rule).collect(), check.take_stats())
     }
 
     #[test]

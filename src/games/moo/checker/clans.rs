@@ -41,7 +41,7 @@ enum PendingFault {
 impl ClanChecks {
     /// Checks a packet.
     pub(super) fn check_packet(&mut self, received: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let society = &common.picture.clan_state;
+        let clan_state = &common.world_model.clan_state;
         match received {
             ServerPacket::Clans(clans) => {
                 let numbers: BTreeSet<Option<u32>> = clans.iter().map(|clan| clan.id).collect();
@@ -51,14 +51,14 @@ impl ClanChecks {
                 }
             }
             ServerPacket::ClanChanges { ended, founded } => changes(ended, founded, common),
-            ServerPacket::AddClan(clan) if society.clans.contains_key(&clan.name) => {
+            ServerPacket::AddClan(clan) if clan_state.clans.contains_key(&clan.name) => {
                 common.fault(CheckRule::ClanTwice, format!("{clan:?}"));
             }
-            ServerPacket::RemoveClan { name } if !society.clans.contains_key(name) => {
+            ServerPacket::RemoveClan { name } if !clan_state.clans.contains_key(name) => {
                 common.fault(CheckRule::ClanUnlisted, format!("{name:?} has ended"));
             }
             ServerPacket::OwnClan(own) => {
-                self.check_own_clan(common.picture.name_of(own), own.is_owner, common);
+                self.check_own_clan(common.world_model.name_of(own), own.is_owner, common);
                 if own.id.is_some() {
                     own_members(&own.members, common);
                 }
@@ -71,11 +71,11 @@ impl ClanChecks {
             ServerPacket::Update(_) => self.settle_pending(now, common),
             ServerPacket::Players(players) => self.check_visible(players, now, common),
             ServerPacket::ClanMates(Some(mates)) => check_mates(mates, common),
-            ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
+            ServerPacket::MapPing { player: Some(player) } if !clan_state.is_mate(*player) => {
                 self.pending_faults.push((now, PendingFault::Ping(*player)));
             }
             ServerPacket::Kill { killer: Some(killer), victim }
-                if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) =>
+                if killer != victim && clan_state.is_mate(*killer) && clan_state.is_mate(*victim) =>
             {
                 self.pending_faults.push((now, PendingFault::Kill(*killer, *victim)));
             }
@@ -87,7 +87,7 @@ impl ClanChecks {
     /// than [`ANNOUNCE_TIMEOUT`].
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.pending_faults.retain(|(since, suspicion)| {
-            let is_mate = |player: u32| common.picture.clan_state.is_mate(player);
+            let is_mate = |player: u32| common.world_model.clan_state.is_mate(player);
             let is_cleared = match *suspicion {
                 PendingFault::Ping(player) => is_mate(player),
                 PendingFault::Kill(killer, victim) => !is_mate(killer) || !is_mate(victim),
@@ -110,7 +110,7 @@ impl ClanChecks {
     }
 
     fn check_own_clan(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
-        let ClanState { own, clans, .. } = &common.picture.clan_state;
+        let ClanState { own, clans, .. } = &common.world_model.clan_state;
         let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
         self.joined += u64::from(name.is_some() && name != *own);
         if !is_listed || is_owner && name.is_none() {
@@ -123,8 +123,8 @@ impl ClanChecks {
     fn check_visible(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let before = std::mem::take(&mut self.unlisted);
         for MoomooPlayer { pose, clan, is_owner, .. } in players {
-            let society = &common.picture.clan_state;
-            let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
+            let clan_state = &common.world_model.clan_state;
+            let owner = clan.as_ref().map(|clan| clan_state.clans.get(clan).copied());
             let is_listed = match owner {
                 None => !is_owner,
                 Some(owner) => owner.is_some_and(|owner| (owner == pose.player) == *is_owner),
@@ -146,12 +146,12 @@ impl ClanChecks {
 }
 
 fn changes(ended: &[u32], founded: &[Clan], common: &mut CheckState) {
-    let names = &common.picture.clan_names;
+    let names = &common.world_model.clan_names;
     let unlisted: Vec<&u32> = ended.iter().filter(|id| !names.contains_key(id)).collect();
     let has_ended = |name: &str| ended.iter().any(|id| names.get(id).is_some_and(|of| of == name));
     let is_known = |clan: &&Clan| {
         let is_numbered = clan.id.is_some_and(|id| names.contains_key(&id) && !ended.contains(&id));
-        is_numbered || common.picture.clan_state.clans.contains_key(&clan.name) && !has_ended(&clan.name)
+        is_numbered || common.world_model.clan_state.clans.contains_key(&clan.name) && !has_ended(&clan.name)
     };
     let known: Vec<&Clan> = founded.iter().filter(is_known).collect();
     let unlisted = unlisted.into_iter().map(|id| (CheckRule::ClanUnlisted, format!("clan {id} has ended")));
@@ -161,16 +161,16 @@ fn changes(ended: &[u32], founded: &[Clan], common: &mut CheckState) {
 }
 
 fn tag(player: u32, clan: Option<u32>, common: &mut CheckState) {
-    if !common.picture.players.contains_key(&player) {
+    if !common.world_model.players.contains_key(&player) {
         common.fault(CheckRule::UpdateUnknown, format!("the clan of {player}"));
     }
-    if let Some(clan) = clan.filter(|clan| !common.picture.clan_names.contains_key(clan)) {
+    if let Some(clan) = clan.filter(|clan| !common.world_model.clan_names.contains_key(clan)) {
         common.fault(CheckRule::ClanUnlisted, format!("{player} is in {clan}"));
     }
 }
 
 fn own_members(members: &[u32], common: &mut CheckState) {
-    let me = common.picture.own_player_id;
+    let me = common.world_model.own_player_id;
     // A dead player is still in its clan, but has no known ID.
     if me.is_some_and(|me| !members.contains(&me)) {
         common.fault(CheckRule::ClanMates, format!("this client is {me:?}, which is not among {members:?}"));
@@ -178,10 +178,10 @@ fn own_members(members: &[u32], common: &mut CheckState) {
 }
 
 fn check_mates(mates: &[Mate], common: &mut CheckState) {
-    let society = &common.picture.clan_state;
-    let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
-    if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
-        common.fault(CheckRule::ClanMates, format!("{mates:?} of {society:?}"));
+    let clan_state = &common.world_model.clan_state;
+    let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !clan_state.is_mate(player));
+    if clan_state.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
+        common.fault(CheckRule::ClanMates, format!("{mates:?} of {clan_state:?}"));
     }
     for Mate { x_px, y_px, .. } in mates {
         common.check_on_map("a mate", *x_px, *y_px, 0.0);
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn native_clans_are_listed_once_and_one_is_in_ones_own() {
         let (faults, mut check) = native(&founded());
-        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert_eq!((faults, check.take_stats().clans), (vec![], 1));
         assert!(check.world_model().clan_state.is_mate(2) && !check.world_model().clan_state.is_mate(3));
         assert_eq!(receive(&mut check, &[own(None, &[])]), []);
         assert!(!check.world_model().clan_state.is_mate(2));
@@ -362,7 +362,7 @@ mod tests {
         };
         let (faults, mut check) =
             moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
-        assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
+        assert_eq!((faults, check.take_stats().clans), (vec![], 1));
         assert_eq!(check.world_model().clan_state.tags, [(2, "owls".to_owned())].into());
         assert_eq!(moomoo(&[owls(), owls()]).0, [CheckRule::ClanTwice]);
         assert_eq!(moomoo(&[ends()]).0, [CheckRule::ClanUnlisted]);

@@ -50,7 +50,7 @@ impl fmt::Display for Fault {
 /// The world model, and the faults in the current packet.
 #[derive(Debug, Default)]
 pub(super) struct CheckState {
-    pub(super) picture: WorldModel,
+    pub(super) world_model: WorldModel,
     /// Whether the client's player is alive.
     pub(super) is_alive: bool,
     /// Whether the client has requested a body since the last spawn or death. A slow client may
@@ -70,12 +70,12 @@ impl CheckState {
 
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
         // The MooMoo dialects send objects to players only; the native dialect also to spectators.
-        if is_moomoo && self.picture.own_player_id.is_none() {
+        if is_moomoo && self.world_model.own_player_id.is_none() {
             self.fault(CheckRule::SpawnOrder, "objects before the client's own player");
         }
         let mut named = BTreeSet::new();
         for Object { id, x_px, y_px, .. } in objects {
-            if self.picture.objects.contains_key(id) || !named.insert(id) {
+            if self.world_model.objects.contains_key(id) || !named.insert(id) {
                 self.fault(CheckRule::ObjectTwice, format!("object {id}"));
             }
             self.check_on_map(&format!("object {id}"), *x_px, *y_px, 0.0);
@@ -85,7 +85,7 @@ impl CheckState {
     pub(super) fn remove_objects(&mut self, objects: &[u32]) {
         for object in objects {
             // Scenery cannot be destroyed.
-            if self.picture.objects.get(object).is_none_or(|gone| gone.structure.is_none()) {
+            if self.world_model.objects.get(object).is_none_or(|gone| gone.structure.is_none()) {
                 self.fault(CheckRule::DestroyedUnknown, format!("object {object}"));
             }
         }
@@ -104,8 +104,10 @@ impl CheckState {
             );
         }
         if let Some(players) = *players {
-            let own_row =
-                self.picture.own_player_id.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
+            let own_row = self
+                .world_model
+                .own_player_id
+                .and_then(|me| rows.iter().position(|(player, ..)| *player == me));
             let of_row = own_row.map(|row| row as u32 + 1);
             let is_rank = |rank: u32| (1..=players).contains(&rank) && of_row.is_none_or(|row| row == rank);
             if rows.len() > players as usize || rank.is_some_and(|rank| !is_rank(rank)) {
@@ -119,7 +121,7 @@ impl CheckState {
 
     pub(super) fn health(&mut self, list: &[(u32, u32)]) {
         for (player, health) in list {
-            match self.picture.players.get(player).map(|known| known.max_health) {
+            match self.world_model.players.get(player).map(|known| known.max_health) {
                 None => self.fault(CheckRule::Health, format!("player {player} is not known")),
                 Some(max) if *health > max => {
                     self.fault(CheckRule::Health, format!("player {player} has {health} of {max}"));
@@ -148,7 +150,7 @@ impl CheckState {
     }
 
     pub(super) fn check_on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
-        let map = edge_px..=self.picture.map_size_px - edge_px;
+        let map = edge_px..=self.world_model.map_size_px - edge_px;
         if !map.contains(&x_px) || !map.contains(&y_px) {
             self.fault(CheckRule::OffMap, format!("{what} at {x_px}, {y_px}"));
         }
@@ -171,7 +173,7 @@ impl CheckState {
             let is_near = (before_x_px - object.x_px).hypot(before_y_px - object.y_px) <= touch_px + TOUCH_PX;
             (is_near && object.structure.is_some()).then_some(2.0 * touch_px)
         };
-        let through_px = || self.picture.objects.values().filter_map(across_px).fold(0.0, f64::max);
+        let through_px = || self.world_model.objects.values().filter_map(across_px).fold(0.0, f64::max);
         let is_too_far = |time_s: &f64| {
             let reach_px = reach_px(*time_s);
             way_px > reach_px && way_px > reach_px + through_px()
@@ -183,6 +185,6 @@ impl CheckState {
 
     /// The last known position of a player.
     pub(super) fn position_of(&self, player: u32) -> Option<(f64, f64)> {
-        self.picture.players.get(&player).map(|known| (known.x_px, known.y_px))
+        self.world_model.players.get(&player).map(|known| (known.x_px, known.y_px))
     }
 }

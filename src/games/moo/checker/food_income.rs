@@ -13,7 +13,7 @@ pub(super) fn is_food_of_animals(rise: u32) -> bool {
 /// animal counts as the player's kill if the rise covers the animal's food; other removed animals
 /// may have left the view alive. The remaining rise may be a part of the food of one more animal.
 /// Returns the attributed amount.
-pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
+pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, stats: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
     fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
@@ -29,7 +29,7 @@ pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds
         eaten.push(*part);
     }
     // The animal that explains only a part of the rise counts as killed, too.
-    deeds.animals += eaten.len() as u64;
+    stats.animals += eaten.len() as u64;
     for food in eaten {
         let of = usize::from(!carcasses[0].contains(&food));
         if let Some(at) = carcasses[of].iter().position(|one| *one == food) {

@@ -73,16 +73,16 @@ impl PacketChecker {
     }
 
     /// Returns the statistics since the last call.
-    pub fn take_deeds(&mut self) -> MooBotStats {
-        let mut deeds = self.ledger.take();
-        deeds.shots += std::mem::take(&mut self.wild.shots);
-        deeds.clans += std::mem::take(&mut self.clans.joined);
-        deeds
+    pub fn take_stats(&mut self) -> MooBotStats {
+        let mut stats = self.ledger.take();
+        stats.shots += std::mem::take(&mut self.wild.shots);
+        stats.clans += std::mem::take(&mut self.clans.joined);
+        stats
     }
 
     /// The world model of all packets so far.
     pub fn world_model(&self) -> &WorldModel {
-        &self.common.picture
+        &self.common.world_model
     }
 
     /// Records a packet that the client sends.
@@ -103,11 +103,11 @@ impl PacketChecker {
             ClientPacket::EnterGame { .. } => {
                 self.common.has_requested_join = true;
                 // A respawn has no sequence argument, and uses the next number.
-                self.common.sent_sequence += u32::from(self.common.picture.is_dead);
+                self.common.sent_sequence += u32::from(self.common.world_model.is_dead);
             }
             _ => {}
         }
-        self.common.picture.on_sent(packet);
+        self.common.world_model.on_sent(packet);
     }
 
     /// Checks a server packet, and returns its faults. `now` is the arrival time on any monotonic
@@ -119,7 +119,7 @@ impl PacketChecker {
             ServerPacket::Objects(objects) => common.objects(objects, is_moomoo),
             ServerPacket::ObjectsRemoved(objects) => common.remove_objects(objects),
             ServerPacket::Leaderboard(board) => common.leaderboard(board),
-            ServerPacket::Chat { player, text } if !common.picture.players.contains_key(player) => {
+            ServerPacket::Chat { player, text } if !common.world_model.players.contains_key(player) => {
                 common.fault(CheckRule::ChatUnknown, format!("{player} says {text:?}"));
             }
             ServerPacket::Pong { nonce, .. } => {
@@ -148,7 +148,7 @@ impl PacketChecker {
         self.clans.check_packet(packet, now, common);
         let killed = self.wild.check_packet(packet, [now, tick_time], is_moomoo, common);
         self.ledger.record_income(packet, now, common);
-        common.picture.apply(packet);
+        common.world_model.apply(packet);
         self.ledger.check_packet(packet, &killed, common);
         std::mem::take(&mut common.faults)
     }

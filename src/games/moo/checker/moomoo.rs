@@ -69,7 +69,7 @@ impl MoomooChecks {
         if health > max_health {
             common.fault(CheckRule::Health, format!("player {player} has {health} of {max_health}"));
         }
-        if common.position_of(player).is_some() || common.picture.ids.contains_key(&added.id) {
+        if common.position_of(player).is_some() || common.world_model.ids.contains_key(&added.id) {
             common.fault(CheckRule::EnteredTwice, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
@@ -79,22 +79,22 @@ impl MoomooChecks {
                     format!("the client is {player}, setup said {:?}", self.expected_setup),
                 );
             }
-            common.on_spawn(player, common.picture.own_player_id);
+            common.on_spawn(player, common.world_model.own_player_id);
         }
     }
 
     fn remove(&mut self, id: &str, common: &mut CheckState) {
-        let player = common.picture.ids.get(id).copied();
+        let player = common.world_model.ids.get(id).copied();
         if player.is_none() {
             common.fault(CheckRule::LeaveUnknown, format!("id {id:?}"));
-        } else if common.picture.own_player_id == player {
+        } else if common.world_model.own_player_id == player {
             self.expected_setup = None;
         }
     }
 
     fn update(&mut self, visible: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
-        let Some(me) = common.picture.own_player_id else {
-            let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::SpawnOrder };
+        let Some(me) = common.world_model.own_player_id else {
+            let rule = if common.world_model.is_dead { CheckRule::Death } else { CheckRule::SpawnOrder };
             common.fault(rule, "an update without the client's own player");
             return;
         };
@@ -105,7 +105,7 @@ impl MoomooChecks {
             if !named.insert(pose.player) {
                 common.fault(CheckRule::ListedTwice, format!("player {}", pose.player));
             }
-            let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
+            let was_in_view = common.world_model.players.get(&pose.player).is_some_and(|known| known.in_view);
             let time_s = was_in_view.then_some(since.as_secs_f64());
             common.check_movement(pose, common.position_of(pose.player), time_s);
         }

@@ -40,7 +40,7 @@ impl NativeChecks {
         }
         match packet {
             ServerPacket::Spawned { player } => {
-                if let Some(before) = common.picture.announced {
+                if let Some(before) = common.world_model.announced {
                     common.fault(CheckRule::SpawnOrder, format!("spawned {before}, then {player}"));
                 }
             }
@@ -71,7 +71,7 @@ impl NativeChecks {
             self.tick.map(|before| seconds(update.tick.saturating_sub(before)).max(one_update_s));
         let mut turn = UpdateCheck {
             update,
-            own_player: common.picture.own_player_id,
+            own_player: common.world_model.own_player_id,
             entered: BTreeMap::new(),
             named: BTreeSet::new(),
         };
@@ -135,7 +135,7 @@ impl UpdateCheck<'_> {
         self.entered.insert(player, (x_px, y_px));
         self.named.insert(player);
         common.check_on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
-        if common.picture.announced == Some(player) {
+        if common.world_model.announced == Some(player) {
             common.on_spawn(player, self.own_player.replace(player));
         }
     }
@@ -145,8 +145,8 @@ impl UpdateCheck<'_> {
             common.fault(CheckRule::SpawnOrder, "the client's own record without a body");
             return;
         };
-        let is_reborn = common.picture.announced.is_some_and(|player| self.entered.contains_key(&player));
-        if common.picture.is_dead && !is_reborn {
+        let is_reborn = common.world_model.announced.is_some_and(|player| self.entered.contains_key(&player));
+        if common.world_model.is_dead && !is_reborn {
             common.fault(CheckRule::Death, format!("{me} is dead, but received {own:?}"));
         }
         let (pose, before) = (own.pose(me), self.position_of(me, common));
@@ -158,7 +158,7 @@ impl UpdateCheck<'_> {
             }
         }
         common.check_movement(&pose, before, since_last_s);
-        let before = common.picture.applied_sequence;
+        let before = common.world_model.applied_sequence;
         if own.sequence < before {
             common.fault(CheckRule::AckDecreased, format!("{before} then {}", own.sequence));
         }

@@ -61,7 +61,7 @@ pub(super) struct ResourceLedger {
     died: bool,
     /// Number of updates until a resumed client has received its possessions.
     returning: u8,
-    deeds: MooBotStats,
+    stats: MooBotStats,
 }
 
 impl ResourceLedger {
@@ -72,20 +72,20 @@ impl ResourceLedger {
 
     /// Returns the statistics since the last call.
     pub(super) fn take(&mut self) -> MooBotStats {
-        std::mem::take(&mut self.deeds)
+        std::mem::take(&mut self.stats)
     }
 
     /// Processes a packet's inventory and upgrades before the packet is applied to the world model.
     pub(super) fn record_income(&mut self, packet: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let mills = common.picture.inventory.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
+        let mills =
+            common.world_model.inventory.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
-        if GUARDS
-            .iter()
-            .any(|group| common.picture.inventory.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
-        {
+        if GUARDS.iter().any(|group| {
+            common.world_model.inventory.counts.get(&(*group as u8)).is_some_and(|count| *count > 0)
+        }) {
             self.guard_kill_turns = GUARD_GRACE_UPDATES;
         }
-        upgrades::check_packet(packet, (self.first > 0, self.returning > 0), common, &mut self.deeds);
+        upgrades::check_packet(packet, (self.first > 0, self.returning > 0), common, &mut self.stats);
     }
 
     /// Checks a packet that was applied to the world model. `killed` is the food of the animals
@@ -119,36 +119,36 @@ impl ResourceLedger {
             // update must be explained by now.
             ServerPacket::Update(_) => self.settle(common),
             ServerPacket::Died => {
-                self.deeds.deaths += 1;
+                self.stats.deaths += 1;
                 self.died = true;
             }
             _ => {}
         }
         if common.is_alive {
             let died = std::mem::take(&mut self.died);
-            self.deeds.respawns += u64::from(died);
+            self.stats.respawns += u64::from(died);
             self.first = if died { FIRST_TURNS } else { self.first };
         }
     }
 
     fn swing(&mut self, swing: &Swing, common: &mut CheckState) {
         let Swing { player, weapon, hit } = *swing;
-        if !common.picture.players.contains_key(&player) {
+        if !common.world_model.players.contains_key(&player) {
             common.fault(CheckRule::SwingUnknown, format!("player {player}"));
         }
-        if hit && common.picture.own_player_id == Some(player) {
+        if hit && common.world_model.own_player_id == Some(player) {
             self.is_own_swing = true;
-            self.deeds.hits += 1;
+            self.stats.hits += 1;
             // The packet does not name the players that were hit, so gold may have been stolen from
             // each player in view.
             let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
-            let from = common.picture.others_in_view as u32;
+            let from = common.world_model.others_in_view as u32;
             self.accounts[rules::Resource::Gold as usize].earned += steals * from;
         }
     }
 
     fn shake(&mut self, object: u32, common: &mut CheckState) {
-        let Some(known) = common.picture.objects.get(&object) else {
+        let Some(known) = common.world_model.objects.get(&object) else {
             return common.fault(CheckRule::HitUnknown, format!("object {object}"));
         };
         // An unexplained rise may be the food of a hunt. If so, the gain of this swing has not been
@@ -178,7 +178,7 @@ impl ResourceLedger {
             common.fault(CheckRule::KillsDecreased, format!("{} then {kills}", self.kills));
         }
         let more = kills.saturating_sub(self.kills);
-        self.deeds.kills += u64::from(more);
+        self.stats.kills += u64::from(more);
         self.bounty[1] += u64::from(more) * MAX_KILL_GOLD;
         self.kills = kills;
     }
@@ -190,7 +190,7 @@ impl ResourceLedger {
         self.first -= u8::from(is_first);
         let returned = self.returning > 0;
         self.returning -= u8::from(returned && common.is_alive);
-        let forgiven = common.picture.is_dead || is_first || returned;
+        let forgiven = common.world_model.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
             // A resumed player had these resources before, so no windmill, kill or hunt paid them.
@@ -202,16 +202,16 @@ impl ResourceLedger {
                 self.income.paid = self.income.pay(risen.saturating_sub(earned + bounty));
                 risen -= self.income.paid;
             }
-            self.deeds.gathered += u64::from(risen);
+            self.stats.gathered += u64::from(risen);
             risen -= bounty;
             if kind == rules::Resource::Food as usize {
-                let before = self.deeds.animals;
+                let before = self.stats.animals;
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
                 risen -=
-                    claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                    claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.stats);
                 // Swings at bushes may explain the food of a hunt, but they do not explain its
                 // gold.
-                let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
+                let hunts = (self.stats.animals - before).max(u64::from(is_hunt));
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
@@ -226,12 +226,12 @@ impl ResourceLedger {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
             if kind == rules::Resource::Food as usize {
-                let before = self.deeds.animals;
-                owed -= claim_carcass_food(&mut self.carcasses, owed, &mut self.deeds);
+                let before = self.stats.animals;
+                owed -= claim_carcass_food(&mut self.carcasses, owed, &mut self.stats);
                 if self.guard_kill_turns > 0 && is_food_of_animals(owed) {
-                    (owed, self.deeds.animals) = (0, self.deeds.animals + 1);
+                    (owed, self.stats.animals) = (0, self.stats.animals + 1);
                 }
-                self.bounty[0] += (self.deeds.animals - before) * MAX_ANIMAL_GOLD;
+                self.bounty[0] += (self.stats.animals - before) * MAX_ANIMAL_GOLD;
             }
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
@@ -239,7 +239,7 @@ impl ResourceLedger {
                 owed -= self.income.pay(owed);
                 self.income.refund(&mut self.bounty[0]);
             }
-            if owed > 0 && !common.picture.is_dead {
+            if owed > 0 && !common.world_model.is_dead {
                 let has = account.amount;
                 common.fault(
                     CheckRule::GainUnearned,
@@ -324,7 +324,7 @@ mod tests {
         let faults = packets
             .enumerate()
             .flat_map(|(number, packet)| check.check_packet(&packet, time * number as u32));
-        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
+        (faults.map(|fault| fault.rule).collect(), check.take_stats())
     }
 
     #[test]
@@ -472,8 +472,8 @@ mod tests {
         let kills = |amount| ServerPacket::Value { what: MoomooValue::Kills, amount };
         let mut course = vec![kills(2), kills(1), ServerPacket::Died];
         course.extend(born());
-        let (faults, deeds) = run_checks(&course);
+        let (faults, stats) = run_checks(&course);
         assert_eq!(faults, [CheckRule::KillsDecreased, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
-        assert_eq!(deeds, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
+        assert_eq!(stats, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
     }
 }

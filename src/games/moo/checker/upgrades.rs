@@ -17,25 +17,25 @@ pub(super) fn check_packet(
     packet: &ServerPacket,
     (is_first, returns): (bool, bool),
     common: &mut CheckState,
-    deeds: &mut MooBotStats,
+    stats: &mut MooBotStats,
 ) {
     let is_first = is_first || returns;
     match packet {
         ServerPacket::Inventory(inventory) => {
-            check_hotbar(&inventory.weapons, (true, returns), common, deeds);
-            check_hotbar(&inventory.items, (false, returns), common, deeds);
+            check_hotbar(&inventory.weapons, (true, returns), common, stats);
+            check_hotbar(&inventory.items, (false, returns), common, stats);
             for group in Group::ALL.map(|group| group as u8) {
-                count(group, inventory.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
+                count(group, inventory.counts.get(&group).copied().unwrap_or(0), is_first, common, stats);
             }
         }
-        ServerPacket::Bar { ids, weapons } => check_hotbar(ids, (*weapons, returns), common, deeds),
-        ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
+        ServerPacket::Bar { ids, weapons } => check_hotbar(ids, (*weapons, returns), common, stats),
+        ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, stats),
         ServerPacket::UpgradeOffers(received) => check_offers(received, common),
         ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
-            let before = common.picture.age;
+            let before = common.world_model.age;
             // In the native dialect, the age after a death may be reported directly before the
             // death.
-            if common.picture.own_player_id.is_some() && *age < before {
+            if common.world_model.own_player_id.is_some() && *age < before {
                 common.fault(CheckRule::AgeDecreased, format!("{before} then {age}"));
             }
         }
@@ -57,38 +57,38 @@ fn check_hotbar(
     ids: &[u8],
     (is_weapons, returns): (bool, bool),
     common: &mut CheckState,
-    deeds: &mut MooBotStats,
+    stats: &mut MooBotStats,
 ) {
     let mut places: Vec<Option<u8>> = ids.iter().map(|id| slot_of(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
         common.fault(CheckRule::Inventory, format!("{ids:?}, weapons {is_weapons}"));
     }
-    let Inventory { weapons, items, .. } = &common.picture.inventory;
+    let Inventory { weapons, items, .. } = &common.world_model.inventory;
     let (before, from_birth) =
         if is_weapons { (weapons, &[rules::FIRST_WEAPON][..]) } else { (items, &rules::FIRST_ITEMS[..]) };
     let is_new = |id: &&u8| !before.contains(id) && !from_birth.contains(id);
     let chosen = if returns { 0 } else { ids.iter().filter(is_new).count() };
-    deeds.upgrades += chosen as u64;
-    if chosen > common.picture.offers.points as usize {
-        let offers = common.picture.offers.clone();
+    stats.upgrades += chosen as u64;
+    if chosen > common.world_model.offers.points as usize {
+        let offers = common.world_model.offers.clone();
         common.fault(CheckRule::UpgradeNotOffered, format!("has {ids:?} now, but {offers:?} was offered"));
     }
 }
 
-fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &mut MooBotStats) {
-    let before = common.picture.inventory.counts.get(&group).copied().unwrap_or(0);
+fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, stats: &mut MooBotStats) {
+    let before = common.world_model.inventory.counts.get(&group).copied().unwrap_or(0);
     let limit = Group::ALL.into_iter().find(|one| *one as u8 == group).map(Group::limit);
     if limit.is_none_or(|limit| now > limit.into()) {
         common.fault(CheckRule::Limit, format!("{now} of group {group}, limit {limit:?}"));
     }
     if !is_first {
-        deeds.builds += u64::from(now.saturating_sub(before));
+        stats.builds += u64::from(now.saturating_sub(before));
     }
 }
 
 fn check_offers(offers: &UpgradeOffers, common: &mut CheckState) {
-    let expected = choices(&common.picture.inventory, offers);
+    let expected = choices(&common.world_model.inventory, offers);
     if offers.choices.as_ref().is_some_and(|choices| *choices != expected) {
         common.fault(CheckRule::UpgradeOffers, format!("received {offers:?}, expected {expected:?}"));
     }
@@ -134,7 +134,7 @@ mod tests {
             .chain(more.iter().cloned());
         let faults =
             packets.flat_map(|packet| check.check_packet(&packet, Duration::ZERO)).map(|fault| fault.rule);
-        (faults.collect(), check.take_deeds())
+        (faults.collect(), check.take_stats())
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub struct InView {
 impl InView {
     /// Determines the view. `own` is the index of the client's living player. Without a living
     /// player, the window is around the spectated player.
-    pub fn compute(&mut self, state: &PublicState, own: Option<usize>, watched: Option<usize>) {
-        self.window = state.window(own.or(watched));
+    pub fn compute(&mut self, state: &PublicState, own: Option<usize>, spectated: Option<usize>) {
+        self.window = state.window(own.or(spectated));
         state.players.collect_visible(self.window, &mut self.players);
         self.players.retain(|index| state.players[*index as usize].alive && own != Some(*index as usize));
         state.animals.collect_visible(self.window, &mut self.animals);

@@ -19,7 +19,7 @@ pub struct KnownSet<P, A = ()> {
     pub player: Option<PlayerId>,
     /// The player that the client has requested to spectate while it has no body; `None` for the
     /// leader.
-    pub watched: Option<PlayerId>,
+    pub spectated: Option<PlayerId>,
     /// The window of the last update; `None` if that update showed no world.
     pub window: Option<ViewWindow>,
     /// The client's own body, once it was sent.

@@ -33,7 +33,7 @@ pub struct ClientWorld {
     /// The structures in view, by ID, with their real owners.
     known: BTreeMap<u32, PlacedStructure>,
     /// Members of the local player's clan. Their traps and spikes do not affect the local player.
-    mates: Vec<PlayerId>,
+    clan_mates: Vec<PlayerId>,
 }
 
 /// The own player and its unconfirmed structures: everything that a step of a [`ClientWorld`]
@@ -64,7 +64,7 @@ impl ClientWorld {
     /// Creates the world with its scenery only.
     pub fn new(identity: Identity) -> ClientWorld {
         let world = World::without_animals(identity);
-        ClientWorld { world, known: BTreeMap::new(), mates: Vec::new() }
+        ClientWorld { world, known: BTreeMap::new(), clan_mates: Vec::new() }
     }
 
     /// Spawns the local player at rest, with the initial kit.
@@ -105,7 +105,7 @@ impl ClientWorld {
 
     /// Sets the members of the local player's clan.
     pub fn set_mates(&mut self, mates: &[PlayerId]) {
-        self.mates = mates.to_vec();
+        self.clan_mates = mates.to_vec();
         self.rebuild_structures();
     }
 
@@ -122,7 +122,7 @@ impl ClientWorld {
     /// player's.
     fn as_met_by_own_player(&self, standing: PlacedStructure) -> PlacedStructure {
         let own = self.world.state.players.first().and_then(|entity| entity.id.player());
-        match own.filter(|_| self.mates.contains(&standing.owner)) {
+        match own.filter(|_| self.clan_mates.contains(&standing.owner)) {
             Some(own) => PlacedStructure { owner: own, ..standing },
             None => standing,
         }

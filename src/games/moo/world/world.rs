@@ -76,7 +76,7 @@ impl World {
             rates: state.identity.tick_hz.rates(),
             terrain,
             player_index: PlayerIndex::new(map_size_px),
-            active_structures: workers_of(&state),
+            active_structures: active_structure_indices(&state),
             awake: Vec::new(),
             animal_index: SortedIndex::default(),
             woken_animals: Vec::new(),
@@ -147,8 +147,8 @@ impl World {
     /// Returns the index of a player, or `Err` with the index at which it would be inserted.
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
         let players = &self.state.players;
-        let noted = self.index_by_player.get(usize::from(id.0)).map(|at| usize::from(*at));
-        match noted.filter(|at| players.get(*at).is_some_and(|entity| entity.id == id.entity())) {
+        let indexed = self.index_by_player.get(usize::from(id.0)).map(|at| usize::from(*at));
+        match indexed.filter(|at| players.get(*at).is_some_and(|entity| entity.id == id.entity())) {
             Some(at) => Ok(at),
             None => players.binary_search_by_key(&id.entity(), |entity| entity.id),
         }
@@ -191,7 +191,7 @@ impl World {
 
     /// Updates `active_structures` after the removal of the structure at `gone`: the following
     /// structures moved down by one index.
-    pub(crate) fn shift_worker_indices(&mut self, gone: usize) {
+    pub(crate) fn shift_active_structures(&mut self, gone: usize) {
         self.active_structures.retain(|at| *at as usize != gone);
         for at in self.active_structures.iter_mut().filter(|at| **at as usize > gone) {
             *at -= 1;
@@ -199,14 +199,14 @@ impl World {
     }
 
     /// Marks the position indices as stale, because an entity moved.
-    pub(crate) fn invalidate_animal_index(&mut self) {
+    pub(crate) fn invalidate_position_indices(&mut self) {
         self.player_index.invalidate();
         self.animal_index.invalidate();
     }
 
     /// Rebuilds the position indices of players and animals if they are stale. The index of animals
     /// includes dead animals.
-    pub(crate) fn update_animal_index(&mut self) {
+    pub(crate) fn update_position_indices(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.player_index.update(players);
         self.animal_index.update(animals.len(), |at| animals[at].body.x);
@@ -214,7 +214,7 @@ impl World {
 }
 
 /// The indices of the structures that act in each tick, in ascending order.
-pub(crate) fn workers_of(state: &State) -> Vec<u32> {
+pub(crate) fn active_structure_indices(state: &State) -> Vec<u32> {
     let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_active(entity));
     places.map(|(_, at)| at).collect()
 }

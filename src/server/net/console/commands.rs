@@ -35,32 +35,32 @@ const ROOM_COMMANDS: [&str; 6] = ["players", "kick", "save", "capture", "stats",
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
 const SERVER_COMMANDS: [CommandRow; 13] = [
-    ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.operator_commands))),
-    ("players", "list the players, with their addresses", |desk, _| desk.players()),
-    ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
+    ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
+    ("players", "list the players, with their addresses", |context, _| context.players()),
+    ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
     (
         "ban ADDRESS",
         "close the connections of an address, or of the /64 of an IPv6 address, and accept no more from it",
-        |desk, rest| desk.ban(rest),
+        |context, rest| context.ban(rest),
     ),
-    ("unban ADDRESS", "accept connections from an address, or from its /64, again", |desk, rest| {
-        desk.unban(rest)
+    ("unban ADDRESS", "accept connections from an address, or from its /64, again", |context, rest| {
+        context.unban(rest)
     }),
-    ("bans", "list the banned addresses", |desk, _| Ok(desk.bans())),
-    ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
-    ("rooms", "list the rooms: name, players, clients, tick, state", |desk, _| Ok(desk.rooms())),
+    ("bans", "list the banned addresses", |context, _| Ok(context.bans())),
+    ("save", "write the world to a file, for --restore", |context, _| context.save()),
+    ("rooms", "list the rooms: name, players, clients, tick, state", |context, _| Ok(context.rooms())),
     (ROOM_USAGE, "carry out a command in another room than the default room", |_, _| {
         Err(No::Usage(String::new()))
     }),
-    ("end", "end a room that was made on demand, as `room NAME end`", |desk, _| desk.end()),
+    ("end", "end a room that was made on demand, as `room NAME end`", |context, _| context.end()),
     (
         "capture [on [PLAYER] [plain] | off]",
         "start or stop a capture for Wireshark (plain: packets alone, for other tools); without an argument, show its state",
-        |desk, rest| desk.capture(rest),
+        |context, rest| context.capture(rest),
     ),
-    ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
-    ("stop", "close all connections and stop the server", |desk, _| {
-        desk.host.advance_to(ShutdownStage::StopRequested);
+    ("stats", "show the server's key figures", |context, _| Ok(context.stats())),
+    ("stop", "close all connections and stop the server", |context, _| {
+        context.host.advance_to(ShutdownStage::StopRequested);
         Ok("the server is shutting down".to_owned())
     }),
 ];
@@ -82,19 +82,19 @@ fn help(orders: &[OperatorCommand]) -> String {
 
 /// Executes a line. Returns the command's name, which is also its metric label, and the reply or
 /// the error.
-pub fn execute(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+pub fn execute(context: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = first_word(line);
     match ROOM_USAGE.strip_prefix(word) {
-        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(desk, rest),
-        _ => execute_built_in(desk, word, rest),
+        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(context, rest),
+        _ => execute_built_in(context, word, rest),
     }
 }
 
 /// Executes `NAME COMMAND…` in the named room.
-fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+fn execute_in_room(context: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
-    let Some(room) = find_room(desk.host, name) else {
+    let Some(room) = find_room(context.host, name) else {
         return ("room", Err(format!("there is no room {:?}; type rooms for a list", shorten_name(name))));
     };
     if word.is_empty() {
@@ -107,7 +107,7 @@ fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Resu
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
     }
-    execute_built_in(&CommandContext { room, ..*desk }, word, rest)
+    execute_built_in(&CommandContext { room, ..*context }, word, rest)
 }
 
 /// Returns the room of this name, or the private room with this alias.
@@ -137,14 +137,14 @@ fn excerpt(word: &str) -> String {
     word.chars().take(limits::PACKET_EXCERPT_CHARS).collect()
 }
 
-/// Executes a command in the room of `desk`.
+/// Executes a command in the room of `context`.
 fn execute_built_in(
-    desk: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     word: &str,
     rest: &str,
 ) -> (&'static str, Result<String, String>) {
     let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
-    let mut orders = desk.room.handle.about.operator_commands.iter();
+    let mut orders = context.room.handle.about.operator_commands.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
     let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
         let word = excerpt(word);
@@ -156,16 +156,16 @@ fn execute_built_in(
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {
         // Logged at debug level, because an open /admin page sends these every second.
-        debug!(from = %desk.source, room = desk.room.label(), command = name, "operator command");
+        debug!(from = %context.source, room = context.room.label(), command = name, "operator command");
     } else {
-        let room = desk.room.label();
-        info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
+        let room = context.room.label();
+        info!(from = %context.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (desk.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, ordered) {
+    let done = match (context.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, ordered) {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
-        (false, false, Some((.., run)), _) => run(desk, rest),
-        (false, false, None, Some(order)) => desk.game_command(order, rest),
+        (false, false, Some((.., run)), _) => run(context, rest),
+        (false, false, None, Some(order)) => context.game_command(order, rest),
         (false, false, None, None) => Err(No::Usage(String::new())),
     };
     let done = done.map_err(|no| match no {

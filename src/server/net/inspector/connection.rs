@@ -29,7 +29,7 @@ struct InspectorConnection<'a> {
     /// Name of the only room that this inspector may observe; `None` for all rooms.
     only_room: Option<Arc<str>>,
     stream: &'a TcpStream,
-    watch: InspectorSession,
+    session: InspectorSession,
     requests: Vec<InspectorRequest>,
     /// The observed client, and the subscription to it.
     selected: Option<(u64, Subscription)>,
@@ -37,22 +37,22 @@ struct InspectorConnection<'a> {
 
 /// Serves an inspector until one side closes. Returns the reason. An inspector of a named room
 /// observes only clients of that room.
-pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u8]) -> &'static str {
+pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, early_bytes: &[u8]) -> &'static str {
     let now = host.now();
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let began_us = today.saturating_sub(now).as_micros() as u64;
     let options = &room.handle.options;
-    let watch = InspectorSession::new(&host.config.codes, &options.epoch, began_us, now);
+    let session = InspectorSession::new(&host.config.codes, &options.epoch, began_us, now);
     let only_room = room.label().map(|_| Arc::clone(&options.name));
-    let mut watcher =
-        InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), selected: None };
-    let watching = host.ended.watcher_begins(&host.tap);
-    let why = watcher.run_loop(rest).err().unwrap_or("over");
-    drop(watching);
+    let mut inspector =
+        InspectorConnection { host, only_room, stream, session, requests: Vec::new(), selected: None };
+    let registration = host.ended.register_inspector(&host.tap);
+    let why = inspector.run_loop(early_bytes).err().unwrap_or("over");
+    drop(registration);
     // Dropped before the close frame is sent, so that the tap does not fill a queue without a
     // reader.
-    watcher.selected = None;
-    let _ = watcher.flush();
+    inspector.selected = None;
+    let _ = inspector.flush();
     finish(stream, limits::MAX_DRAIN_BYTES);
     why
 }
@@ -61,13 +61,13 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
 type LoopResult = Result<(), &'static str>;
 
 impl InspectorConnection<'_> {
-    fn run_loop(&mut self, rest: &[u8]) -> LoopResult {
+    fn run_loop(&mut self, early_bytes: &[u8]) -> LoopResult {
         let mut buffer = [0; limits::READ_BYTES];
-        self.receive(rest)?;
+        self.receive(early_bytes)?;
         let mut turn = self.host.now();
         loop {
             if self.host.is_stopping() {
-                self.watch.going_away();
+                self.session.going_away();
                 return Err("the server is shutting down");
             }
             let now = self.host.now();
@@ -76,7 +76,7 @@ impl InspectorConnection<'_> {
                 self.send_observed(now);
                 let (host, only_room) = (self.host, &self.only_room);
                 host.ended.update(&host.tap);
-                self.watch.turn(now, || {
+                self.session.turn(now, || {
                     let clients = host.clients.all();
                     let visible = clients.iter().filter(|client| is_visible(only_room, client));
                     [
@@ -88,7 +88,7 @@ impl InspectorConnection<'_> {
             self.flush()?;
             let left = turn.saturating_sub(self.host.now());
             match self.read(&mut buffer, left) {
-                Ok(Some(0)) => return Err("ended by the watcher"),
+                Ok(Some(0)) => return Err("closed by the inspector"),
                 Ok(Some(count)) => self.receive(&buffer[..count])?,
                 Ok(None) => {}
                 Err(_) => return Err("the connection broke"),
@@ -111,18 +111,18 @@ impl InspectorConnection<'_> {
     /// Sends the queued messages. Blocks while the inspector reads slowly, which does not affect
     /// the game.
     fn flush(&mut self) -> LoopResult {
-        if !self.watch.has_output() {
+        if !self.session.has_output() {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        self.watch.drain_output(&mut bytes);
+        self.session.drain_output(&mut bytes);
         blocking_io::write_all(self.stream, &bytes, limits::INSPECTOR_WRITE_TIMEOUT)
-            .map_err(|_| "the watcher did not read in time")
+            .map_err(|_| "the inspector did not read in time")
     }
 
     fn receive(&mut self, bytes: &[u8]) -> LoopResult {
         let mut requests = std::mem::take(&mut self.requests);
-        let received = self.watch.receive(bytes, self.host.now(), &mut requests);
+        let received = self.session.receive(bytes, self.host.now(), &mut requests);
         requests.drain(..).for_each(|request| self.handle_request(request));
         self.requests = requests;
         received
@@ -141,13 +141,13 @@ impl InspectorConnection<'_> {
                 }
             }
             InspectorRequest::FindOwn(key) => {
-                self.watch.answer_find_own(self.find_by_key(key).map(|client| client.id))
+                self.session.answer_find_own(self.find_by_key(key).map(|client| client.id))
             }
             InspectorRequest::Inject(key, bytes) => {
                 let passed = self.find_by_key(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
                 let passed = passed
                     .and_then(|client| client_thread::inject(self.host, &client, &bytes).map(|()| client.id));
-                self.watch.answer_inject(passed);
+                self.session.answer_inject(passed);
             }
         }
     }
@@ -182,7 +182,7 @@ impl InspectorConnection<'_> {
             }
             observed_format::write(&mut message, &one);
         }
-        self.watch.send_observed(&message);
+        self.session.send_observed(&message);
     }
 
     fn send_observed(&mut self, now: Duration) {
@@ -201,7 +201,7 @@ impl InspectorConnection<'_> {
             observed_format::write(&mut message, &ObservedRecord { at: now, tick: missed.since_tick, what });
         }
         if message.len() > begun {
-            self.watch.send_observed(&message);
+            self.session.send_observed(&message);
         }
     }
 }
@@ -267,16 +267,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tap_has_no_listener_without_watchers() {
+    fn the_tap_has_no_listener_without_inspectors() {
         let (host, (near, far)) = (host(), pair());
-        assert!(!host.tap.is_on(), "without watchers nothing is copied");
+        assert!(!host.tap.is_on(), "without inspectors nothing is copied");
         thread::scope(|scope| {
-            let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
+            let thread = scope.spawn(|| run(&host, &host.room(), &far, &[]));
             wait_until(|| host.tap.has_subscriber(7));
             send_request(&near, r#"{"select":7}"#);
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());
-            assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");
+            assert_eq!(thread.join().expect("it ends"), "closed by the inspector");
         });
     }
 }

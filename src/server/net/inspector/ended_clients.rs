@@ -27,7 +27,7 @@ pub struct EndedClients {
 
 #[derive(Debug, Default)]
 struct State {
-    watchers: usize,
+    inspectors: usize,
     listener: Option<Subscription>,
     /// Tails of the connected clients.
     tails: BTreeMap<u64, Tail>,
@@ -73,17 +73,17 @@ pub struct RetainedTails {
 
 /// Registers one connected inspector until dropped.
 #[derive(Debug)]
-pub struct Watching<'a> {
+pub struct InspectorRegistration<'a> {
     ended: &'a EndedClients,
     tap: &'a Tap,
 }
 
-impl Drop for Watching<'_> {
+impl Drop for InspectorRegistration<'_> {
     fn drop(&mut self) {
         self.ended.update(self.tap);
         let mut state = self.ended.state.lock();
-        state.watchers -= 1;
-        if state.watchers == 0 {
+        state.inspectors -= 1;
+        if state.inspectors == 0 {
             let listener = state.listener.take();
             state.tails.clear();
             state.ending.clear();
@@ -97,13 +97,13 @@ impl Drop for Watching<'_> {
 impl EndedClients {
     /// Registers an inspector. The first registration starts the subscription to all clients;
     /// dropping the last registration ends it.
-    pub fn watcher_begins<'a>(&'a self, tap: &'a Tap) -> Watching<'a> {
+    pub fn register_inspector<'a>(&'a self, tap: &'a Tap) -> InspectorRegistration<'a> {
         let mut state = self.state.lock();
-        state.watchers += 1;
+        state.inspectors += 1;
         if state.listener.is_none() {
             state.listener = Some(tap.subscribe(None, limits::INSPECTOR_QUEUE_BYTES));
         }
-        Watching { ended: self, tap }
+        InspectorRegistration { ended: self, tap }
     }
 
     /// Stores a client's list entry, before the tap records its end.

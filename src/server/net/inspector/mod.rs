@@ -38,14 +38,15 @@ pub fn is_inspector_request(head: &RequestHead) -> bool {
     split_room_path(head.path()).1 == PATH && head.has_upgrade_headers()
 }
 
-/// Serves an inspector in the thread of its connection. `rest` is the bytes after its request.
+/// Serves an inspector in the thread of its connection. `early_bytes` are the bytes after its
+/// request.
 ///
 /// # Errors
 /// The refusal, if the handshake is invalid, access is denied or no slot is free.
 pub fn serve(
     host: &ServerState,
     stream: &TcpStream,
-    (head, rest): (&RequestHead, Vec<u8>),
+    (head, early_bytes): (&RequestHead, Vec<u8>),
     address: SocketAddr,
     permit: &mut Permit,
 ) -> Result<(), Refusal> {
@@ -63,9 +64,9 @@ pub fn serve(
     permit.convert_to(SlotKind::Inspector)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {
         let of = room.label();
-        info!(%address, room = of, "watcher connected");
-        let reason = connection::run(host, &room, stream, &rest);
-        info!(%address, room = of, reason, "watcher left");
+        info!(%address, room = of, "inspector connected");
+        let reason = connection::run(host, &room, stream, &early_bytes);
+        info!(%address, room = of, reason, "inspector disconnected");
     }
     Ok(())
 }

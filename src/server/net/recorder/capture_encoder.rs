@@ -84,7 +84,7 @@ impl CaptureEncoder {
         self.has_begun = true;
         self.named_addresses.clear();
         self.rooms.clear();
-        self.clients.values_mut().for_each(|talker| talker.flow = None);
+        self.clients.values_mut().for_each(|captured| captured.flow = None);
         self.writer.begin(!self.is_plain);
         if !self.is_plain {
             self.writer.tables(at, &self.codes.texts());
@@ -95,9 +95,9 @@ impl CaptureEncoder {
     pub fn write_event(&mut self, event: &Arc<TapEvent>) {
         match &event.kind {
             EventKind::Opened { address, .. } => {
-                let talker =
+                let captured =
                     CapturedClient { opened: Arc::clone(event), address: *address, flow: None, player: 0 };
-                self.clients.insert(event.client, talker);
+                self.clients.insert(event.client, captured);
                 if self.has_begun {
                     self.write_handshake(event.client);
                 }
@@ -162,14 +162,16 @@ impl CaptureEncoder {
 
     /// Skips missing bytes of a client's connection: `[received, sent]`.
     fn skip(&mut self, client: u64, bytes: [u64; 2]) {
-        if let Some(flow) = self.clients.get_mut(&client).and_then(|talker| talker.flow.as_mut()) {
+        if let Some(flow) = self.clients.get_mut(&client).and_then(|captured| captured.flow.as_mut()) {
             flow.count_missing(bytes);
         }
     }
 
     /// Writes the TCP handshake, the request and the response of a client.
     fn write_handshake(&mut self, client: u64) {
-        let Some(opened) = self.clients.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
+        let Some(opened) = self.clients.get(&client).map(|captured| Arc::clone(&captured.opened)) else {
+            return;
+        };
         let TapEvent { at, tick, kind: ref what, .. } = *opened;
         let EventKind::Opened { address, local, info: game, dialect, json, request, response } = what else {
             return;
@@ -183,22 +185,22 @@ impl CaptureEncoder {
         let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], meta);
         flow.bytes(&mut self.writer, TcpSide::Client, request, meta);
         flow.bytes(&mut self.writer, TcpSide::Server, response, meta);
-        if let Some(talker) = self.clients.get_mut(&client) {
-            talker.flow = Some(flow);
+        if let Some(captured) = self.clients.get_mut(&client) {
+            captured.flow = Some(flow);
         }
     }
 
     /// Returns the client if the file contains its handshake. No record is written for other
     /// clients, because their room has no world in the file.
     fn introduced(&mut self, client: u64) -> Option<&mut CapturedClient> {
-        self.clients.get_mut(&client).filter(|talker| talker.flow.is_some())
+        self.clients.get_mut(&client).filter(|captured| captured.flow.is_some())
     }
 
     /// Writes the connection state of a client.
     fn write_session(&mut self, event: &TapEvent, session: &[u8]) {
-        let Some(talker) = self.introduced(event.client) else { return };
-        talker.player = event.player;
-        let opened = Arc::clone(&talker.opened);
+        let Some(captured) = self.introduced(event.client) else { return };
+        captured.player = event.player;
+        let opened = Arc::clone(&captured.opened);
         let EventKind::Opened { address, dialect, json, .. } = &opened.kind else { return };
         let (awaits_hello, sequence) = Session::peek_saved(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
@@ -219,7 +221,7 @@ impl CaptureEncoder {
     fn bytes(&mut self, event: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
         self.write_join(event);
         let comment = self.comment(event, mark);
-        if let Some(flow) = self.clients.get_mut(&event.client).and_then(|talker| talker.flow.as_mut()) {
+        if let Some(flow) = self.clients.get_mut(&event.client).and_then(|captured| captured.flow.as_mut()) {
             let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
             for segment in segments(bytes, from) {
                 flow.bytes(&mut self.writer, end, segment, (event.at, &comment));
@@ -231,11 +233,11 @@ impl CaptureEncoder {
         let comment = self.comment(event, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
         let first = if is_by_peer { TcpSide::Client } else { TcpSide::Server };
-        if let Some(flow) = self.clients.remove(&event.client).and_then(|talker| talker.flow) {
+        if let Some(flow) = self.clients.remove(&event.client).and_then(|captured| captured.flow) {
             flow.end(&mut self.writer, first, (event.at, &comment));
         }
         // Bounds the memory of a long capture to a pipe, in which many rooms come and go.
-        if !self.clients.values().any(|talker| talker.opened.room == event.room) {
+        if !self.clients.values().any(|captured| captured.opened.room == event.room) {
             self.rooms.remove(&event.room);
         }
     }
@@ -269,8 +271,9 @@ impl CaptureEncoder {
         let names = names.iter().map(|(id, name)| ((Arc::clone(&event.room), id.0), name.clone()));
         self.names.extend(names);
         // Clients with a handshake in the file may precede the first world of their room.
-        let is_missing = |talker: &CapturedClient| talker.opened.run == event.run && talker.flow.is_none();
-        let clients = self.clients.iter().filter(|(_, talker)| is_missing(talker));
+        let is_missing =
+            |captured: &CapturedClient| captured.opened.run == event.run && captured.flow.is_none();
+        let clients = self.clients.iter().filter(|(_, captured)| is_missing(captured));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.write_handshake(client);
             self.name(client);
@@ -279,12 +282,12 @@ impl CaptureEncoder {
 
     /// Writes a join record before the first bytes of a client with a new player.
     fn write_join(&mut self, event: &TapEvent) {
-        let Some(talker) = self.introduced(event.client) else { return };
-        if talker.player == event.player || event.player == 0 {
+        let Some(captured) = self.introduced(event.client) else { return };
+        if captured.player == event.player || event.player == 0 {
             return;
         }
-        talker.player = event.player;
-        let (port, address) = (talker.address.port(), talker.address.to_string());
+        captured.player = event.player;
+        let (port, address) = (captured.address.port(), captured.address.to_string());
         let address = Untrusted::new(&*address);
         let record = WorldRecord::Join { client: event.client, player: event.player, port, address };
         self.record(&event.room, event.at, &record);
@@ -296,9 +299,10 @@ impl CaptureEncoder {
             match change {
                 MembershipChange::Joined(player, name) => {
                     self.names.insert((Arc::clone(room), player.0), name.clone());
-                    let is_theirs =
-                        |talker: &CapturedClient| talker.player == player.0 && talker.opened.room == *room;
-                    let theirs = self.clients.iter().find(|(_, talker)| is_theirs(talker));
+                    let is_theirs = |captured: &CapturedClient| {
+                        captured.player == player.0 && captured.opened.room == *room
+                    };
+                    let theirs = self.clients.iter().find(|(_, captured)| is_theirs(captured));
                     if let Some(client) = theirs.map(|(client, _)| *client) {
                         self.name(client);
                     }
@@ -311,11 +315,11 @@ impl CaptureEncoder {
 
     /// Writes the player's name for the client's address, unless the address already has a name.
     fn name(&mut self, client: u64) {
-        let Some(talker) = self.clients.get(&client).filter(|_| self.has_begun) else { return };
-        let number = (Arc::clone(&talker.opened.room), talker.player);
+        let Some(captured) = self.clients.get(&client).filter(|_| self.has_begun) else { return };
+        let number = (Arc::clone(&captured.opened.room), captured.player);
         let Some(name) = self.names.get(&number).filter(|name| !name.is_empty()) else { return };
-        if self.named_addresses.insert(talker.address.ip()) {
-            self.writer.name(talker.address.ip(), name);
+        if self.named_addresses.insert(captured.address.ip()) {
+            self.writer.name(captured.address.ip(), name);
         }
     }
 

@@ -89,7 +89,7 @@ struct Subscribers {
 
 impl fmt::Debug for TapState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Inner").field("state", &self.state).finish_non_exhaustive()
+        out.debug_struct("TapState").field("state", &self.state).finish_non_exhaustive()
     }
 }
 

@@ -155,7 +155,7 @@ impl FollowerState {
 
 /// Outputs of a tick that the journal needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TickRequest {
+pub struct JournalRequest {
     /// The command frame.
     pub frame: bool,
     /// The checksum.
@@ -269,7 +269,7 @@ impl Journal {
     }
 
     /// Begins a tick. Returns the outputs that the journal needs.
-    pub(crate) fn begin_tick(&self, tick: u32) -> TickRequest {
+    pub(crate) fn begin_tick(&self, tick: u32) -> JournalRequest {
         let mut inner = self.inner.lock();
         inner.tick = tick;
         if inner.followers.is_empty() {
@@ -277,7 +277,7 @@ impl Journal {
                 let (tick_hz, made) = (inner.tick_hz, inner.last_snapshot_tick);
                 *inner = JournalState { tick_hz, tick, last_snapshot_tick: made, ..JournalState::default() };
             }
-            return TickRequest::default();
+            return JournalRequest::default();
         }
         inner.is_on = true;
         let is_past = |made: u32, ticks: u32| tick >= made.saturating_add(ticks);
@@ -288,7 +288,7 @@ impl Journal {
             None => inner.last_snapshot_tick.is_none_or(|made| is_past(made, min_ticks)),
         };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
-        TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
+        JournalRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
 
     /// Ends a tick. Stores the command frame and, if requested, the snapshot and the checksum of

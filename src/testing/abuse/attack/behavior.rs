@@ -44,9 +44,9 @@ impl Behavior {
     /// The behaviour of the attacker of this kind with this index.
     pub(super) fn new(kind: HostileKind, index: usize) -> Behavior {
         let is_odd = index % 2 == 1;
-        let manner = Behavior::default();
+        let behavior = Behavior::default();
         match kind {
-            HostileKind::Idle => Behavior { upgrades: false, request: b"", ..manner },
+            HostileKind::Idle => Behavior { upgrades: false, request: b"", ..behavior },
             HostileKind::MessageFlood => {
                 Behavior { opening: hello(), ..Behavior::flood(flood_messages(), FLOOD_FRAMES) }
             }
@@ -58,7 +58,7 @@ impl Behavior {
                 Behavior::flood(garbage(&mut BotRng::new(index as u64), GARBAGE_BYTES).collect(), 1)
             }
             HostileKind::Slowloris => {
-                Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
+                Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..behavior }
             }
             HostileKind::StalledReaders => Behavior {
                 reads: ReadMode::Nothing,
@@ -66,26 +66,26 @@ impl Behavior {
                 every: Duration::from_secs(1),
                 ..Behavior::flood(pings(100), 100)
             },
-            HostileKind::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
-            HostileKind::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
+            HostileKind::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..behavior },
+            HostileKind::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..behavior },
             HostileKind::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
-                Behavior { opening, block, frames: TINY_FRAMES, ..manner }
+                Behavior { opening, block, frames: TINY_FRAMES, ..behavior }
             }
             HostileKind::CommandFlood => {
                 let commands = if is_odd { COMMANDS } else { 1 };
-                Behavior { opening: hello(), commands, frames: commands, ..manner }
+                Behavior { opening: hello(), commands, frames: commands, ..behavior }
             }
             HostileKind::Contradictions => {
                 let sequences =
                     [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
-                Behavior { opening: hello(), commands: 1, frames: 1, sequences, ..manner }
+                Behavior { opening: hello(), commands: 1, frames: 1, sequences, ..behavior }
             }
             HostileKind::SeatHolders => {
-                Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+                Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..behavior }
             }
             HostileKind::SyncFlood => {
-                Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
+                Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..behavior }
             }
             HostileKind::FalseChecksums => Behavior {
                 opening: lockstep::hello(),
@@ -95,15 +95,15 @@ impl Behavior {
             HostileKind::Churn => Behavior { leaves: true, ..Behavior::churn(index) },
             HostileKind::Reconnect => {
                 let opening = [hello(), chat()].concat();
-                Behavior { opening, leaves: true, lingers: LINGER, ..manner }
+                Behavior { opening, leaves: true, lingers: LINGER, ..behavior }
             }
             HostileKind::Bombs => {
                 let block = msgpack_bombs::frame(index);
-                Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
+                Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..behavior }
             }
             HostileKind::HalfOpenPages => {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
-                Behavior { upgrades: false, request: PAGE, reads, stays, ..manner }
+                Behavior { upgrades: false, request: PAGE, reads, stays, ..behavior }
             }
             _ => Behavior::half_open(is_odd),
         }
@@ -290,11 +290,11 @@ mod tests {
     /// Processes an attacker's bytes like a server. Returns the number of messages, and the
     /// violation if there is one.
     fn taken(attack: HostileKind, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
-        let (manner, mut conn) =
+        let (behavior, mut conn) =
             (Behavior::new(attack, index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
-        conn.receive(&manner.opening);
+        conn.receive(&behavior.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
-        (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        (0..blocks).for_each(|_| behavior.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
         let mut messages = 0;
         loop {
@@ -344,9 +344,10 @@ mod tests {
 
     #[test]
     fn every_command_of_a_flood_is_a_new_one() {
-        let (manner, mut sequence, mut bytes) = (Behavior::new(HostileKind::CommandFlood, 1), 0, Vec::new());
+        let (behavior, mut sequence, mut bytes) =
+            (Behavior::new(HostileKind::CommandFlood, 1), 0, Vec::new());
         let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
-        (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        (0..3).for_each(|_| behavior.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut sequences = Vec::new();
@@ -365,7 +366,7 @@ mod tests {
         let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
         let time = Duration::from_secs(2);
         let lines_received = Some(3);
-        let pressure = AttackReport {
+        let report = AttackReport {
             connections: 10,
             at_once: 4,
             bytes: 200,
@@ -375,7 +376,7 @@ mod tests {
             time,
             unreachable: 1,
         };
-        let text = pressure.text(HostileKind::Churn);
+        let text = report.text(HostileKind::Churn);
         assert!(
             text.starts_with("churn, 2.0 s\n  connections  10 (5 a second), 4 at once, 1 unreachable\n"),
             "{text}"
@@ -384,7 +385,7 @@ mod tests {
             text.contains("6 frames (3 a second), 100 bytes a second\n  chat         3 lines, received by a client on the same map\n  \"status 503\" 7 times\n"),
             "{text}"
         );
-        let json: serde_json::Value = serde_json::from_str(&pressure.json(HostileKind::Churn)).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&report.json(HostileKind::Churn)).expect("JSON");
         assert_eq!(["connections", "lines_heard"].map(|name| json[name].as_u64()), [Some(10), Some(3)]);
         assert_eq!(json["endings"]["status 503"].as_u64(), Some(7));
     }

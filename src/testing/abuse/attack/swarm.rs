@@ -64,7 +64,7 @@ pub struct AttackPlan {
 /// One attacker.
 struct Attacker {
     index: usize,
-    manner: Behavior,
+    behavior: Behavior,
     stream: TcpStream,
     link: ClientConnection,
     stage: AttackerStage,
@@ -98,9 +98,9 @@ pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
     }
     thread::scope(|scope| {
         let victim = scope.spawn(|| victim::count_chat_lines(&plan.url, CHAT_LINE, plan.time));
-        let mut pressure = misbehave(plan, to)?;
-        pressure.chat_lines_received = Some(victim.join().expect("the victim does not panic")?);
-        Ok(pressure)
+        let mut report = misbehave(plan, to)?;
+        report.chat_lines_received = Some(victim.join().expect("the victim does not panic")?);
+        Ok(report)
     })
 }
 
@@ -114,12 +114,12 @@ fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
         thread::sleep(POLL_INTERVAL);
         swarm.turn(Instant::now());
     }
-    let Swarm { mut pressure, peers, .. } = swarm;
+    let Swarm { mut report, peers, .. } = swarm;
     if !peers.is_empty() {
-        *pressure.endings.entry("still open".to_owned()).or_default() += peers.len() as u64;
+        *report.endings.entry("still open".to_owned()).or_default() += peers.len() as u64;
     }
-    pressure.time = started.elapsed();
-    Ok(pressure)
+    report.time = started.elapsed();
+    Ok(report)
 }
 
 struct Swarm<'a> {
@@ -129,14 +129,14 @@ struct Swarm<'a> {
     peers: Vec<Attacker>,
     /// Attackers to connect, with the earliest time of each.
     absent: Vec<(usize, Instant)>,
-    pressure: AttackReport,
+    report: AttackReport,
 }
 
 impl<'a> Swarm<'a> {
     fn new(plan: &'a AttackPlan, to: SocketAddr, started: Instant) -> Swarm<'a> {
         let absent = if plan.kind.is_per_second() { 0 } else { plan.count };
         let absent = (0..absent).rev().map(|index| (index, started)).collect();
-        Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
+        Swarm { plan, to, started, peers: Vec::new(), absent, report: AttackReport::default() }
     }
 
     fn is_over(&self) -> bool {
@@ -147,13 +147,13 @@ impl<'a> Swarm<'a> {
     /// requires at this time.
     fn dial(&mut self, now: Instant) {
         if self.plan.kind.is_per_second() {
-            let made = (self.pressure.connections + self.pressure.unreachable) as usize;
+            let made = (self.report.connections + self.report.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
-            let failed = self.pressure.unreachable;
+            let failed = self.report.unreachable;
             let room = (CHURN_SECONDS * self.plan.count).saturating_sub(self.peers.len());
             for index in (made..wanted).take(CONNECTS_PER_POLL.min(room)) {
                 self.connect(index, now);
-                if self.pressure.unreachable > failed {
+                if self.report.unreachable > failed {
                     break;
                 }
             }
@@ -171,9 +171,9 @@ impl<'a> Swarm<'a> {
             .collect();
         // An attempt to connect to a server that does not answer takes long. The remaining
         // attackers are therefore deferred to the next pass.
-        let failed = self.pressure.unreachable;
+        let failed = self.report.unreachable;
         for index in due {
-            match self.pressure.unreachable > failed {
+            match self.report.unreachable > failed {
                 true => self.schedule_reconnect(index, now),
                 false => self.connect(index, now),
             }
@@ -183,44 +183,44 @@ impl<'a> Swarm<'a> {
     fn connect(&mut self, index: usize, now: Instant) {
         // Each connection of a `Garbage` attacker sends other random bytes.
         let is_random = self.plan.kind == HostileKind::Garbage;
-        let number = if is_random { self.pressure.connections as usize } else { index };
-        let manner = Behavior::new(self.plan.kind, number);
+        let number = if is_random { self.report.connections as usize } else { index };
+        let behavior = Behavior::new(self.plan.kind, number);
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
-        let Ok(stream) = dial::connect_with_recv_buffer(self.to, Some(from), manner.recv_buffer_bytes())
+        let Ok(stream) = dial::connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes())
         else {
-            self.pressure.unreachable += 1;
+            self.report.unreachable += 1;
             self.schedule_reconnect(index, now + RETRY_AFTER_REFUSAL);
             return;
         };
-        self.pressure.connections += 1;
+        self.report.connections += 1;
         let url = &self.plan.url;
         let mut target = url.target.clone();
-        if manner.has_key {
+        if behavior.has_key {
             // A new key for each connection, so that no client resumes.
             let sign = if target.contains('?') { '&' } else { '?' };
-            let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
+            let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.report.connections);
         }
         let mut link = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
         let mut unsent = Vec::new();
-        if manner.upgrades || manner.closes_after_request {
+        if behavior.upgrades || behavior.closes_after_request {
             link.drain_output(&mut unsent);
-        } else if !manner.leaves {
-            unsent.extend_from_slice(manner.request);
+        } else if !behavior.leaves {
+            unsent.extend_from_slice(behavior.request);
         }
-        let stage = if manner.upgrades && !manner.closes_after_request {
+        let stage = if behavior.upgrades && !behavior.closes_after_request {
             AttackerStage::Asking
         } else {
             AttackerStage::Busy
         };
         // The first blocks are distributed over the interval of a block, as with independent
         // clients.
-        let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
+        let due = now + behavior.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
         self.peers.push(Attacker {
             index,
-            manner,
+            behavior,
             stream,
             link,
             stage,
@@ -230,7 +230,7 @@ impl<'a> Swarm<'a> {
             due,
             reads_at,
         });
-        self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
+        self.report.at_once = self.report.at_once.max(self.peers.len());
     }
 
     fn schedule_reconnect(&mut self, index: usize, at: Instant) {
@@ -250,7 +250,7 @@ impl<'a> Swarm<'a> {
     fn turn(&mut self, now: Instant) {
         let (mut ended, happened) = (Vec::new(), self.poll_all());
         for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
-            if let Some(ending) = peer.turn(now, happened, &mut self.pressure) {
+            if let Some(ending) = peer.turn(now, happened, &mut self.report) {
                 ended.push((at, ending));
             }
         }
@@ -259,7 +259,7 @@ impl<'a> Swarm<'a> {
             let is_turned_away =
                 ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
             let pause = if is_turned_away { RETRY_AFTER_REFUSAL } else { RECONNECT_DELAY };
-            *self.pressure.endings.entry(ending).or_default() += 1;
+            *self.report.endings.entry(ending).or_default() += 1;
             if self.plan.reconnects {
                 self.schedule_reconnect(peer.index, now + pause);
             }
@@ -269,11 +269,11 @@ impl<'a> Swarm<'a> {
 
 impl Attacker {
     /// Reads and sends. Returns the end of the connection, if it has ended.
-    fn turn(&mut self, now: Instant, happened: Readiness, pressure: &mut AttackReport) -> Option<String> {
+    fn turn(&mut self, now: Instant, happened: Readiness, report: &mut AttackReport) -> Option<String> {
         if let Some(ending) = happened.is_ready().then(|| self.receive(now)).flatten() {
             return Some(ending);
         }
-        if let Some(stays) = self.manner.stays {
+        if let Some(stays) = self.behavior.stays {
             if happened.is_closed {
                 return Some(ENDED.to_owned());
             }
@@ -282,13 +282,13 @@ impl Attacker {
             }
         }
         if self.stage == AttackerStage::Busy && self.unsent.is_empty() {
-            if self.manner.leaves {
-                return (now >= self.since + self.manner.lingers).then(|| "left".to_owned());
+            if self.behavior.leaves {
+                return (now >= self.since + self.behavior.lingers).then(|| "left".to_owned());
             }
-            if now >= self.due && !self.manner.is_silent() {
-                self.manner.write_block(&mut self.sequence, &mut self.unsent);
-                pressure.frames += self.manner.frames as u64;
-                self.due = (self.due + self.manner.every).max(now);
+            if now >= self.due && !self.behavior.is_silent() {
+                self.behavior.write_block(&mut self.sequence, &mut self.unsent);
+                report.frames += self.behavior.frames as u64;
+                self.due = (self.due + self.behavior.every).max(now);
             }
         }
         if self.unsent.is_empty() {
@@ -297,13 +297,13 @@ impl Attacker {
         match self.stream.write(&self.unsent) {
             Ok(count) => {
                 self.unsent.drain(..count);
-                pressure.bytes += count as u64;
+                report.bytes += count as u64;
                 None
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
             // An attacker that reads gets the error from its next read, after the last bytes from
             // the server.
-            Err(_) if self.manner.reads == ReadMode::All => {
+            Err(_) if self.behavior.reads == ReadMode::All => {
                 self.unsent.clear();
                 None
             }
@@ -312,7 +312,7 @@ impl Attacker {
     }
 
     fn receive(&mut self, now: Instant) -> Option<String> {
-        let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.manner.reads };
+        let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.behavior.reads };
         let read = match reads {
             ReadMode::All => client::read(&self.stream, &mut self.link),
             ReadMode::Drip if now >= self.reads_at => {
@@ -326,13 +326,13 @@ impl Attacker {
         }
         match client::poll_end(&mut self.link) {
             PollResult::Nothing => None,
-            PollResult::Ended(_) if self.manner.request.is_empty() => {
+            PollResult::Ended(_) if self.behavior.request.is_empty() => {
                 Some("end without an answer".to_owned())
             }
             PollResult::Ended(ending) => Some(ending),
             PollResult::Opened => {
                 (self.stage, self.since) = (AttackerStage::Busy, now);
-                self.unsent.extend_from_slice(&self.manner.opening);
+                self.unsent.extend_from_slice(&self.behavior.opening);
                 None
             }
         }

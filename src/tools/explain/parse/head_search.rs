@@ -71,7 +71,7 @@ pub struct HeadSearch {
     glance: Glance,
     /// The circumstances in which the broken rule did not count: whether the head is of an upgrade,
     /// and whether the conversation is foreign.
-    dismissed: Option<(bool, bool)>,
+    ignored_circumstances: Option<(bool, bool)>,
     /// The number of examined bytes. A byte counts each time that it is examined.
     #[cfg(test)]
     examined: usize,
@@ -97,7 +97,7 @@ impl HeadSearch {
             searched: 0,
             reader: Ok(reader),
             glance: Glance::default(),
-            dismissed: None,
+            ignored_circumstances: None,
             #[cfg(test)]
             examined: 0,
         }
@@ -144,10 +144,10 @@ impl HeadSearch {
         self.note_examined(head.len() - self.glance.searched_bytes);
         self.glance.see(head);
         let circumstances = Some((self.glance.is_of_upgrade, spoken.is_foreign()));
-        if self.dismissed == circumstances {
+        if self.ignored_circumstances == circumstances {
             return false;
         }
-        self.dismissed = circumstances;
+        self.ignored_circumstances = circumstances;
         counts(violation, &self.glance, spoken)
     }
 

@@ -33,7 +33,7 @@ pub struct Client {
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
     is_over: bool,
-    watched: Option<PlayerId>,
+    spectated: Option<PlayerId>,
     view: MooView,
     scratch: MooScratch,
 }
@@ -47,7 +47,7 @@ impl Client {
             endpoint,
             player: None,
             is_over: false,
-            watched: None,
+            spectated: None,
             scratch: MooScratch::default(),
         }
     }
@@ -122,7 +122,7 @@ impl Client {
         let mut server = Server {
             asked: &mut asked,
             players,
-            watched: &mut self.watched,
+            spectated: &mut self.spectated,
             player: &mut self.player,
             said: Vec::new(),
         };
@@ -143,7 +143,7 @@ impl Client {
             return;
         }
         let mut messages = Messages::default();
-        self.view.set_subject(self.player, self.watched);
+        self.view.set_subject(self.player, self.spectated);
         self.view.update(&[], published, false, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
@@ -162,7 +162,7 @@ fn room() -> RoomInfo {
 struct Server<'a> {
     asked: &'a mut Asked,
     players: &'a mut u16,
-    watched: &'a mut Option<PlayerId>,
+    spectated: &'a mut Option<PlayerId>,
     player: &'a mut Option<PlayerId>,
     said: Vec<u8>,
 }
@@ -202,7 +202,7 @@ impl Server<'_> {
                 self.asked.commands.push((command, intended));
                 return Some(Answer::CommandQueued(Ok(())));
             }
-            ClientRequest::Spectate(player) => *self.watched = player,
+            ClientRequest::Spectate(player) => *self.spectated = player,
             _ => {}
         }
         None

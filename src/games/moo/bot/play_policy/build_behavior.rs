@@ -44,14 +44,15 @@ impl BuildBehavior {
     /// `weapon` is the selected weapon.
     pub(super) fn work(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         me: &ModelPlayer,
         (weapon, now): (u8, Duration),
         dice: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) -> Option<u16> {
-        self.choose(picture, now, dice, intents);
-        let (item, heading) = self.meal(picture, me, now).or_else(|| self.build(picture, me, now, dice))?;
+        self.choose(world_model, now, dice, intents);
+        let (item, heading) =
+            self.meal(world_model, me, now).or_else(|| self.build(world_model, me, now, dice))?;
         intents.extend([
             Intent::Aim(heading),
             Intent::Select { id: item.id, is_weapon: false },
@@ -62,9 +63,15 @@ impl BuildBehavior {
         Some(heading)
     }
 
-    fn choose(&mut self, picture: &WorldModel, now: Duration, dice: &mut BotRng, intents: &mut Vec<Intent>) {
-        let choices = picture.offers.choices.as_deref().unwrap_or_default();
-        if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
+    fn choose(
+        &mut self,
+        world_model: &WorldModel,
+        now: Duration,
+        dice: &mut BotRng,
+        intents: &mut Vec<Intent>,
+    ) {
+        let choices = world_model.offers.choices.as_deref().unwrap_or_default();
+        if world_model.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
             let any = choices[dice.below(choices.len() as u32) as usize];
             // Half of the choices prefer the best gathering weapon, because bots with it age
@@ -78,21 +85,22 @@ impl BuildBehavior {
 
     fn meal(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         me: &ModelPlayer,
         now: Duration,
     ) -> Option<(&'static Item, u16)> {
         if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
             return None;
         }
-        let food = own_items(picture).find(|item| item.group == Group::Food && can_afford(picture, item))?;
+        let food =
+            own_items(world_model).find(|item| item.group == Group::Food && can_afford(world_model, item))?;
         self.eats = now + PAUSE;
         Some((food, me.heading))
     }
 
     fn build(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         me: &ModelPlayer,
         now: Duration,
         dice: &mut BotRng,
@@ -101,37 +109,37 @@ impl BuildBehavior {
             return None;
         }
         self.builds = now + dice.between(BUILDS[0], BUILDS[1]);
-        let standing = |group: Group| picture.inventory.counts.get(&(group as u8)).copied().unwrap_or(0);
-        let items = own_items(picture);
+        let standing = |group: Group| world_model.inventory.counts.get(&(group as u8)).copied().unwrap_or(0);
+        let items = own_items(world_model);
         let items: Vec<&Item> = items
-            .filter(|item| standing(item.group) < target_count(item.group) && can_afford(picture, item))
+            .filter(|item| standing(item.group) < target_count(item.group) && can_afford(world_model, item))
             .collect();
         let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
         let first = dice.bits() as u16;
         let mut directions = (0..DIRECTIONS).map(|turn| first.wrapping_add(turn * (u16::MAX / DIRECTIONS)));
-        directions.find(|heading| has_space(picture, me, item, *heading)).map(|heading| (item, heading))
+        directions.find(|heading| has_space(world_model, me, item, *heading)).map(|heading| (item, heading))
     }
 }
 
-fn own_items(picture: &WorldModel) -> impl Iterator<Item = &'static Item> + '_ {
-    picture.inventory.items.iter().filter_map(|id| rules::item(*id))
+fn own_items(world_model: &WorldModel) -> impl Iterator<Item = &'static Item> + '_ {
+    world_model.inventory.items.iter().filter_map(|id| rules::item(*id))
 }
 
-fn can_afford(picture: &WorldModel, item: &Item) -> bool {
-    picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
+fn can_afford(world_model: &WorldModel, item: &Item) -> bool {
+    world_model.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
 }
 
 /// Whether the position in front of a body is free of known objects.
-fn has_space(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
+fn has_space(world_model: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
     let angle = f64::from(heading) / 65_536.0 * TAU;
     let scale_px = f64::from(item.scale_px);
     let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
     let (x_px, y_px) = (me.x_px + way_px * angle.cos(), me.y_px + way_px * angle.sin());
-    let map = scale_px..=picture.map_size_px - scale_px;
+    let map = scale_px..=world_model.map_size_px - scale_px;
     let is_apart = |thing: &crate::games::moo::bot::received::Object| {
         (thing.x_px - x_px).hypot(thing.y_px - y_px) > thing.scale_px + scale_px
     };
-    map.contains(&x_px) && map.contains(&y_px) && picture.objects.values().all(is_apart)
+    map.contains(&x_px) && map.contains(&y_px) && world_model.objects.values().all(is_apart)
 }
 
 #[cfg(test)]
@@ -145,9 +153,15 @@ mod tests {
     }
 
     /// The immediate intents of a new bot with this world model and health.
-    fn intents(picture: &WorldModel, me: &ModelPlayer) -> Vec<Intent> {
+    fn intents(world_model: &WorldModel, me: &ModelPlayer) -> Vec<Intent> {
         let mut intents = Vec::new();
-        BuildBehavior::default().work(picture, me, (0, Duration::ZERO), &mut BotRng::new(1), &mut intents);
+        BuildBehavior::default().work(
+            world_model,
+            me,
+            (0, Duration::ZERO),
+            &mut BotRng::new(1),
+            &mut intents,
+        );
         intents
     }
 
@@ -166,34 +180,34 @@ mod tests {
 
     #[test]
     fn it_builds_what_it_can_pay_until_it_has_enough() {
-        let mut picture = WorldModel { stock: [9, 0, 0, 0], ..WorldModel::new() };
-        assert_eq!(intents(&picture, &me(100)), []);
-        picture.stock[0] = 10;
-        assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
-        picture.inventory.counts.insert(Group::Wall as u8, target_count(Group::Wall));
-        assert_eq!(intents(&picture, &me(100)), []);
+        let mut world_model = WorldModel { stock: [9, 0, 0, 0], ..WorldModel::new() };
+        assert_eq!(intents(&world_model, &me(100)), []);
+        world_model.stock[0] = 10;
+        assert_eq!(uses(&intents(&world_model, &me(100))), Some(3), "a wood wall");
+        world_model.inventory.counts.insert(Group::Wall as u8, target_count(Group::Wall));
+        assert_eq!(intents(&world_model, &me(100)), []);
     }
 
     #[test]
     fn it_builds_only_where_there_is_room() {
         let around =
             |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, structure: None };
-        let mut picture = WorldModel { stock: [10, 0, 0, 0], ..WorldModel::new() };
-        picture.objects.insert(7, around(30.0));
-        assert_eq!(uses(&intents(&picture, &me(100))), Some(3));
-        picture.objects.insert(7, around(36.0));
-        assert_eq!(intents(&picture, &me(100)), []);
+        let mut world_model = WorldModel { stock: [10, 0, 0, 0], ..WorldModel::new() };
+        world_model.objects.insert(7, around(30.0));
+        assert_eq!(uses(&intents(&world_model, &me(100))), Some(3));
+        world_model.objects.insert(7, around(36.0));
+        assert_eq!(intents(&world_model, &me(100)), []);
     }
 
     #[test]
     fn it_eats_when_hurt_and_not_again_at_once() {
-        let picture = WorldModel { stock: [0, 20, 0, 0], ..WorldModel::new() };
-        assert_eq!(intents(&picture, &me(100)), []);
-        assert_eq!(uses(&intents(&picture, &me(40))), Some(0), "an apple");
+        let world_model = WorldModel { stock: [0, 20, 0, 0], ..WorldModel::new() };
+        assert_eq!(intents(&world_model, &me(100)), []);
+        assert_eq!(uses(&intents(&world_model, &me(40))), Some(0), "an apple");
         let (mut craft, mut intents) = (BuildBehavior::default(), Vec::new());
         for ms in [0, 900, 1_100] {
             let now = Duration::from_millis(ms);
-            craft.work(&picture, &me(40), (0, now), &mut BotRng::new(1), &mut intents);
+            craft.work(&world_model, &me(40), (0, now), &mut BotRng::new(1), &mut intents);
         }
         assert_eq!(intents.len(), 8, "two meals");
     }
@@ -203,8 +217,13 @@ mod tests {
         let offers = |points| UpgradeOffers { points, age: 2, choices: Some(vec![5, 7]) };
         let mut chosen = Vec::new();
         for seed in 0..20 {
-            let picture = WorldModel { offers: offers(1), ..WorldModel::new() };
-            BuildBehavior::default().choose(&picture, Duration::ZERO, &mut BotRng::new(seed), &mut chosen);
+            let world_model = WorldModel { offers: offers(1), ..WorldModel::new() };
+            BuildBehavior::default().choose(
+                &world_model,
+                Duration::ZERO,
+                &mut BotRng::new(seed),
+                &mut chosen,
+            );
         }
         for choice in [5, 7] {
             assert!(chosen.contains(&Intent::Upgrade(choice)), "{chosen:?}");
@@ -212,8 +231,13 @@ mod tests {
         chosen.clear();
         for seed in 0..60 {
             let all = UpgradeOffers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
-            let picture = WorldModel { offers: all, ..WorldModel::new() };
-            BuildBehavior::default().choose(&picture, Duration::ZERO, &mut BotRng::new(seed), &mut chosen);
+            let world_model = WorldModel { offers: all, ..WorldModel::new() };
+            BuildBehavior::default().choose(
+                &world_model,
+                Duration::ZERO,
+                &mut BotRng::new(seed),
+                &mut chosen,
+            );
         }
         let sticks = chosen.iter().filter(|intent| **intent == Intent::Upgrade(8)).count();
         assert!((20..50).contains(&sticks), "{sticks} of 60 take the stick");

@@ -42,7 +42,7 @@ impl ClanBehavior {
     /// Appends a clan intent if a decision is due.
     pub(super) fn act(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         now: Duration,
         dice: &mut BotRng,
         intents: &mut Vec<Intent>,
@@ -50,34 +50,34 @@ impl ClanBehavior {
         let first = dice.between(Duration::ZERO, THOUGHT[1]);
         if now >= *self.thinks.get_or_insert(now + first) {
             self.thinks = Some(now + dice.between(THOUGHT[0], THOUGHT[1]));
-            intents.extend(self.intent(picture, dice));
+            intents.extend(self.intent(world_model, dice));
         }
     }
 
-    fn intent(&self, picture: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
-        let society = &picture.clan_state;
+    fn intent(&self, world_model: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
+        let clan_state = &world_model.clan_state;
         let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
-        if society.own.is_none() {
+        if clan_state.own.is_none() {
             if self.is_founder {
                 let name = format!("c{}", dice.below(NAMES));
                 return Some(Intent::Clan(ClanAction::Create { name }));
             }
-            let clans: Vec<&String> = society.clans.keys().collect();
+            let clans: Vec<&String> = clan_state.clans.keys().collect();
             let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
             return Some(Intent::Clan(ClanAction::Request { name }));
         }
-        if let Some(player) = society.join_requests.first().filter(|_| society.is_owner) {
-            let accept = society.members.len() < MEMBERS;
+        if let Some(player) = clan_state.join_requests.first().filter(|_| clan_state.is_owner) {
+            let accept = clan_state.members.len() < MEMBERS;
             return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
         }
         if dice.below(LEAVE_ONE_IN) == 0 {
-            let others: Vec<u32> = society
+            let others: Vec<u32> = clan_state
                 .members
                 .iter()
                 .copied()
-                .filter(|member| Some(*member) != picture.own_player_id)
+                .filter(|member| Some(*member) != world_model.own_player_id)
                 .collect();
-            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
+            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| clan_state.is_owner);
             return Some(Intent::Clan(
                 player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
             ));
@@ -91,31 +91,32 @@ mod tests {
     use super::*;
 
     /// The intents of a founder, or of another bot, in a hundred decisions on the same world model.
-    fn intents(is_founder: bool, picture: &WorldModel) -> Vec<Intent> {
+    fn intents(is_founder: bool, world_model: &WorldModel) -> Vec<Intent> {
         let company = ClanBehavior { is_founder, thinks: None };
-        (0..100).filter_map(|seed| company.intent(picture, &mut BotRng::new(seed))).collect()
+        (0..100).filter_map(|seed| company.intent(world_model, &mut BotRng::new(seed))).collect()
     }
 
     fn in_clan(is_owner: bool, members: &[u32], requesters: &[u32]) -> WorldModel {
-        let mut picture = WorldModel { own_player_id: Some(1), ..WorldModel::new() };
-        picture.clan_state.own = Some("owls".to_owned());
-        picture.clan_state.is_owner = is_owner;
-        (picture.clan_state.members, picture.clan_state.join_requests) = (members.into(), requesters.into());
-        picture
+        let mut world_model = WorldModel { own_player_id: Some(1), ..WorldModel::new() };
+        world_model.clan_state.own = Some("owls".to_owned());
+        world_model.clan_state.is_owner = is_owner;
+        (world_model.clan_state.members, world_model.clan_state.join_requests) =
+            (members.into(), requesters.into());
+        world_model
     }
 
     #[test]
     fn founders_found_clans_and_the_others_request_to_join_one() {
-        let mut picture = WorldModel::new();
-        assert_eq!(intents(false, &picture), []);
+        let mut world_model = WorldModel::new();
+        assert_eq!(intents(false, &world_model), []);
         let is_short = |intent: &Intent| {
             let Intent::Clan(ClanAction::Create { name }) = intent else { return false };
             name.len() <= crate::games::moo::world::rules::CLAN_CHARS
         };
-        assert!(intents(true, &picture).iter().all(is_short));
-        picture.clan_state.clans.insert("owls".to_owned(), 2);
+        assert!(intents(true, &world_model).iter().all(is_short));
+        world_model.clan_state.clans.insert("owls".to_owned(), 2);
         let request = Intent::Clan(ClanAction::Request { name: "owls".to_owned() });
-        assert_eq!(intents(false, &picture), vec![request; 100]);
+        assert_eq!(intents(false, &world_model), vec![request; 100]);
     }
 
     #[test]

@@ -151,31 +151,31 @@ impl PlayPolicy {
     }
 
     /// The nearest player that the bot may attack.
-    fn nearest_target(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
-        nearest_enemy(picture, me, |known| !self.spares(known))
+    fn nearest_target(&self, world_model: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
+        nearest_enemy(world_model, me, |known| !self.spares(known))
     }
 
     /// The nearest player that may have hurt the bot. A spared visitor is returned only if no other
     /// player is near.
-    fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
+    fn attacker(&self, world_model: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         let near = |foe: Option<(f64, u32)>, max_px| foe.filter(|(px, _)| *px < max_px);
-        let visitor = || near(nearest_enemy(picture, me, |known| self.spares(known)), VISITOR_PX);
-        near(self.nearest_target(picture, me), STRIKE_BACK_PX).or_else(visitor)
+        let visitor = || near(nearest_enemy(world_model, me, |known| self.spares(known)), VISITOR_PX);
+        near(self.nearest_target(world_model, me), STRIKE_BACK_PX).or_else(visitor)
     }
 
     /// Whether a swing in this direction would hit a player that the bot does not want to hurt.
     /// While a settler gathers, it wants to hurt no player.
-    fn would_hit_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
+    fn would_hit_others(&self, world_model: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
         let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Object(_)));
         let is_goal = |known: &ModelPlayer| {
-            let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
+            let goal = self.goal.and_then(|goal| world_model.players.get(&goal.player()?));
             goal.is_some_and(|goal| goal == known)
         };
-        hits_any_player(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
+        hits_any_player(world_model, me, look, |known| gathers || self.spares(known) && !is_goal(known))
     }
 
-    fn target(&self, picture: &WorldModel, me: &ModelPlayer, goal: Goal) -> Option<GoalTarget> {
-        let arm = rules::weapon(weapon_for(picture, goal))?;
+    fn target(&self, world_model: &WorldModel, me: &ModelPlayer, goal: Goal) -> Option<GoalTarget> {
+        let arm = rules::weapon(weapon_for(world_model, goal))?;
         let reach = |size_px: f64| size_px + f64::from(arm.range_px) - APPROACH_MARGIN_PX;
         let foe = |x_px, y_px, reach_px| match arm.shoots {
             Some(_) => GoalTarget { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
@@ -183,30 +183,30 @@ impl PlayPolicy {
         };
         match goal {
             Goal::Object(object) => {
-                let thing = picture.objects.get(&object)?;
+                let thing = world_model.objects.get(&object)?;
                 let reach_px = reach(thing.scale_px);
                 Some(GoalTarget { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
             }
             Goal::Player(player) => {
-                let known = picture.players.get(&player).filter(|known| known.in_view)?;
-                let is_mate = picture.clan_state.is_mate(player);
+                let known = world_model.players.get(&player).filter(|known| known.in_view)?;
+                let is_mate = world_model.clan_state.is_mate(player);
                 (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - APPROACH_MARGIN_PX))
             }
             Goal::Animal(animal) => {
-                let animal = picture.animals.get(&animal)?;
+                let animal = world_model.animals.get(&animal)?;
                 let kind = AnimalKind::from_number(animal.kind)?.animal();
                 Some(foe(animal.x_px, animal.y_px, reach(f64::from(kind.radius_px))))
             }
             Goal::Meeting => {
-                let (x_px, y_px) = self.meeting_points.nearest(picture.map_size_px, me.x_px, me.y_px);
+                let (x_px, y_px) = self.meeting_points.nearest(world_model.map_size_px, me.x_px, me.y_px);
                 let is_arrived = distance_px(me, x_px, y_px) < ARRIVAL_PX;
                 (!is_arrived).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
             }
         }
     }
 
-    fn choose(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
-        let nearest = self.nearest_target(picture, me).filter(|(px, _)| *px < HUNT_PX);
+    fn choose(&mut self, world_model: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
+        let nearest = self.nearest_target(world_model, me).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter {
             self.dice.below(OBJECT_ONE_IN) != 0
         } else {
@@ -215,28 +215,28 @@ impl PlayPolicy {
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
-        let prey = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        let prey = nearest_animal(world_model, me).filter(|(px, _)| *px < HUNT_PX);
         if let Some((_, animal)) = prey.filter(|_| self.dice.below(ANIMAL_ONE_IN) == 0) {
             return Some(Goal::Animal(animal));
         }
-        let (x_px, y_px) = self.meeting_points.nearest(picture.map_size_px, me.x_px, me.y_px);
+        let (x_px, y_px) = self.meeting_points.nearest(world_model.map_size_px, me.x_px, me.y_px);
         if (me.x_px - x_px).abs() > MAX_DISTANCE_PX.0 || (me.y_px - y_px).abs() > MAX_DISTANCE_PX.1 {
             return Some(Goal::Meeting);
         }
-        self.choose_object(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
+        self.choose_object(world_model, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
     }
 
     /// Chooses an object to gather from: near the meeting point and with a resource that the bot
     /// lacks, if possible; otherwise the nearest known object.
     fn choose_object(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         me: &ModelPlayer,
         (x_px, y_px): (f64, f64),
     ) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
-            picture
+            world_model
                 .stock
                 .get(kind)
                 .zip(RESOURCE_TARGETS.get(kind))
@@ -245,14 +245,14 @@ impl PlayPolicy {
         let is_near = |thing: &&Object| {
             (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
         };
-        let nature = || picture.objects.values().filter(|thing| thing.kind.is_some());
+        let nature = || world_model.objects.values().filter(|thing| thing.kind.is_some());
         let mut things: Vec<&Object> = nature().filter(is_near).filter(lacks).collect();
         if things.is_empty() {
             things = nature().collect();
         }
         let crowd = |thing: &Object| {
             let near_px = thing.scale_px + SHARE_PX;
-            other_players(picture)
+            other_players(world_model)
                 .filter(|(_, known)| distance_px(known, thing.x_px, thing.y_px) < near_px)
                 .count()
         };
@@ -303,27 +303,27 @@ impl PlayPolicy {
     }
 
     /// Selects the weapon for the current goal.
-    fn select_weapon(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
-        let arm = self.goal.map_or(self.holds, |goal| weapon_for(picture, goal));
+    fn select_weapon(&mut self, world_model: &WorldModel, intents: &mut Vec<Intent>) {
+        let arm = self.goal.map_or(self.holds, |goal| weapon_for(world_model, goal));
         // An upgrade may have removed the selected weapon.
-        if self.holds != arm && picture.inventory.weapons.contains(&arm) {
+        if self.holds != arm && world_model.inventory.weapons.contains(&arm) {
             self.holds = arm;
             intents.push(Intent::Select { id: arm, is_weapon: true });
         }
     }
 
     /// Replaces the goal after an event with a higher priority.
-    fn react(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) {
+    fn react(&mut self, world_model: &WorldModel, me: &ModelPlayer, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
         let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(STRIKE_BACK_ONE_IN) == 0);
         let pressing = if answers {
-            let foe = self.attacker(picture, me).map(|(px, player)| (px, Goal::Player(player)));
-            let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
+            let foe = self.attacker(world_model, me).map(|(px, player)| (px, Goal::Player(player)));
+            let animal = nearest_animal(world_model, me).map(|(px, animal)| (px, Goal::Animal(animal)));
             let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < STRIKE_BACK_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
         } else if self.is_blocked(me) && self.dice.below(2) == 0 {
-            in_the_way(picture, me).map(Goal::Object)
+            in_the_way(world_model, me).map(Goal::Object)
         } else {
             None
         };
@@ -335,33 +335,34 @@ impl PlayPolicy {
 
     fn decide_goal(
         &mut self,
-        picture: &WorldModel,
+        world_model: &WorldModel,
         me: &ModelPlayer,
         now: Duration,
         intents: &mut Vec<Intent>,
     ) {
-        if let Some(heading) = self.builder.work(picture, me, (self.holds, now), &mut self.dice, intents) {
+        if let Some(heading) = self.builder.work(world_model, me, (self.holds, now), &mut self.dice, intents)
+        {
             self.looks = Some(heading);
         }
-        self.clan_behavior.act(picture, now, &mut self.dice, intents);
-        self.react(picture, me, now);
+        self.clan_behavior.act(world_model, now, &mut self.dice, intents);
+        self.react(world_model, me, now);
         let goal = self.goal.filter(|_| now < self.goal_ends);
-        let mut target = goal.and_then(|goal| self.target(picture, me, goal));
+        let mut target = goal.and_then(|goal| self.target(world_model, me, goal));
         if target.is_none() {
-            self.goal = self.choose(picture, me);
+            self.goal = self.choose(world_model, me);
             self.goal_ends = now + self.dice.between(GOAL_TIME[0], GOAL_TIME[1]);
-            target = self.goal.and_then(|goal| self.target(picture, me, goal));
+            target = self.goal.and_then(|goal| self.target(world_model, me, goal));
         }
-        self.select_weapon(picture, intents);
+        self.select_weapon(world_model, intents);
         // Without any object or player, the bot walks to the middle of the map.
-        let middle_px = picture.map_size_px / 2.0;
+        let middle_px = world_model.map_size_px / 2.0;
         let nowhere = GoalTarget { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
         let GoalTarget { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
         let look = heading_to(me, x_px, y_px);
         let off_px = distance_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.walking_direction(look, me, now));
         let mut strikes = off_px <= swing_px;
-        if strikes && self.would_hit_others(picture, me, look) {
+        if strikes && self.would_hit_others(world_model, me, look) {
             strikes = false;
             if self.dice.below(LEAVE_OBJECT_ONE_IN) == 0 {
                 self.goal = None;
@@ -373,8 +374,8 @@ impl PlayPolicy {
 }
 
 impl Policy for PlayPolicy {
-    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
-        let Some(me) = picture.own() else {
+    fn decide(&mut self, world_model: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
+        let Some(me) = world_model.own() else {
             // Death ends all actions in progress.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
             self.holds = rules::FIRST_WEAPON;
@@ -382,7 +383,7 @@ impl Policy for PlayPolicy {
         };
         if now >= self.decides_at {
             self.decides_at = now + self.dice.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
-            self.decide_goal(picture, me, now, intents);
+            self.decide_goal(world_model, me, now, intents);
         }
         self.chatter.maybe_chat(&mut self.dice, now, intents);
     }

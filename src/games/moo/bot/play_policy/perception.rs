@@ -32,9 +32,9 @@ impl Goal {
 
 /// The weapon for a goal: against a player or animal, a projectile weapon if the bot can pay for a
 /// shot; otherwise the primary weapon.
-pub(super) fn weapon_for(picture: &WorldModel, goal: Goal) -> u8 {
-    let weapons = || picture.inventory.weapons.iter().filter_map(|id| rules::weapon(*id));
-    let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
+pub(super) fn weapon_for(world_model: &WorldModel, goal: Goal) -> u8 {
+    let weapons = || world_model.inventory.weapons.iter().filter_map(|id| rules::weapon(*id));
+    let is_paid = |cost: [u32; 4]| world_model.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
     let mut shooters = weapons().filter(|weapon| weapon.shoots.is_some() && is_paid(weapon.shot_cost));
     let shooter = shooters.next().filter(|_| matches!(goal, Goal::Player(_) | Goal::Animal(_)));
     let first = || weapons().find(|weapon| weapon.slot == 0);
@@ -50,22 +50,24 @@ pub(super) fn distance_px(me: &ModelPlayer, x_px: f64, y_px: f64) -> f64 {
     (x_px - me.x_px).hypot(y_px - me.y_px)
 }
 
-pub(super) fn other_players(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
-    let others =
-        picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.own_player_id);
+pub(super) fn other_players(world_model: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
+    let others = world_model
+        .players
+        .iter()
+        .filter(|(id, known)| known.in_view && Some(**id) != world_model.own_player_id);
     others.map(|(id, known)| (*id, known))
 }
 
 /// Whether a swing in a direction would hit, or nearly hit, a player that satisfies `is_wanted`.
 pub(super) fn hits_any_player(
-    picture: &WorldModel,
+    world_model: &WorldModel,
     me: &ModelPlayer,
     look: u16,
     is_wanted: impl Fn(&ModelPlayer) -> bool,
 ) -> bool {
-    let arm = rules::weapon(weapon_for(picture, Goal::Meeting));
+    let arm = rules::weapon(weapon_for(world_model, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
-    other_players(picture).filter(|(_, known)| is_wanted(known)).any(|(_, known)| {
+    other_players(world_model).filter(|(_, known)| is_wanted(known)).any(|(_, known)| {
         let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
         distance_px(me, known.x_px, known.y_px) < range_px + player_size_px() + APPROACH_MARGIN_PX
             && off.min(off.wrapping_neg()) <= rules::ARC
@@ -79,24 +81,25 @@ pub(super) fn heading_to(me: &ModelPlayer, x_px: f64, y_px: f64) -> u16 {
 
 /// The nearest player in view that is not a clan mate and satisfies `is_foe`.
 pub(super) fn nearest_enemy(
-    picture: &WorldModel,
+    world_model: &WorldModel,
     me: &ModelPlayer,
     is_foe: impl Fn(&ModelPlayer) -> bool,
 ) -> Option<(f64, u32)> {
-    let strangers = other_players(picture).filter(|(id, _)| !picture.clan_state.is_mate(*id));
+    let strangers = other_players(world_model).filter(|(id, _)| !world_model.clan_state.is_mate(*id));
     let foes = strangers.filter(|(_, known)| is_foe(known));
     let near = foes.map(|(id, known)| (distance_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
-pub(super) fn nearest_animal(picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
-    let near = picture.animals.values().map(|animal| (distance_px(me, animal.x_px, animal.y_px), animal.id));
+pub(super) fn nearest_animal(world_model: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
+    let near =
+        world_model.animals.values().map(|animal| (distance_px(me, animal.x_px, animal.y_px), animal.id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
 /// The nearest structure, if it is near enough to be an obstacle.
-pub(super) fn in_the_way(picture: &WorldModel, me: &ModelPlayer) -> Option<u32> {
-    let built = picture.objects.values().filter(|thing| thing.structure.is_some());
+pub(super) fn in_the_way(world_model: &WorldModel, me: &ModelPlayer) -> Option<u32> {
+    let built = world_model.objects.values().filter(|thing| thing.structure.is_some());
     let near = built.map(|thing| (distance_px(me, thing.x_px, thing.y_px), thing.id));
     let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;
     (nearest.0 < IN_THE_WAY_PX).then_some(nearest.1)

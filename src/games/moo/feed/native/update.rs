@@ -37,7 +37,7 @@ pub struct NativeView {
     /// The spectated player as last sent; the outer `None` while the client has a body.
     spectating: Option<Option<PlayerId>>,
     /// The known members of the client's clan, in ascending order of ID.
-    mates: Vec<PlayerId>,
+    clan_mates: Vec<PlayerId>,
     /// Whether the last list of members' positions was not empty.
     has_mates: bool,
     /// The second in which members' positions were last sent.
@@ -114,11 +114,11 @@ impl NativeView {
         let NativeScratch { look, lists, .. } = scratch;
         self.known.prefetch();
         let body = state.living(self.known.player);
-        let watched = if body.is_none() { self.watched(state) } else { None };
-        look.compute(state, body, watched);
+        let spectated = if body.is_none() { self.spectated(state) } else { None };
+        look.compute(state, body, spectated);
         self.known.window = Some(look.window);
         let now = UpdateInput { state, look, own: self.known.own_player(state), body };
-        self.spectating(now, watched, out);
+        self.spectating(now, spectated, out);
         self.objects(now, lists, out);
         self.players(now, since.tick(self.tick, state), lists);
         self.own(now, lists, out);
@@ -126,7 +126,7 @@ impl NativeView {
         out.send_list("health", &mut lists.health);
         out.send_list("held_items", &mut lists.held_items);
         let clan_bytes = self.clans(now, out);
-        self.mates(now, &mut lists.in_view, out);
+        self.send_clan_mates(now, &mut lists.in_view, out);
         out.send_list("clan_tags", &mut lists.clan_tags);
         self.animals(now, lists, out);
         self.stats(now, out);
@@ -138,16 +138,16 @@ impl NativeView {
 
     /// The player that a client without a body spectates: the requested player, else the killer of
     /// the client's player, else the player spectated before, else the leader.
-    fn watched(&self, state: &PublicState) -> Option<usize> {
+    fn spectated(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
         let before = self.spectating.flatten();
-        living(self.known.watched).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
+        living(self.known.spectated).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
     }
 
-    fn spectating(&mut self, now: UpdateInput<'_>, watched: Option<usize>, out: &mut MessageWriter<'_>) {
-        let watched = watched.map(|index| now.state.players[index].player);
-        let spectated = now.body.is_none().then_some(watched);
+    fn spectating(&mut self, now: UpdateInput<'_>, index: Option<usize>, out: &mut MessageWriter<'_>) {
+        let player = index.map(|index| now.state.players[index].player);
+        let spectated = now.body.is_none().then_some(player);
         if let Some(player) = spectated.filter(|_| self.spectating != spectated) {
             out.send("spectating", player);
         }
@@ -210,7 +210,7 @@ impl NativeView {
             let is_newcomer = known.is_none();
             let mut known = known.unwrap_or_else(|| newcomer(visible_player));
             known.last.pose = pose;
-            lists.deeds(&mut known, visible_player);
+            lists.collect_health_and_hand(&mut known, visible_player);
             let clan = visible_player.clan();
             if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
                 let bytes = lists.tag(&mut known, visible_player);
@@ -239,7 +239,7 @@ impl NativeView {
             self.own.clear();
         }
         let (Some(own_player), Some(known)) = (own_player, known) else { return };
-        lists.deeds(known, own_player);
+        lists.collect_health_and_hand(known, own_player);
         if known.last.clan != own_player.clan()
             && self.known.clans.may_send_own_tag(own_player.clan(), now.state)
         {
@@ -271,7 +271,7 @@ impl NativeView {
         if let Some(changes) = &own_changes {
             write_clan_changes(changes, out);
             self.clan.clear();
-            self.mates.clear();
+            self.clan_mates.clear();
         }
         if own_changes.is_some() || tag.is_some_and(|tag| clans.may_send_people(tag, false, state)) {
             // The clan and its members; for its owner also the applicants.
@@ -283,8 +283,8 @@ impl NativeView {
                 .take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_if_changed("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
-                self.mates.clear();
-                self.mates.extend(members().map(|player| player.player));
+                self.clan_mates.clear();
+                self.clan_mates.extend(members().map(|player| player.player));
             }
         }
         out.bytes() - bytes_before
@@ -292,7 +292,7 @@ impl NativeView {
 
     /// Writes the positions of the living members once per second, and an empty list once after the
     /// last living member is gone.
-    fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
+    fn send_clan_mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
         if !is_period_due(&mut self.mates_second, now.state.second()) {
             return;
@@ -312,7 +312,7 @@ impl NativeView {
 
     /// Whether the client knows that this clan is its own and that the player is a member.
     pub fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
-        self.known.clans.is_in(clan) && self.mates.binary_search(&player).is_ok()
+        self.known.clans.is_in(clan) && self.clan_mates.binary_search(&player).is_ok()
     }
 
     /// Writes animals that left the view or died, and animals that are new or have changed.
@@ -369,7 +369,7 @@ impl NativeView {
 
 impl PendingLists {
     /// Collects health and hand if they differ from the values last sent.
-    fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
+    fn collect_health_and_hand(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
         if std::mem::replace(&mut known.health, player.health) != player.health {
             self.health.push((player.player, player.health));
         }

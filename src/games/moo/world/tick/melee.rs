@@ -77,7 +77,7 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
         if !scratch.swingers.is_empty() {
-            self.update_animal_index();
+            self.update_position_indices();
         }
         for index in 0..scratch.swingers.len() {
             let at = scratch.swingers[index] as usize;

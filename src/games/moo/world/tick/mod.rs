@@ -50,9 +50,9 @@ impl World {
             self.apply(command);
         }
         let (players, animals) = (self.run_players(), self.run_animals_movement());
-        self.invalidate_animal_index();
+        self.invalidate_position_indices();
         if players || animals {
-            self.update_animal_index();
+            self.update_position_indices();
             if self.push_players_apart() | self.push_animals_apart() {
                 self.settle_pushed();
             }

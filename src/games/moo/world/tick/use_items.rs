@@ -130,7 +130,7 @@ impl World {
             }
         }
         if anyone {
-            self.invalidate_animal_index();
+            self.invalidate_position_indices();
         }
     }
 
@@ -145,7 +145,7 @@ impl World {
 
     pub(crate) fn demolish(&mut self, at: usize) {
         let entity = self.state.structures.remove(at);
-        self.shift_worker_indices(at);
+        self.shift_active_structures(at);
         if let Some(standing) = entity.standing() {
             self.terrain.take_down(&standing);
             if let Some((owner, _)) = self.player_mut(standing.owner) {

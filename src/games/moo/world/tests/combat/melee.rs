@@ -217,7 +217,7 @@ fn knockback_from_many_swings_stays_within_the_speed_limit() {
         player_mut(&mut world, id).hand.attacking = true;
         player_mut(&mut world, id).stirred = false;
     }
-    world.invalidate_animal_index();
+    world.invalidate_position_indices();
     world.fight();
     let speed = |id: u16| px(body(&world, id).vx).hypot(px(body(&world, id).vy));
     let fastest = (1..=41).map(speed).fold(0.0, f64::max);
@@ -275,7 +275,7 @@ fn a_stroke_lands_on_everyone_in_reach_in_the_order_of_their_numbers() {
     }
     body_mut(&mut world, 2).x = Fixed::from_px(7_120);
     player_mut(&mut world, 1).hand.attacking = true;
-    world.invalidate_animal_index();
+    world.invalidate_position_indices();
     world.fight();
     let hurt: Vec<u16> = events(&world)
         .iter()

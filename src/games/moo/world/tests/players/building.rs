@@ -147,7 +147,7 @@ fn an_attacker_at_the_same_position_knocks_back_in_its_direction_of_view() {
             (other.x, other.y, other.vx, other.vy) = (at.x, at.y, Fixed::ZERO, Fixed::ZERO);
             body_mut(&mut world, 1).heading = Angle(heading);
             player_mut(&mut world, 1).hand.attacking = true;
-            world.invalidate_animal_index();
+            world.invalidate_position_indices();
             world.fight();
             let speed = (300 << 16) / rate.get() as i32;
             let found = (body(&world, 2).vx, body(&world, 2).vy);

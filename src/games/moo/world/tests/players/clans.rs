@@ -199,7 +199,7 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
 
 /// Player 1 owns clan "us" with members 2 and 6 (dead) and applicant 3. Player 4 owns clan "them"
 /// with applicant 5. Player 7 has no clan.
-fn society() -> World {
+fn world_with_clans() -> World {
     let mut world = several(7);
     act(&mut world, 1, found("us"));
     let_in(&mut world, 1, 2);
@@ -256,7 +256,7 @@ fn each_reason_to_refuse() {
         (command(0, 90, announce("a\u{1b}[2Jb")), Rejection::ChatForbidden),
     ];
     for (command, rejection) in rows {
-        let mut world = society();
+        let mut world = world_with_clans();
         wait(&mut world, 1);
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
@@ -269,7 +269,7 @@ fn each_reason_to_refuse() {
 
 #[test]
 fn an_answer_ends_the_request() {
-    let mut world = society();
+    let mut world = world_with_clans();
     act(&mut world, 1, answer(0, false));
     world.step(&mut vec![command(1, 90, answer(0, true))]);
     assert_eq!(world.outcome().rejected, [(command(1, 90, answer(0, true)), Rejection::NotAsking)]);
@@ -300,7 +300,7 @@ fn any_text_can_be_cleaned_to_a_clan_name_or_an_operator_message() {
 
 #[test]
 fn mates_are_those_in_one_clan() {
-    let mut world = society();
+    let mut world = world_with_clans();
     put(&mut world, 8, 9_000, 5_000);
     let mates = |world: &World, a: u16, b: u16| world.are_mates(PlayerId(a), PlayerId(b));
     for (a, b, are) in [
@@ -434,7 +434,7 @@ fn pads_work_for_mates() {
 
 #[test]
 fn clans_are_restored_with_the_world() {
-    let mut world = society();
+    let mut world = world_with_clans();
     let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
     assert_eq!(restored.state, world.state);
     for commands in

@@ -168,7 +168,7 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         let before = beast(&world, b).x;
         wait(&mut world, 1);
         pushed += usize::from(beast(&world, b).x != before);
-        world.update_animal_index();
+        world.update_position_indices();
         let mut fresh = SortedIndex::default();
         fresh.update(12, |at| beast(&world, at).x);
         let reach = Fixed::from_px(10_000);
