@@ -204,7 +204,8 @@ impl TanksBotPolicy {
         if moved > MAX_STEP_HPX * passed + MAX_PUSH_HPX {
             return Err(("too_fast", format!("moves {moved} half pixels in {passed} ticks")));
         }
-        let (repaired, due) = (2 * (passed / 30 + 1), self.damage.get(&player).map_or(0, |damage| damage.min));
+        let (repaired, due) =
+            (2 * (passed / 30 + 1), self.damage.get(&player).map_or(0, |damage| damage.min));
         self.changes.insert(player, HealthChange { from: old_health, to: health, repaired, due });
         if regular + piercing < old_regular + old_piercing {
             self.shots += 1;
