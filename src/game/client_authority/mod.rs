@@ -5,7 +5,7 @@
 //!   owner's client ─ spawn, report, remove ─► command ─► OwnedEntities: possible? in time? near?
 //!                  ◄─ command_rejected and the world's ◄─┘ no     │ yes: the reported state
 //!                     state of the entity                         ▼
-//!                                          state ─► all clients; without reports: run_on
+//!                                          state ─► all clients; without reports: extrapolate
 //! ```
 //!
 //! A report is an ordinary command: it is in the journal, in captures and in command frames. So the
