@@ -488,3 +488,13 @@ fn no_test_has_a_time_limit_for_a_compiler() {
     assert_eq!(found("cargo build\n"), [1, 2]);
     assert_eq!(found("[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build\n"), [2]);
 }
+
+/// Each bug of tests/fuzz/planted.tsv changes code that stands once in its file.
+#[test]
+fn planted_bugs_change_code_that_exists() {
+    let read = |path: &str| std::fs::read_to_string(tree::root().join(path)).expect(path);
+    for row in read("tests/fuzz/planted.tsv").lines().skip(1) {
+        let cells: Vec<&str> = row.split('\t').collect();
+        assert_eq!(read(cells[1]).matches(cells[2]).count(), 1, "{}: {}", cells[1], cells[2]);
+    }
+}
