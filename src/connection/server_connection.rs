@@ -200,7 +200,7 @@ impl ServerConnection {
         }
     }
 
-    /// Whether no message is unfinished. False if received bytes are ignored.
+    /// Whether the next received byte may begin a message. False if received bytes are ignored.
     pub fn is_between_messages(&self) -> bool {
         !self.is_input_ignored && self.frames.is_between_messages()
     }

@@ -20,7 +20,7 @@ pub struct CheckingObserver {
     /// The received numbers of operator messages.
     notices: Vec<u32>,
     shares_address: bool,
-    /// Whether network faults may delay packets without a tick.
+    /// Whether network faults may have delayed packets.
     had_network_fault: bool,
     /// Whether the operator may have granted resources to the player.
     got_operator_gift: bool,
@@ -44,11 +44,11 @@ impl CheckingObserver {
     fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.world_model().is_native;
         match rule {
-            // The only time of a packet without a tick is its arrival time, which network faults
-            // distort.
+            // Packets of the MooMoo dialects have no tick, so the check depends on their arrival
+            // times, which network faults distort.
             CheckRule::TooFast => self.had_network_fault && is_moomoo,
             CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
-            // A stalled connection delivers packets of a longer period at once.
+            // After a stall, commands that the agent sent at intervals reach the server together.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
                     || self.had_network_fault && detail.contains("_too_soon")

@@ -25,8 +25,8 @@ pub(super) struct DecodedCommands {
     commands: HashMap<PlayerId, PlayerCommands>,
     /// The captured clients that had each player id.
     owners: HashMap<PlayerId, Vec<PlayerIdOwner>>,
-    /// The packet of the tick in which the last owner of a player id left. Earlier commands belong
-    /// to that owner.
+    /// The last packet at which the previous owner had each player id. Commands up to this packet
+    /// belong to that owner.
     left: HashMap<PlayerId, usize>,
     /// The number of equal replies, and the first different one.
     answers: usize,
@@ -50,7 +50,7 @@ impl PlayerCommands {
         PlayerCommands { is_taken: vec![false; decoded.len()], decoded, next: 0 }
     }
 
-    /// Removes the last unmatched command with this sequence number in the packet range.
+    /// Matches and returns the last unmatched command with this sequence number in the range.
     fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<RawCommand> {
         let is_next = |at: usize| self.decoded.get(at).is_some_and(|next| next.command.sequence == sequence);
         let end = if is_next(self.next) && !is_next(self.next + 1) {
@@ -150,8 +150,8 @@ impl DecodedCommands {
         self.left.get(&player).map_or(0, |left| left + 1)..tick.packet
     }
 
-    /// Removes the last command of the current owner with this sequence number, before the tick
-    /// that executed it.
+    /// Matches and returns the current owner's last unmatched command with this sequence number,
+    /// among the packets before the tick that executed it.
     fn take(&mut self, recorded: &RawCommand, tick: &RecordedTick) -> Option<RawCommand> {
         let packets = self.packets(recorded.player, tick);
         self.commands.get_mut(&recorded.player)?.take(recorded.sequence, &packets)
@@ -163,8 +163,8 @@ impl DecodedCommands {
         self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
     }
 
-    /// Ends the ownership of the players that leave or disconnect in a tick. A client that resumes
-    /// may have sent commands before that tick.
+    /// Records that the current owner of each player that leaves or disconnects in a tick loses the
+    /// player id: at this tick, or at the join of a client that resumed the player before it.
     pub(super) fn record_leaves(&mut self, info: &GameInfo, tick: &RecordedTick) {
         for player in leaves(info, tick) {
             let packets = self.packets(player, tick);

@@ -164,8 +164,8 @@ function count() {
 }
 
 /**
- * Shows the newest frame at a limited rate; in the game's page, shows only the newest frame of an
- * input.
+ * Shows the newest frame, at a limited rate. In the game's page, prefers the newest frame that an
+ * input of the player caused.
  */
 function followNewest() {
   const now = performance.now();
@@ -225,8 +225,9 @@ function drawStrip() {
 }
 
 /**
- * Selects a client: the client of the parent game, otherwise the selected client, otherwise the
- * newest player.
+ * Selects a client, unless the user has chosen one. Prefers the client of the parent game. If there
+ * is no parent game and no selected client, selects the newest client that has a player, or the
+ * newest client if none has one.
  */
 function chooseClient() {
   const id = ownClient.id ?? hostPage.ownClient(state.clients);

@@ -81,8 +81,8 @@ impl KnownClans {
         (self.update(&state.clans.list, |_| true), is_first)
     }
 
-    /// If the client's own player has joined or left a clan and this update may send it, returns
-    /// the ended and founded clans that the client must receive first.
+    /// If the client's own player has joined or left a clan and this update may send the change,
+    /// returns the ended and founded clans that the client must receive first.
     pub fn take_own(&mut self, state: &PublicState, tag: Option<&ClanTag>) -> Option<ClanChanges> {
         let (now, before) = (tag.map(|tag| (tag.id, tag.is_owner)), self.own);
         if now == before || !self.pace.has_credit(state.tick, state.tick_hz) {
@@ -97,7 +97,7 @@ impl KnownClans {
         Some(self.update(&state.clans.list, is_concerned))
     }
 
-    /// Whether this clan was sent as the client's own, regardless of its owner.
+    /// Whether this clan was sent as the client's own. The client's player need not be its owner.
     pub fn is_in(&self, clan: ClanId) -> bool {
         self.own.is_some_and(|(own, _)| own == clan)
     }

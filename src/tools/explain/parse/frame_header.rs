@@ -1,8 +1,8 @@
 //! Splits a frame header into its fields (RFC 6455, section 5.2).
 //!
-//! The output has one node for each field that is present. This module does not validate the
-//! header: [`Header::decode`] does that. [`blamed_range`] finds the field that breaks the rule, so
-//! that a broken header is drawn like a valid one.
+//! The output has one node for each field that is present, even if the header breaks a rule.
+//! [`Header::decode`] validates the header, and [`blamed_range`] finds the field that breaks the
+//! rule.
 //!
 //! [`Header::decode`]: crate::ws::frame::Header::decode
 

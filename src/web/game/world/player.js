@@ -174,7 +174,8 @@ const MAX_ANSWER_DELAY = 0.8;
 export const swingMs = (weapon) => weaponOf(weapon).interval_ms;
 
 /**
- * Returns the drawn duration of a swing, ms. After a slow swing the arm rests.
+ * Returns the drawn duration of a swing, ms. If the interval between swings is longer, the arm
+ * rests until the next swing.
  * @param {number} weapon
  */
 export const strokeMs = (weapon) => Math.min(LONGEST_MS, swingMs(weapon));

@@ -201,8 +201,8 @@ impl Terrain {
     /// back.
     ///
     /// ```text
-    ///     from •        A gap is too narrow if each point of the line a─b is closer to a or b
-    ///        a─┼──b     than the body's radius allows; then the centre never crosses the line.
+    ///     from •        A gap is too narrow if it is narrower than the body's diameter. The
+    ///        a─┼──b     body is moved back to `from` if its centre crosses the line a─b.
     ///       to •
     /// ```
     pub(crate) fn keep_out_of_gaps(&self, body: &mut Body, from: (Fixed, Fixed)) -> bool {
