@@ -258,7 +258,7 @@ impl<K: OwnedState> OwnedEntities<K> {
     }
 
     /// Spawns an entity of a player, with a number that the player chooses. Returns the entity's
-    /// [`id`]. The game must check beforehand whether the player may spawn at this position.
+    /// [`entity_id`]. The game must check beforehand whether the player may spawn at this position.
     ///
     /// # Errors
     /// The violated rule.

@@ -60,8 +60,8 @@ const STABLE_MS = 5000;
  * Further options of the game's page.
  * @typedef {object} PageOptions
  * @property {(signal: AbortSignal) => Promise<Dialect>} [loadDialect] loads the packet tables of
- *   the option `dialect`, and all other data that the page needs before `hello`. The first attempt
- *   opens its WebSocket at the same time, because the server has just sent the page
+ *   the option `dialect`, and all other data that the page needs before `hello`. The WebSocket
+ *   opens at the same time
  * @property {(code: number, reason: string) => boolean} [isFinal] whether the page does not
  *   reconnect
  */
@@ -128,15 +128,14 @@ export class ReconnectingConnection {
     const { attempt } = this;
     const { codes, WebSocket, loadDialect } = this.options;
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
-    const isFirst = this.retries === 0 && !this.wasWelcome;
     const current = new Attempt({
       prepare: async (signal) => {
         // Fetching the tables already shows that the server responds.
-        const reached = isBrowser && this.retries > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
+        const reached = isBrowser && this.retries > 0 && (loadDialect || typeof codes === 'object') ? reach(this.health, signal) : null;
         const loading = this.dialect(signal);
         // `onSocketOpen` handles the error.
         loading.catch(() => {});
-        const [key, dialect] = await Promise.all([this.key.get(), isFirst && loadDialect ? null : loading, reached]);
+        const [key, dialect] = await Promise.all([this.key.get(), loadDialect ? null : loading, reached]);
         return { dialect: dialect ?? loading, key };
       },
       connect: (prepared) => this.connect(attempt, prepared),

@@ -140,7 +140,7 @@ export async function outages(game) {
       assert.equal((await away.now()).things.figures.wood, 0);
     });
     await game.check('a page that comes back too late plays on with a new player and says why', async () => {
-      const [before, said] = [await away.now(), away.says('left the world meanwhile')];
+      const [before, said] = [await away.now(), away.says('has left the world')];
       await away.line.fallSilent();
       away.line.cut();
       await away.deserted();
