@@ -193,8 +193,9 @@ export class ReconnectingConnection {
     const { path = 'play', WebSocket } = this.options;
     this.resumeKey = key;
     // The dialect is sent even if it is the default of the path, so that both ends use the same
-    // dialect.
-    const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect instanceof Dialect ? dialect.name : this.options.dialect}`;
+    // dialect. A dialect that is still loading is the default of the path.
+    const name = dialect instanceof Dialect ? dialect.name : null;
+    const target = name === null || /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${name}`;
     const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
