@@ -109,8 +109,8 @@ impl Answer {
         self.head.as_ref().map(|head| head.status)
     }
 
-    /// Whether the head and the body are complete. A body without a length ends with the stream, so
-    /// this stays false.
+    /// Whether the head and the body are complete. Stays false for a body without a length, which
+    /// ends with the stream.
     pub fn is_whole(&self) -> bool {
         self.head.is_some() && self.next == Next::End
     }

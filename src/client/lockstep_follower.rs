@@ -1,7 +1,7 @@
 //! A client's copy of the world of its room, in lockstep. Without I/O and without a clock.
 //!
 //! ```text
-//!  state_sync, snapshot ─► world ◄─ command_frame    ─► messages: the updates of a stream
+//!  state_sync, snapshot ─► world ◄─ command_frame    ─► messages: the updates as without lockstep
 //!                            └─► checksum at each checksum tick ─► server
 //! ```
 //!
@@ -220,7 +220,7 @@ impl LockstepFollower {
     ///
     /// # Errors
     /// A description, if the snapshot is of another game or other rules, or its parts are out of
-    /// order. The client can then only receive a stream.
+    /// order. The client can then only play without lockstep.
     pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,

@@ -10,7 +10,7 @@ use crate::ws::http::{RequestHead, percent_decode};
 
 /// A header that may contain the URL of a page, including its query.
 const REFERER: &str = "Referer";
-/// Not redacted although its name matches, because the check of the handshake needs its value.
+/// Its name matches `is_secret_name`, but its value stays, because the handshake check needs it.
 const HANDSHAKE_KEY_HEADER: &str = "Sec-WebSocket-Key";
 /// Authentication schemes (RFC 9110, section 11.4). A header value that starts with one is a
 /// secret.

@@ -199,7 +199,7 @@ impl MessageHandler {
         }
     }
 
-    /// Whether no steps and no replies are left.
+    /// Whether no step, reply or open request is left.
     pub fn is_drained(&self) -> bool {
         self.steps.is_empty() && self.replies.is_empty() && self.open_request.is_none()
     }
@@ -260,8 +260,8 @@ impl MessageHandler {
         handled.map_err(DisconnectReason::Breach)
     }
 
-    /// Closes the client after an invalid encoding. Packets with wrong arguments or unknown codes
-    /// are dropped, with an `error` reply if the dialect has one.
+    /// Closes the client after an invalid encoding, or after any error before its `hello`.
+    /// Otherwise drops the packet, with an `error` reply if the dialect has one.
     fn handle_packet_error(&mut self, error: PacketError) -> Result<(), DisconnectReason> {
         if error.closes_connection() {
             return Err(DisconnectReason::Packet(error));

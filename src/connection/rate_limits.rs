@@ -48,8 +48,8 @@ impl MessageRateLimits {
         messages.or_else(|| self.bytes.take_warning().then_some(CloseReason::ByteRate))
     }
 
-    /// Appends the state on which the next results depend: for each bucket its tokens u64 and the
-    /// nanoseconds since it was filled u64, then for each bucket the state of its warning u8.
+    /// Appends the state on which the next results depend: for each bucket the tokens (u64) and the
+    /// nanoseconds since its last refill (u64), then for each bucket the state of its warning (u8).
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         for bucket in [&self.messages, &self.bytes] {
             out.extend(bucket.tokens_nano.to_le_bytes());

@@ -6,7 +6,7 @@
 //!
 //!  begin(client)       once, first         ┌─► Send(frames)       send them
 //!  receive(bytes, at)  each read  ────────►├─► Request(request)   execute it, then answer(result)
-//!  receive_eof(at)     once, last          ├─► Observed(bytes)    pass them to the tap
+//!  receive_eof(at)     once, last          ├─► Observed(bytes)    pass them to the observer
 //!                                          ├─► Event(event)       count or log it
 //!                                          ├─► Ok(None)           wait for the next input
 //!                                          └─► Err(reason)        close with reason.frames()
@@ -80,7 +80,7 @@ enum DrainPhase {
     Idle,
     /// Messages may be left in the buffer.
     Reading,
-    /// All messages are handled, and no more are read.
+    /// No more messages are read, and the unfinished bytes are observed next.
     Ending,
     /// Only replies are left.
     Flushing,

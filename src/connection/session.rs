@@ -119,7 +119,7 @@ impl Session {
         self.state == SessionState::AwaitingHello
     }
 
-    /// Whether the client was accepted. Before that it receives no packet.
+    /// Whether the client has passed `hello` (if the dialect has it) and was not rejected.
     pub fn is_welcomed(&self) -> bool {
         matches!(self.state, SessionState::Spectating | SessionState::Playing(_))
     }

@@ -48,8 +48,8 @@ impl WireFormat {
     /// Appends one message as a binary frame, or as a text frame for JSON.
     pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
         if self.is_json {
-            // Our own encoder's messages can be decoded. A loaded table may lack the packet; then
-            // nothing is sent.
+            // The encoder's messages are well-formed. A message that exceeds the limits of the
+            // decoder is not sent.
             if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToClient, message) {
                 frame::write_text(out, &text);
             }

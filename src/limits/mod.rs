@@ -97,8 +97,8 @@ pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
 /// Bytes that one client may send at once, in addition to the rate.
 pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
 /// Divisor of a client's burst. When less than half the burst is left, the client is warned once
-/// that its connection may be closed. At twice the allowed rate, the warning precedes the close by
-/// 1 s.
+/// that its connection may be closed. At twice the allowed message rate, the warning precedes the
+/// close by 1 s.
 pub const RATE_WARNING_DIVISOR: u64 = 2;
 /// Maximum lead of a command over the current tick, in milliseconds. A later target tick is reduced
 /// to this bound.

@@ -90,8 +90,8 @@ fn coerce(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     }
 }
 
-/// Converts a value of another type to this shape by the rules of JavaScript: any value to a bool,
-/// a text of digits to an integer, an integer to text. Returns every other value unchanged.
+/// Converts a value to this shape by the rules of JavaScript: any value to a bool, a bool or digits
+/// to an integer, a bool or an integer to text. Returns other values unchanged.
 fn converted(shape: &Shape, value: Value) -> Value {
     match (shape, &value) {
         (Shape::Bool | Shape::Flag, _) => Value::from(is_truthy(&value)),

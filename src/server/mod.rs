@@ -1,4 +1,4 @@
-//! The server: what a connection may do, the rooms that it joins, and the threads that carry both.
+//! The server: the admission of connections, the rooms that they join, and the threads of both.
 //!
 //! ```text
 //!  request ─► admission ─► upgrade_check ─► client ─► client_driver ─► seats, commands of the room

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! At each update that has a tick, the game's [`BotHooks::compare_view`] compares a client's world
-//! model. The model contains everything that the server has sent to the client since its connection
-//! began, about the world and the client's player. The room's own world is not read here, because
-//! it may be the faulty one.
+//! model with the second world. The model contains everything that the server has sent to the
+//! client since its connection began, about the world and the client's player. The room's own world
+//! is not read here, because it may be the faulty one.
 //!
 //! [`BotHooks::compare_view`]: crate::game::GameInfo::compare_view
 

@@ -191,9 +191,9 @@ impl Connection {
         !self.send_half.output.is_empty()
     }
 
-    /// Whether the connection receives no more events. A server then sends its output and closes
-    /// the socket. A client sends its output and waits briefly for the server to close the socket
-    /// (RFC 6455, section 7.1.1).
+    /// Whether the closing handshake, a violation or the end of the stream has ended the
+    /// connection. A server then sends its output and closes the socket. A client sends its output
+    /// and waits briefly for the server to close the socket (RFC 6455, section 7.1.1).
     pub fn is_finished(&self) -> bool {
         matches!(self.send_half.state, CloseState::Closed | CloseState::Failed) || self.eof != Eof::Pending
     }

@@ -1,5 +1,5 @@
-//! An agent in lockstep: it runs the world of the room, and passes the updates of a stream to an
-//! inner agent.
+//! An agent in lockstep: it runs the world of the room, and passes an inner agent the updates that
+//! a client without lockstep would receive.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct LockstepAgent<A> {
     /// which is dropped.
     is_resync: bool,
     /// Acks of commands, with the ticks in which the commands run. An ack is delivered before the
-    /// update of its tick, as in a stream. A lockstep client may receive the frames of several
+    /// update of its tick, as without lockstep. A lockstep client may receive the frames of several
     /// ticks at once, after all of their acks.
     held_acks: VecDeque<(u32, Vec<u8>)>,
     sharing: Option<WorldSharing>,
@@ -90,8 +90,8 @@ impl<A: Agent> LockstepAgent<A> {
         self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
     }
 
-    /// Steps the shared world if the packet is the next command frame of that world. Returns
-    /// whether the world was stepped.
+    /// Advances the agent's share of the shared world if the packet is its next command frame. A
+    /// snapshot ends the sharing. Returns whether the share was advanced.
     fn share(&mut self, packet: &DecodedPacket<'_>, outgoing: &mut Vec<Vec<u8>>) -> bool {
         let Some(sharing) = &mut self.sharing else { return false };
         match packet.row.name.as_str() {

@@ -1,8 +1,8 @@
 //! Rate limits per address prefix on actions that affect the server or other clients.
 //!
 //! A reconnect gives a client a new session with fresh limits, so these actions are also limited
-//! per address prefix. Sessions do not know these limits: a replay decodes a command that was
-//! rejected here, but no recorded tick contains the command.
+//! per address prefix. Sessions do not know these limits, so a replay also decodes commands that
+//! were rejected here; no recorded tick contains them.
 //!
 //! Each limited action has a token bucket, stored as the time at which the bucket is full again;
 //! taking a token moves that time forward. The time of the buckets is the driver's clock plus the
@@ -81,8 +81,8 @@ impl RateLimit {
 
 impl LimitedAction {
     /// Returns the index of the action's bucket. A game numbers its own actions. Actions of two
-    /// games with the same number share a bucket, so a client that plays both games must wait for
-    /// both.
+    /// games with the same number share a bucket, so an action in one game also takes a token of
+    /// the other game's action.
     fn bucket_index(self) -> usize {
         match self {
             LimitedAction::Connection => 0,

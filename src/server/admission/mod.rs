@@ -65,7 +65,7 @@ impl RefusalReason {
         }
     }
 
-    /// Returns the status of the response: 403 for a ban, which is permanent, otherwise 503.
+    /// Returns the status: 403 for a ban, because a retry does not help, otherwise 503.
     pub fn status(self) -> u16 {
         if self == RefusalReason::Banned { 403 } else { 503 }
     }

@@ -347,8 +347,8 @@ impl RunningServer {
         }
     }
 
-    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`RunningServer::stop`]
-    /// then.
+    /// Whether an operator has entered `stop`, with [`RunningServer::command`] or at `/admin`. Call
+    /// [`RunningServer::stop`] then.
     pub fn is_stop_requested(&self) -> bool {
         self.server.is_stop_requested()
     }

@@ -147,7 +147,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         Ok(())
     }
 
-    /// Passes bytes that the server no longer handles to the observers.
+    /// Passes bytes to the observers only, because the server no longer handles them.
     pub fn ignore(&self, bytes: &[u8]) {
         self.ignore_locked(&mut self.client.connection.lock(), bytes);
     }
@@ -260,7 +260,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         Ok(())
     }
 
-    /// A client with an exhausted rate limit of joins remains a spectator and may retry.
+    /// Joins the client, which remains a spectator if the rate limit of joins is exhausted.
     fn join(&self, profile: &JoinRequest, resume_tick: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.resume_key()?;
         self.charge(LimitedAction::Join)?;

@@ -44,7 +44,7 @@ impl LockstepFeed {
 
     /// Appends the next entries to `frames`. A snapshot is sent at once, after the bytes in
     /// `frames`. Call it only while nothing is queued for the client. Writes the journal only up to
-    /// tick `until`, because the client has received the acks up to there. A snapshot waits for a
+    /// tick `until`, because the acks of later ticks are not written yet. A snapshot waits for a
     /// token of the snapshot rate limit.
     pub fn write<L: Transport>(
         &mut self,

@@ -129,7 +129,7 @@ impl LocalBot {
             seed,
             crowd_seed,
             behavior: BotBehavior::Play,
-            // A checking bot plays among bots only.
+            // A checking bot may attack every player, because all players are bots.
             spares_visitors: !self.checks,
             is_checking: self.checks,
             dialect: Arc::clone(&dialect),

@@ -45,7 +45,7 @@ use crate::util::netem::Conditions;
 
 /// The address of the program's own connections.
 const LOCAL_ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
-/// Updates per second of clients with foreign dialects.
+/// Updates per second of clients with dialects other than the native one.
 const FOREIGN_HZ: u32 = 10;
 
 /// Makes rooms of one game for an embedded server.

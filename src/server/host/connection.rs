@@ -320,7 +320,7 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
-    /// Returns whether [`HostConnection::turn`] ends the current stage.
+    /// Returns whether the stage has reached its deadline or byte limit, and must end.
     pub fn is_past_deadline(&self, now: Duration) -> bool {
         match &self.stage {
             ConnectionStage::Head { deadline, .. } => now >= *deadline,
@@ -354,7 +354,7 @@ impl<T: HostTransport> HostConnection<T> {
         matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
-    /// Returns whether the server has closed the connection.
+    /// Returns whether the connection is over, closed by either end.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, ConnectionStage::Over)
     }

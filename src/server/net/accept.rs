@@ -253,8 +253,8 @@ fn next<C>(
 pub fn other_localhost(address: SocketAddr) -> Option<SocketAddr> {
     let other = match address.ip() {
         IpAddr::V4(ip) if ip.is_loopback() || ip.is_unspecified() => IpAddr::from(Ipv6Addr::LOCALHOST),
-        // A socket bound to [::] also accepts IPv4. If another program used the port there, this
-        // server's own bind would have failed.
+        // `[::]` is excluded: its socket also accepts IPv4, so the server's own bind would have
+        // failed if another program used the port there.
         IpAddr::V6(ip) if ip.is_loopback() => IpAddr::from(Ipv4Addr::LOCALHOST),
         _ => return None,
     };

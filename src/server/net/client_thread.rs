@@ -1,7 +1,7 @@
 //! A client's own thread after the handshake: reads bytes and passes them to its connection.
 //!
-//! The thread blocks in `read` and nowhere else. The client's update worker handles a silent, slow
-//! or closing client and shuts down its socket.
+//! Until the connection closes, the thread blocks only in `read`. The client's update worker
+//! handles a silent, slow or closing client and shuts down its socket.
 
 use std::cell::Cell;
 use std::io::ErrorKind;

@@ -130,7 +130,7 @@ fn refuse(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: 
     respond_and_close(stream, &refused.response, b"");
 }
 
-/// Counts a request after the first of its connection toward the address's rate limit of
+/// Charges each request of a connection, except the first, to the address's rate limit of
 /// connections.
 fn count_further_request(host: &ServerState, address: SocketAddr, count: u32) -> Result<(), Refusal> {
     if count == 1 {

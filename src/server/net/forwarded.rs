@@ -95,7 +95,7 @@ pub fn is_trusted(proxies: &[CidrRange], peer: IpAddr) -> bool {
 /// is the client. If the header lists only trusted proxies, the leftmost is the client.
 ///
 /// # Errors
-/// Returns the malformed entry if it is not an address: see [`MALFORMED_RULE`].
+/// The entry that is not an address: see [`MALFORMED_RULE`].
 pub fn client_address<'h>(
     proxies: &[CidrRange],
     peer: IpAddr,

@@ -76,8 +76,8 @@ impl SelfCheckThread {
         }
     }
 
-    /// Advances the second worlds. The check of a room without clients is dropped, because the room
-    /// may sleep.
+    /// Advances the second worlds. The check of a room without clients is dropped; the next client
+    /// starts a new check.
     fn follow(&mut self, host: &ServerState) {
         self.rooms.retain(|_, room| !room.is_empty());
         for room in self.rooms.values_mut() {

@@ -1,9 +1,9 @@
 //! The half of a room that other threads use while the room steps. Readers queue commands and take
 //! seats; the operator queues commands and queries.
 //!
-//! One lock guards all of this state; the room never holds it during a step. A query is answered
-//! after the next tick, or after the tick that executes the command of the query. At most
-//! [`limits::MAX_ROOM_QUERIES`] queries are queued.
+//! One lock guards the commands, seats and queries; the room never holds it during a step. A query
+//! is answered after the next tick, or after the tick that executes the command of the query. At
+//! most [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
 use std::collections::BTreeSet;

@@ -242,7 +242,7 @@ impl Inbox {
         self.queued
     }
 
-    /// Returns whether no command is queued, neither of players nor of the operator.
+    /// Returns whether no command of a player or of the operator is queued.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -70,7 +70,7 @@ pub struct TickResult {
     pub membership_changes: Vec<MembershipChange>,
     /// The checksum, if requested.
     pub checksum: Option<u64>,
-    /// The snapshot, if requested or needed for an operator's `save`.
+    /// The snapshot, if requested, or needed for the journal or an operator's `save`.
     pub snapshot: Option<Arc<WorldSnapshot>>,
     /// The commands that the world rejected: issuer and name of the reason.
     pub rejected: Vec<(PlayerId, &'static str)>,

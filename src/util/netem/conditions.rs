@@ -33,7 +33,7 @@ pub enum Direction {
 }
 
 impl Conditions {
-    /// Whether bytes arrive without delay.
+    /// Whether there is no delay, no loss and no rate limit.
     pub fn is_ideal(&self) -> bool {
         *self == Conditions::default()
     }

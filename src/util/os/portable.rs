@@ -36,8 +36,8 @@ pub const CAN_BIND_SOURCE: bool = false;
 /// non-blocking during the send. A thread that is blocked in [`read`] stays blocked, because the
 /// system checks the mode when a call begins. A `read` that begins meanwhile fails immediately and
 /// is retried. The alternatives are worse. A write timeout is at least a millisecond, which a
-/// room's thread would wait for each client that does not read, and on Windows a socket cannot be
-/// used after one. A writing thread for each client would double the threads. Only one thread may
+/// room's thread would wait for each client that does not read, and on Windows a socket is unusable
+/// after a timeout. A writing thread for each client would double the threads. Only one thread may
 /// send at a time, which `connection` ensures.
 ///
 /// # Errors
@@ -407,8 +407,8 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(handler).map_err(io::Error::other)
 }
 
-/// Whether every user of the machine may read this file. Always false except on Unix, because it is
-/// unknown.
+/// Whether every user of the machine may read this file. On systems other than Unix this is
+/// unknown, and the function returns false.
 pub fn is_world_readable(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o004 != 0;

@@ -14,12 +14,12 @@ pub struct PollInterest<'a> {
 }
 
 impl<'a> PollInterest<'a> {
-    /// Waits until the socket can be read.
+    /// The interest in reading from the socket.
     pub fn readable(stream: &'a TcpStream) -> PollInterest<'a> {
         PollInterest { stream, reads: true, writes: false }
     }
 
-    /// Waits until the socket can be written.
+    /// The interest in writing to the socket.
     pub fn writable(stream: &'a TcpStream) -> PollInterest<'a> {
         PollInterest { stream, reads: false, writes: true }
     }

@@ -88,7 +88,7 @@ impl Drop for InspectorRegistration<'_> {
             state.tails.clear();
             state.ending.clear();
             drop(state);
-            // Dropped after the lock, because this locks the tap.
+            // Dropped after the lock is released, because dropping it locks the tap.
             drop(listener);
         }
     }

@@ -75,8 +75,8 @@ pub fn forward_bytes(
                 ways[1 - direction].abort(began.elapsed());
             }
         }
-        // After the last end no socket becomes ready, so waiting here would only delay the release
-        // of the slot.
+        // Once both directions have ended, no socket becomes ready, so waiting here would only
+        // delay the release of the slot.
         if ways.iter().any(|way| !way.is_over) {
             wait(&mut ways, began)?;
         }

@@ -7,8 +7,8 @@
 //!
 //! The proxy connects from this machine. Without the line, the server would treat every client as a
 //! local one ([`access`](crate::server::net::access)). The line is the last of the head. A server
-//! that trusts the proxy reads the addresses from the right, so lines from the client itself are
-//! further left and ignored.
+//! that trusts the proxy reads the addresses from the right, so it ignores the lines from the
+//! client itself, which are further left.
 //!
 //! Each request of a connection gets the line. After an upgrade, or after a head that the server's
 //! own reader refuses, all later bytes are unchanged.

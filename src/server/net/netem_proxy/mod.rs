@@ -105,7 +105,7 @@ impl NetemProxy {
         self.address
     }
 
-    /// Accepts no new connections and shuts down all others. Returns the statistics.
+    /// Accepts no new connections and shuts down the open ones. Returns the statistics.
     pub fn stop(self) -> ProxyStats {
         let state = Arc::clone(self.accept_loop.handler());
         self.accept_loop.stop_accepting();

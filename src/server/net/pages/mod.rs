@@ -208,7 +208,7 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
         inspector::PATH => "inspector.html",
         http_admin::PATH if room.is_empty() => "admin.html",
         METRICS_PATH if room.is_empty() => return metrics(host, head, address),
-        // Uses the path as it is, because a proxy's rule for `/metrics` does not cover `//metrics`.
+        // The path is not normalized: a proxy's rule for `/metrics` would not cover `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
     let in_room =

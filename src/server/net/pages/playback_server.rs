@@ -77,8 +77,8 @@ impl PlaybackServer {
         self.address
     }
 
-    /// Accepts no new connections and shuts down all others. Returns the number of connections left
-    /// open: 0 unless a thread hangs.
+    /// Accepts no new connections and shuts down the open ones. Returns the number of connections
+    /// left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         self.accept_loop.stop(Duration::ZERO)
     }

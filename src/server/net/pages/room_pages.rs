@@ -161,7 +161,7 @@ fn path_to_root(head: &RequestHead) -> String {
     "../".repeat(head.path().matches('/').count().saturating_sub(1))
 }
 
-/// Renders a page without a script, in the style of the others.
+/// Renders a page about rooms, without a script.
 fn page(head: &RequestHead, title: &str, body: &str) -> String {
     let up = path_to_root(head);
     format!(

@@ -270,7 +270,7 @@ impl CaptureEncoder {
         self.names.retain(|(room, _), _| *room != event.room);
         let names = names.iter().map(|(id, name)| ((Arc::clone(&event.room), id.0), name.clone()));
         self.names.extend(names);
-        // Clients with a handshake in the file may precede the first world of their room.
+        // The file may already contain handshakes of clients that connected before this world.
         let is_missing =
             |captured: &CapturedClient| captured.opened.run == event.run && captured.flow.is_none();
         let clients = self.clients.iter().filter(|(_, captured)| is_missing(captured));

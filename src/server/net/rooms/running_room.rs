@@ -126,7 +126,7 @@ impl RunningRoom {
         self.clients() == 0 && self.has_no_seat()
     }
 
-    /// Whether no seat is taken, neither by a client nor by a suspended player.
+    /// Whether no seat is taken by a client or a suspended player.
     pub fn has_no_seat(&self) -> bool {
         let ([taken, ..], _) = self.handle.seat_counts_and_queue();
         taken == 0

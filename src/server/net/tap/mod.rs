@@ -340,8 +340,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Takes all queued events. If there are none, waits for at most `wait`. With the world, no
-    /// event precedes the world.
+    /// Takes all queued events. If there are none, waits for at most `wait`. In a subscription with
+    /// the world, no event of a run precedes the run's world.
     pub fn receive(&self, wait: Duration) -> TapBatch {
         let mut state = self.tap.state.lock();
         let is_empty = |state: &mut Subscribers| !state.queues[&self.number].is_ready();
