@@ -1,7 +1,7 @@
 //! Rectangles as walls: line of sight, sweeps, and collisions with circles.
 //!
-//! Coordinates are in units of the game, from -2^30 to 2^30. Results are exact or rounded towards
-//! the start, and equal on every machine.
+//! Coordinates are in units of the game, from -2^30 to 2^30. Results are equal on every machine.
+//! Inexact results are rounded towards the start of the segment, or towards the rectangle.
 //!
 //! ```
 //! use tickwire_sim::geometry::{Rect, has_line_of_sight, sweep};
