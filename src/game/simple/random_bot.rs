@@ -193,7 +193,7 @@ impl<S: SimpleGame> RandomBot<S> {
 
     fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let rule = packet.text("rule").unwrap_or_default();
-        // After a network stall, packets within the rate limit arrive at once.
+        // After a network stall, packets that were sent within the rate limit arrive too fast.
         let is_tolerated = self.is_late && rule.ends_with("_rate");
         let is_wrong = UNEXPECTED_ERRORS.contains(&&*rule) || self.errors == 0;
         if is_wrong && !is_tolerated {

@@ -52,7 +52,7 @@ pub struct ChangeList {
 pub struct ChangeMember {
     /// Index of the field.
     pub field: usize,
-    /// The bounds of a difference to the last value; `None` for a new value.
+    /// The bounds of the difference to the last value; `None` if the member is the value itself.
     pub difference: Option<(i64, i64)>,
 }
 
