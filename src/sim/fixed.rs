@@ -26,7 +26,7 @@ impl Fixed {
         self.0 >> 16
     }
 
-    /// Half pixels, rounded to the nearest: the unit of positions in the native dialect.
+    /// Half pixels, rounded to the nearest: a unit of positions on the wire.
     pub const fn to_half_px(self) -> i32 {
         ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
