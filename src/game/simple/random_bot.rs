@@ -116,7 +116,7 @@ impl<S: SimpleGame> RandomBot<S> {
             .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, dice, is_absurd)));
     }
 
-    /// Sends one random packet by which players act.
+    /// Sends one random packet with an action of the player.
     fn act_at_random(&mut self, now: Duration, out: &mut AgentOutput) {
         if now < self.acts {
             return;

@@ -52,7 +52,7 @@ pub struct EncodedList {
     pub changes: Vec<Records>,
     /// How each entity has changed since the frame before.
     pub entity_changes: Vec<EntityChange>,
-    /// The rule that a value violates. Such a list is not sent.
+    /// The rule that a value violates. A list with an error is not sent.
     pub error: Option<String>,
 }
 

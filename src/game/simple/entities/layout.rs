@@ -195,8 +195,8 @@ impl ChangeMember {
         }
     }
 
-    /// Returns the difference to send; `None` for a member with a new value, and if the difference
-    /// cannot be sent.
+    /// Returns the difference to send; `None` if the member is the value itself, or if the
+    /// difference does not fit.
     fn difference_of(&self, new: &[FieldValue], old: Option<&[FieldValue]>) -> Option<i64> {
         let (min, max) = self.difference?;
         match (&new[self.field], &old?[self.field]) {
