@@ -47,8 +47,8 @@ impl Rect {
         self.left <= x && x <= self.right && self.top <= y && y <= self.bottom
     }
 
-    /// Returns where a segment meets the rectangle first, as a fraction of its length in 1/65,536,
-    /// rounded down. `None` if it does not meet it.
+    /// Returns where a segment meets the rectangle first, as a fraction of the segment's length in
+    /// 1/65,536, rounded down. `None` if they do not meet.
     pub fn entry(&self, from: Point, to: Point) -> Option<u32> {
         // Liang and Barsky: the segment is in the rectangle between the last entry and the first
         // exit of the four half planes. Each is a fraction with a positive denominator.
