@@ -36,7 +36,7 @@ const SNAP_NS: i64 = 1_000_000_000;
 struct OffsetSample {
     sent_ns: i64,
     offset_ns: i64,
-    /// Whether it comes from a ping or an ack, not from the delays of updates.
+    /// Whether the sample comes from a ping or an ack, not from the delays of updates.
     is_measured: bool,
 }
 
