@@ -176,7 +176,7 @@ impl Terrain {
         })
     }
 
-    /// Whether a path passes through no narrow gap. Gaps next to the new structure do not count.
+    /// Whether a path avoids all narrow gaps. Gaps next to the new structure do not count.
     fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &PlacedStructure) -> bool {
         let (dx, dy) = (to.0.saturating_sub(body.x), to.1.saturating_sub(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
