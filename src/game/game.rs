@@ -24,8 +24,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The paths below a room at which clients play, each with its dialect. New clients use the
     /// first.
     const PATHS: &'static [(&'static str, &'static str)];
-    /// Name of the dialects for clients of another server, such as `Example dialects`, if there are
-    /// any. In these dialects the server sends the first packet, and updates have their own rate.
+    /// Common name of the dialects of another server's clients, such as `Example dialects`. In
+    /// these dialects the server sends the first packet, and updates have their own rate.
     const FOREIGN_DIALECTS: Option<&'static str> = None;
     /// The packet tables: file names and texts. Names of dialects are unique among all games of a
     /// server.

@@ -245,7 +245,7 @@ pub trait DynWorld: Debug {
 
 /// A world that is replayed, with the view of one client.
 ///
-/// A lockstep client or a playback runs the world itself, but it renders server packets. This type
+/// A lockstep client or a playback runs the world itself, but draws from server packets. This type
 /// produces these packets with the game's own publisher and view after each tick.
 pub trait SpectatorWorld: Debug + Send {
     /// Returns the world.

@@ -1,8 +1,8 @@
 //! The traits that a game implements: [`SimpleGame`] or [`Game`].
 //!
-//! If all clients see the same state, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it.
-//! If each client sees only a part of the world, implement [`Game`] itself. [`bots`] contains the
-//! hooks for bots.
+//! If all clients see the same state, or see different lists of entities, implement [`SimpleGame`]:
+//! [`Simple`] makes a [`Game`] of it. If each client needs a view of its own, implement [`Game`]
+//! itself. [`bots`] contains the hooks for bots.
 //!
 //! A test of a game needs no server. It steps the world directly:
 //!

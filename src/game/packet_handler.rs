@@ -78,7 +78,7 @@ pub trait PacketHandler: Debug + Send {
     /// Called when the client has received a new player.
     fn joined(&mut self) {}
 
-    /// Appends the effects of any other packet to `effects`. The packet may have arrived up to
+    /// Appends the effects of a packet that is no join packet. The packet may have arrived up to
     /// `slack` before `now`, because the server may have paused.
     fn handle_packet(
         &mut self,

@@ -31,9 +31,9 @@ macro_rules! games {
         /// Names, rates and options of the games, in the order of [`visit`].
         pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
-        /// Starts the prediction of the game with this name; `None` if the game has no prediction.
-        /// This function refers to no other item of a game, so that a build for prediction alone
-        /// contains nothing else of the games.
+        /// Returns the function that creates the predictor of the game with this name; `None` if
+        /// the game has no prediction. This function refers to no other item of a game, so that a
+        /// build for prediction alone contains nothing else of the games.
         pub fn predictor(name: &str) -> Option<NewPredictor> {
             match name {
                 <$default as Game>::NAME => <$default as Game>::PREDICTOR,

@@ -48,8 +48,8 @@ impl Sink for Checksum {
     }
 }
 
-/// Mixes a lane into the result so that it affects all bits. Xor with a shifted value is also
-/// invertible.
+/// Mixes a lane into the result so that it affects all bits. Like the multiplication, xor with a
+/// shifted value is invertible.
 fn mix(all: u64, lane: u64) -> u64 {
     let mixed = (all ^ lane).wrapping_mul(FACTOR);
     mixed ^ (mixed >> 29)

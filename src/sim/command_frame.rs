@@ -1,6 +1,6 @@
 //! The command frame: the commands of one tick as bytes.
 //!
-//! Encoding and decoding do not check the effect of a command; every encoded frame can be decoded.
+//! Encoding and decoding do not check whether a command is allowed: the world does that.
 //!
 //! ```text
 //!    0       4        6                              one command

@@ -26,7 +26,7 @@ impl Fixed {
         self.0 >> 16
     }
 
-    /// Half pixels, rounded to the nearest: the unit of positions in the native dialect.
+    /// Half pixels, rounded to the nearest: a unit of positions on the wire.
     pub const fn to_half_px(self) -> i32 {
         ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
@@ -55,8 +55,8 @@ impl Fixed {
 }
 
 /// Whether the vector with these components has at most the length `reach`, which may be at most
-/// 2^31. The components are compared first, because most vectors are longer than `reach` in one
-/// component alone.
+/// 2^31. The components are compared first: in most vectors that are too long, one component alone
+/// exceeds `reach`.
 pub const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }

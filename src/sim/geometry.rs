@@ -1,7 +1,7 @@
 //! Rectangles as walls: line of sight, sweeps, and collisions with circles.
 //!
-//! Coordinates are in units of the game, from -2^30 to 2^30. Results are exact or rounded towards
-//! the start, and equal on every machine.
+//! Coordinates are in units of the game, from -2^30 to 2^30. Results are equal on every machine.
+//! Inexact results are rounded towards the start of the segment, or towards the rectangle.
 //!
 //! ```
 //! use tickwire_sim::geometry::{Rect, has_line_of_sight, sweep};
@@ -47,8 +47,8 @@ impl Rect {
         self.left <= x && x <= self.right && self.top <= y && y <= self.bottom
     }
 
-    /// Returns where a segment meets the rectangle first, as a fraction of its length in 1/65,536,
-    /// rounded down. `None` if it does not meet it.
+    /// Returns where a segment meets the rectangle first, as a fraction of the segment's length in
+    /// 1/65,536, rounded down. `None` if they do not meet.
     pub fn entry(&self, from: Point, to: Point) -> Option<u32> {
         // Liang and Barsky: the segment is in the rectangle between the last entry and the first
         // exit of the four half planes. Each is a fraction with a positive denominator.

@@ -1,7 +1,7 @@
 //! Migrates a saved state to a program with other fields, by the names of the fields.
 //!
-//! Only the rules that wrote a snapshot can read it. During development the rules of a game change
-//! with every build, but its players should keep their world. Therefore a state can also be written
+//! A snapshot can be restored only with the same rules. During development these rules change
+//! with every build, but the players should keep their world. Therefore a state can also be written
 //! with the names of its fields ([`NamedWriter`]) and read into the fields of another version
 //! ([`NamedState`]). Fields that still exist keep their value, new fields have the value of a new
 //! world, and [`NamedState::migration_notes`] lists removed and new fields.

@@ -126,8 +126,8 @@ impl<'a> Migration<'a> {
         found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (self.fresh, *at)).collect()
     }
 
-    /// The index in `names` of the stored variant; 0 if no state has a variant with one of these
-    /// names.
+    /// The index in `names` of the stored variant; 0 if neither state has a variant with one of
+    /// these names.
     pub(crate) fn variant(&self, names: &[&str]) -> u64 {
         let mut levels = self.levels.borrow_mut();
         let Some(level) = levels.last_mut() else { return 0 };

@@ -49,7 +49,7 @@ impl Rng {
         if span < 0 {
             return low;
         }
-        // The span fits, because no caller needs more than the size of the map.
+        // A longer span is limited to 32 bits. No caller needs more than the size of the map.
         low.wrapping_add(self.below(span.min(i64::from(u32::MAX) - 1) as u32 + 1) as i32)
     }
 }

@@ -86,9 +86,9 @@ use HostileKind::{
 /// the reset.
 const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 
-/// Each kind in enum order, with its name in reports, and the ways in which the server must end its
-/// connection. Each way is the start of a text in a report. A kind without ways breaks no rule that
-/// closes a connection.
+/// Each kind in enum order, with its name in reports, and the expected ends of its connection. Each
+/// end is the start of a text in a report. An empty list means that the server has no reason to
+/// close the connection.
 const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),
@@ -172,7 +172,7 @@ impl HostileKind {
         ROWS[self as usize].1
     }
 
-    /// Whether a server must end the connection in this way: a close code with its reason, a
+    /// Whether `ending` is an expected end of the connection: a close code with its reason, a
     /// status, or an error of the socket.
     pub fn must_get(self, ending: &str) -> bool {
         ROWS[self as usize].2.iter().any(|start| ending.starts_with(start))

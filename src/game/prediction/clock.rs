@@ -36,7 +36,7 @@ const SNAP_NS: i64 = 1_000_000_000;
 struct OffsetSample {
     sent_ns: i64,
     offset_ns: i64,
-    /// Whether it comes from a ping or an ack, not from the delays of updates.
+    /// Whether the sample comes from a ping or an ack, not from the delays of updates.
     is_measured: bool,
 }
 
@@ -199,9 +199,9 @@ impl ServerClock {
         Some(min_delay + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
-    /// Returns the delay that a packet loss would cause on a new connection, on which perhaps no
-    /// loss has been measured yet. TCP's retransmission timeout is the round trip plus four times
-    /// its variation (RFC 6298, section 2).
+    /// Returns the delay of a packet loss on a new connection, on which perhaps no loss has been
+    /// measured yet; 0 later. The delay is TCP's retransmission timeout: the round trip plus four
+    /// times its variation (RFC 6298, section 2), which is assumed to be 1/8 round trip.
     fn startup_margin_ns(&self) -> i64 {
         let is_new = self.measured < STARTUP_UPDATES;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)

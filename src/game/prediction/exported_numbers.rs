@@ -46,8 +46,8 @@ pub fn new_predictor<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn 
 ///   0  whether there is a local player      6  round trip of the last ping, µs
 ///   1  the current predicted tick           7  updates compared
 ///   2  its fraction, 1/65,536               8  updates that moved the local player
-///   3  x, 4  y, in 1/65,536 px              9  the largest correction since the previous call with
-///                                              a compared update, 1/65,536 px
+///   3  x, 4  y, in 1/65,536 px              9  the largest correction since the previous call, or
+///                                              the previous value without one, 1/65,536 px
 ///   5  the lead, µs                        10  99th percentile of the corrections, 1/65,536 px
 ///  11  the number of events, and each of them as two numbers;
 ///      then further numbers of the game (`LocalWorld::export_numbers`)
@@ -57,7 +57,7 @@ struct PredictorExport<W: LocalWorld> {
     prediction: Prediction<W>,
     /// Number of updates compared when the percentile was computed, and the percentile.
     p99: (u64, u32),
-    /// Largest correction of the last updates, which may have arrived together.
+    /// The largest correction between two calls, from the last calls with a compared update.
     greatest: u32,
 }
 

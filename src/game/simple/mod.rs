@@ -371,8 +371,8 @@ impl SimpleView {
     }
 }
 
-/// Checks the entity lists of a table, and that a game with entity lists supports lockstep only on
-/// purpose.
+/// Checks the entity lists of a table, and that a table with entity lists has the packets of
+/// lockstep only if the game sets [`SimpleGame::ALLOWS_LOCKSTEP`].
 fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
     let mut entities = Entities::default();
     S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);

@@ -116,7 +116,7 @@ impl<S: SimpleGame> RandomBot<S> {
             .extend(row.and_then(|row| random_packet::random_packet(dialect, row, values, dice, is_absurd)));
     }
 
-    /// Sends one random packet by which players act.
+    /// Sends one random packet with an action of the player.
     fn act_at_random(&mut self, now: Duration, out: &mut AgentOutput) {
         if now < self.acts {
             return;
@@ -193,7 +193,7 @@ impl<S: SimpleGame> RandomBot<S> {
 
     fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let rule = packet.text("rule").unwrap_or_default();
-        // After a network stall, packets within the rate limit arrive at once.
+        // After a network stall, packets that were sent within the rate limit arrive too fast.
         let is_tolerated = self.is_late && rule.ends_with("_rate");
         let is_wrong = UNEXPECTED_ERRORS.contains(&&*rule) || self.errors == 0;
         if is_wrong && !is_tolerated {

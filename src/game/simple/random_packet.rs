@@ -75,7 +75,7 @@ fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
     }
 }
 
-/// Half of the numbers are near zero, because small numbers often have a meaning.
+/// Three quarters of the numbers are at most 15 from zero, because these often have a meaning.
 fn whole(min: i64, max: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
     if is_absurd && dice.below(2) == 0 {
         return [min, max][dice.below(2) as usize];

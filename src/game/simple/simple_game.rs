@@ -14,7 +14,7 @@ use crate::game::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::DecodedPacket;
 
-/// A game in which all clients see the same.
+/// A game whose clients receive the same state, except for [entity lists](super#entity-lists).
 ///
 /// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
 /// numbers come from [`TickContext::random`]. The table must have the packets of every game

@@ -18,7 +18,7 @@ const MAX_ATTEMPTS: u32 = 4;
 /// [`Sim::restore`] has accepted it. Ids of entities, numbers of items, the parameters and the tick
 /// are never changed.
 ///
-/// Returns `None` if every change of every scalar was rejected, or if there are no scalars.
+/// Returns `None` if every change that was tried was rejected, or if there are no scalars.
 pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, FieldDiff)> {
     let state = StateTree::of(sim);
     let snapshot = sim.snapshot();

@@ -33,8 +33,8 @@ pub(super) struct Scalar {
 /// The content of a field or an item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// The scalars directly in the node: one for a plain value, more for an optional value or a
-    /// list.
+    /// The scalars directly in the node: the value, or the length of a list. An optional value has
+    /// its presence before them.
     pub scalars: Vec<Scalar>,
     pub fields: Vec<(&'static str, Node)>,
     pub items: Vec<Node>,
@@ -123,7 +123,7 @@ impl Node {
         }
     }
 
-    /// Whether the node has the same fields and items as `other`.
+    /// Whether both nodes have the same kinds of values, names of fields, and number of items.
     pub fn has_shape_of(&self, other: &Node) -> bool {
         let same = |(ours, theirs): (&Value, &Value)| match (ours, theirs) {
             (Value::Number(_), Value::Number(_))

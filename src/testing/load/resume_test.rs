@@ -67,7 +67,7 @@ pub struct ResumeReport {
     pub unanswered: Vec<String>,
     /// Number of deaths, each followed by a respawn.
     pub died: u64,
-    /// Number of clients that share a player with another client at the end.
+    /// At the end: number of clients with a player, minus the number of distinct players.
     pub duplicates: usize,
 }
 

@@ -179,7 +179,7 @@ impl ClientEnd {
         self.tcp.close();
     }
 
-    /// Marks the connection as slow, so that the server may close it.
+    /// Marks the connection as faulty, so that the checks accept a delay or a close by the server.
     pub fn cause_stall(&mut self) {
         self.has_network_fault = true;
         if let ClientKind::Bot(bot) = &mut self.kind {

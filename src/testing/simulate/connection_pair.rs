@@ -290,8 +290,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Checks the end of a connection. The server must close each hostile client for the rule that
-    /// the client broke, and must not close any other client without a network fault.
+    /// Checks the end of a connection. The server may close a hostile client for the rule that it
+    /// broke, and any client by the operator, for its second connection, or after a network fault.
     fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
         let text = format!("{} {}", ending.close_code().map_or(0, CloseCode::get), ending.name());

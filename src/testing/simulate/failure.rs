@@ -12,7 +12,7 @@ pub enum InjectedBug {
     BodyLost,
     /// A worker that missed ticks drops the events of these ticks, which are reliable messages.
     MessageDropped,
-    /// Bytes of the send queue are lost on the way to the kernel.
+    /// The bytes of a send are lost, although the kernel has accepted them.
     BytesLost,
     /// A lockstep client does not receive a command frame.
     FrameSkipped,

@@ -11,8 +11,8 @@
 //! runs. [`run`] ends with the name of the first broken invariant, or with the [`SimulationCounts`]
 //! of injected faults and their effects. The simulation compares, after each tick or each second:
 //!
-//! - received bytes with queued bytes (`virtual_tcp`), and queued states with waiting bytes
-//!   (`lane_check`);
+//! - received bytes with queued bytes (`virtual_tcp`), and the lanes of queued packets with the
+//!   rule for them (`lane_check`);
 //! - each client's world model with the published state (`connection_pair`);
 //! - a second world with the first, and seats with players (`sim_room`);
 //! - a second connection with the first (`connection_twin`);

@@ -216,8 +216,8 @@ impl SeatModel {
     }
 
     /// Records that the room was restarted after a tick, with these players. All clients of the
-    /// previous run are closed. Returns the keys that may resume, in the order in which the seats
-    /// are suspended.
+    /// previous run are closed. Returns the keyed seats of these players, in the order in which the
+    /// room suspends them.
     pub fn on_room_restart(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);

@@ -28,10 +28,10 @@ const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), MAX_ABSENCE];
 /// Minimum and maximum time between two operator actions in a room.
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
-/// A query of the operator, and the channel for its result.
+/// A queued command of the operator, and the channel for its result.
 struct PendingQuery {
     answer: Receiver<Result<(), &'static str>>,
-    /// Number of the notice, if the query announces one.
+    /// Number of the notice, if the command announces one.
     notice: Option<u32>,
     requested: u32,
 }

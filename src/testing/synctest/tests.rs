@@ -159,7 +159,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         if WHICH == AT_ONCE && context.tick == 333 {
             self.sums[2] = self.hidden;
         }
-        // The missing field counts the ticks since the start.
+        // The missing field counts the ticks since the start or, in a copy, since the restore.
         self.hidden = self.hidden.saturating_add(1);
         if WHICH == LATER && context.tick == 777 {
             self.sums[2] = u16::from((300..600).contains(&self.hidden));
@@ -194,7 +194,7 @@ fn a_mistake_of_a_games_author_is_named_with_its_tick_and_field() {
     );
     assert_eq!(at_once.fields.len(), 1, "{words}");
 
-    // Only the copy that runs to the end reaches this tick.
+    // Only in the copy that runs to the end, the missing field is from 300 to 599 in tick 777.
     let later = desync::<Simple<Mistaken<LATER>>>(4);
     assert_eq!((later.tick, later.fields.len()), (800, 1), "{later}");
     assert_eq!(later.fields[0].path(), "sums [2]");

@@ -52,7 +52,7 @@ pub struct EncodedList {
     pub changes: Vec<Records>,
     /// How each entity has changed since the frame before.
     pub entity_changes: Vec<EntityChange>,
-    /// The rule that a value violates. Such a list is not sent.
+    /// The rule that a value violates. A list with an error is not sent.
     pub error: Option<String>,
 }
 
@@ -87,8 +87,8 @@ impl<S> EntityFrame<S> {
         out.dedup();
     }
 
-    /// Compares the entities that a client has received with what it sees, without the spatial
-    /// index and without differences.
+    /// Compares the entities that a client has received with the entities that it sees. Uses
+    /// neither the spatial index nor encoded differences, because it checks both.
     ///
     /// # Errors
     /// The first entity that is hidden, missing or outdated.

@@ -71,8 +71,8 @@ impl EntityScratch {
         });
     }
 
-    /// Sets the records of a packet: the differences of the visible entities to the known ones, as
-    /// the client received them in the frame `last`.
+    /// Sets the records of a packet: the differences between the visible entities and the `known`
+    /// entities, which the client has as of the frame `last`.
     fn compare<S>(
         &mut self,
         known: &[u32],

@@ -52,7 +52,7 @@ pub struct ChangeList {
 pub struct ChangeMember {
     /// Index of the field.
     pub field: usize,
-    /// The bounds of a difference to the last value; `None` for a new value.
+    /// The bounds of the difference to the last value; `None` if the member is the value itself.
     pub difference: Option<(i64, i64)>,
 }
 
@@ -195,8 +195,8 @@ impl ChangeMember {
         }
     }
 
-    /// Returns the difference to send; `None` for a member with a new value, and if the difference
-    /// cannot be sent.
+    /// Returns the difference to send; `None` if the member is the value itself, or if the
+    /// difference does not fit.
     fn difference_of(&self, new: &[FieldValue], old: Option<&[FieldValue]>) -> Option<i64> {
         let (min, max) = self.difference?;
         match (&new[self.field], &old?[self.field]) {

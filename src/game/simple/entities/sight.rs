@@ -93,7 +93,7 @@ pub struct Circle {
 impl Circle {
     pub fn includes(&self, info: &EntityInfo) -> bool {
         let (dx, dy) = (info.x.abs_diff(self.x), info.y.abs_diff(self.y));
-        // Without the first check, the squares of the largest distances would overflow.
+        // The first two comparisons exclude most entities. The sum of the squares saturates.
         dx <= self.radius
             && dy <= self.radius
             && u64::from(dx).pow(2).saturating_add(u64::from(dy).pow(2)) <= u64::from(self.radius).pow(2)

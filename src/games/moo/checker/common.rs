@@ -18,7 +18,7 @@ const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
 /// Maximum additional speed of a body that is knocked back by hits, in px per second.
 const KNOCKBACK_PX_PER_S: f64 = 1_000.0;
-/// Time until friction has reduced [`KNOCKBACK_PX_PER_S`] to 0, in seconds.
+/// The whole distance of such a knockback, divided by [`KNOCKBACK_PX_PER_S`], in seconds.
 const KNOCKBACK_S: f64 = 0.143;
 
 /// Maximum gap between a body and a structure that may have pushed it, in px. It is not 0, because

@@ -26,7 +26,7 @@ impl GoldIncome {
         let passed = now.saturating_sub(self.last_update);
         self.last_update = now;
         let max_gold = gold_per_s * MAX_INCOME_WINDOW.as_secs_f64() + 1.0;
-        // A new windmill may have paid this income before it was reported.
+        // A new windmill may already have paid the maximum before it was reported.
         let is_new = mills > std::mem::replace(&mut self.mills, mills);
         let more = if is_new { max_gold } else { gold_per_s * passed.as_secs_f64() };
         self.gold = (self.gold + more).min(max_gold);

@@ -1,8 +1,8 @@
 //! Checks that a player's resources rise only as a result of its own actions.
 //!
 //! Swings are sent when they happen, resources once per update, and an update reports its resources
-//! before the swings of the same tick. The swings that earn a rise may therefore be sent between
-//! the previous update and the next one. In the native dialect an `object_hits` packet does not
+//! before the swings of the same tick. The swings that earn a rise may therefore be sent before or
+//! after the update that reports the rise. In the native dialect an `object_hits` packet does not
 //! name the attacker, so every object in it may be the target of a simultaneous hit by the player.
 //! Other sources of gold are theft (a hit on a player), windmills (each pays at most at the rate of
 //! the best kind), kills and hunts. Other sources of food are removed animals, and animals that the

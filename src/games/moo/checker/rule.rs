@@ -20,7 +20,7 @@ tickwire_sim::named_enum! {
         EnteredTwice => "entered_twice",
         /// Only known players leave the view.
         LeaveUnknown => "leave_unknown",
-        /// Events refer to known players only.
+        /// Updates change known players only.
         UpdateUnknown => "update_unknown",
         /// No player occurs twice in an update.
         ListedTwice => "listed_twice",

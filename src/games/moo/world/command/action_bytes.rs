@@ -20,6 +20,7 @@
 //!        15 ping
 //!        16 spawn  0 for an animal or 1 for an item, its number u8, x u16, y u16
 //!        17 announce  text: length u8, UTF-8
+//!        18 disconnect  player u16
 //! ```
 //!
 //! Numbers are little-endian. Captures and test fixtures use the same bytes.

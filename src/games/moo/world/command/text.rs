@@ -133,8 +133,8 @@ pub(crate) fn is_space(char: char) -> bool {
 /// Name of a player that chose no name. Any number of players may have it.
 pub const NO_NAME: &str = "unknown";
 
-/// Appends a player ID to a name, truncated to fit. `marks` is the number of `#` before the ID. The
-/// caller increments it while another player already has the result as its name.
+/// Appends a player ID to a name. Truncates the name to fit. `marks` is the number of `#` before
+/// the ID. The caller increments it while another player already has the result as its name.
 pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
     let end = format!("{}{number}", "#".repeat(marks));
     let prefix: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();

@@ -1,7 +1,7 @@
 //! The animal controller: walks in the direction that the animal has chosen.
 //!
-//! The controller does not depend on other entities. The decisions of an animal do;
-//! `tick::animal_ai` makes these decisions.
+//! The controller does not depend on other entities. An animal's decisions depend on other
+//! entities: `tick::animal_ai` makes them.
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};

@@ -14,7 +14,7 @@ pub struct Hand {
     pub item: Option<u8>,
     /// Whether the hand attacks continuously, because the button is down.
     pub attacking: bool,
-    /// Whether a press of the button has not led to a swing yet. A press counts in its tick even if
+    /// Whether a press of the button still waits for its swing. A press counts in its tick even if
     /// the button was released before the swing. If the weapon still reloads, the press also counts
     /// in the next tick.
     pub pressed: bool,
@@ -62,7 +62,7 @@ impl Hand {
         self.has_pending_press() && self.item.is_none()
     }
 
-    /// Whether the button is down, or a press has not led to a swing yet.
+    /// Whether the button is down, or a press still waits for its swing.
     pub(crate) fn has_pending_press(&self) -> bool {
         self.attacking || self.pressed
     }

@@ -144,7 +144,7 @@ impl Player {
         self.choices().next().unwrap_or(next.min(rules::LAST_CHOICE_AGE + 1))
     }
 
-    /// Applies an upgrade. A replaced weapon or item also leaves the hand.
+    /// Applies an upgrade. In the hand, a new weapon replaces the old; an old item is put away.
     pub(crate) fn choose(&mut self, choice: Choice) {
         let hand = &mut self.hand;
         match choice {

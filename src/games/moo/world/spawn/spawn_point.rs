@@ -138,8 +138,8 @@ fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, hig
         && at_y.distance(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }
 
-/// Whether no living animal of a kind that hunts is near a position, regardless of its current
-/// goal.
+/// Whether all living animals of kinds that hunt are far from a position, regardless of their
+/// current goals.
 pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {

@@ -176,7 +176,7 @@ impl Terrain {
         })
     }
 
-    /// Whether a path passes through no narrow gap. Gaps next to the new structure do not count.
+    /// Whether a path avoids all narrow gaps. Gaps next to the new structure do not count.
     fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &PlacedStructure) -> bool {
         let (dx, dy) = (to.0.saturating_sub(body.x), to.1.saturating_sub(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
@@ -208,7 +208,7 @@ impl Terrain {
     pub(crate) fn keep_out_of_gaps(&self, body: &mut Body, from: (Fixed, Fixed)) -> bool {
         let to = (body.x, body.y);
         let built = self.built.near(body.x, body.y);
-        // Between scenery objects all bodies fit except the largest animals.
+        // Gaps between scenery objects are not checked, because all players fit through them.
         if built.is_empty() || from == to || !self.passes_a_gap(built, from, body) {
             return false;
         }
@@ -311,8 +311,8 @@ fn solid(standing: &PlacedStructure) -> Option<Obstacle> {
     Some(Obstacle { x, y, radius_px: item.radius_px }).filter(|_| item.group.is_solid())
 }
 
-/// Whether the path between two points crosses the line from `a` to `b`, or ends on it. A path may
-/// start on the line.
+/// Whether the path between two points crosses the line from `a` to `b`, or ends on it. A path that
+/// starts on the line does not cross it.
 fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixed, Fixed)) -> bool {
     let wide = |at: Fixed| i64::from(at.0);
     let side = |p: (Fixed, Fixed), q: (Fixed, Fixed), at: (Fixed, Fixed)| {

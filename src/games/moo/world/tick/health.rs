@@ -37,7 +37,7 @@ impl Player {
             return 0;
         }
         // The part of the tick after the timer expired counts towards the next point. A tick is
-        // shorter than the time for one point.
+        // never longer than the time for one point.
         self.heal_wait += period - tick_thirds;
         body.health += 1;
         1

@@ -57,8 +57,8 @@ impl World {
                 self.settle_pushed();
             }
         }
-        // Nothing moves after this line, so positions are indexed only once for the rest of the
-        // tick.
+        // Players and animals do not move after this line, so their positions are indexed only once
+        // for the rest of the tick.
         self.fly_shots();
         self.apply_structure_effects();
         self.touch_animals();

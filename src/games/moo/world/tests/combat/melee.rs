@@ -169,7 +169,7 @@ fn swings_cannot_be_saved_up() {
     wait(&mut world, 1_000);
     assert_eq!(player(&world, 1).hand.wait, 0);
     act(&mut world, 1, Action::Attack { on: true });
-    // The next swing happens 300 ms after this one and not earlier: within 5 ticks of 66.7 ms.
+    // The next swing happens 300 ms after this one and not earlier: in the fifth tick of 66.7 ms.
     for tick in 1..=5 {
         wait(&mut world, 1);
         assert_eq!(events(&world).len(), usize::from(tick == 5), "after {tick} ticks");

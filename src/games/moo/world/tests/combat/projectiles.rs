@@ -433,8 +433,8 @@ fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
     };
     assert_eq!(places(&[(2, 400, 0), (3, 300, 0)]), [(3, 25)]);
     assert_eq!(places(&[(2, 300, 0), (3, 400, 0)]), [(2, 25)]);
-    // The path of a tick is 53 px long, so both players are on it. The player with the nearer
-    // centre is entered later.
+    // The path of a tick is 53 px long, so both players are on it. The projectile enters the
+    // player with the nearer centre later.
     assert_eq!(places(&[(2, 300, 34), (3, 305, 0)]), [(3, 25)]);
     assert_eq!(places(&[(3, 300, 10), (2, 300, -10)]), [(2, 25)]);
     assert_eq!(places(&[(5, 300, -10), (4, 300, 10)]), [(4, 25)]);

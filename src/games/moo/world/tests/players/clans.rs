@@ -322,8 +322,8 @@ fn mates_are_those_in_one_clan() {
 /// A change after which players 1 and 2 are no longer clan mates.
 type Parting = fn(&mut World);
 
-/// The ways to end the membership of player 1 or 2: a kick, leaving, and the dissolution of the
-/// clan.
+/// A kick, leaving, and the dissolution of the clan end the membership of player 1 or 2. The last
+/// entry changes nothing.
 const PARTINGS: [Parting; 4] = [
     |world| act(world, 1, kick(2)),
     |world| act(world, 2, Action::ClanLeave),
