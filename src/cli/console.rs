@@ -109,8 +109,8 @@ impl LineSplitter {
         Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
-    /// Removes the line from the buffer, and replaces invalid UTF-8. No command contains invalid
-    /// UTF-8. Players receive a text as the console displays it.
+    /// Removes the line from the buffer, and replaces invalid UTF-8: no command contains any, and
+    /// players receive a text as the console displays it.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

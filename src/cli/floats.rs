@@ -9,8 +9,8 @@ use super::dev;
 /// Maximum number of reported lines.
 const NAMED: usize = 5;
 
-/// A sentence with the lines that contain floats in the running program's own sources. Empty
-/// without any, or if cargo has not built the program here.
+/// A sentence with the lines that contain floats in the running program's own sources. Empty if
+/// there are no such lines, or if cargo has not built the program here.
 pub fn note() -> String {
     let Ok(program) = env::current_exe() else { return String::new() };
     let sources = dev::own_sources(&program).unwrap_or_default();

@@ -29,8 +29,8 @@ const COLUMNS: usize = 100;
 /// Minimum usable number of columns. A terminal without a size reports 0.
 const MIN_COLUMNS: usize = 20;
 
-/// Sets the width of the help if the variable `COLUMNS` is unusable. Clap reads the variable if the
-/// terminal has no size, and would wrap the help to any width.
+/// Sets the width of the help if the variable `COLUMNS` is too small. Clap reads the variable if
+/// the terminal has no size, and would wrap the help even to one column.
 pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
     match width(columns) {
         Some(columns) => command.term_width(columns),
@@ -38,7 +38,7 @@ pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
     }
 }
 
-/// The width to use in place of an unusable value of `columns`. `None` if clap can use the value.
+/// The width to use if the value of `columns` is too small. `None` if clap can use the value.
 fn width(columns: Option<&str>) -> Option<usize> {
     let columns: usize = columns?.trim().parse().ok()?;
     (columns < MIN_COLUMNS).then_some(COLUMNS)

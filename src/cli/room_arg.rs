@@ -11,9 +11,9 @@ use crate::packet::routes::is_room_name;
 use crate::server::net::{ServerConfig, TcpGameFactory};
 use crate::server::room::RoomConfig;
 
-/// Name of the flag and the room option for the update rate of foreign dialects; also of the
-/// environment variable. It is named after the only foreign dialects, and must not change because
-/// scripts use it.
+/// Name of the flag and of the room option for the update rate of foreign dialects. MooMoo has the
+/// only foreign dialects. Scripts use this name and the environment variable, so neither may
+/// change.
 pub const FOREIGN_UPDATE_FLAG: &str = "moomoo-update-hz";
 pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
 
@@ -124,7 +124,7 @@ impl RoomArg {
 
     /// The settings of the room, for a world with this tick rate.
     pub fn options(&self, server: &ServerConfig, tick_hz: u32) -> RoomConfig {
-        // Another game has another usual rate.
+        // The server's rate is for its own game. A room of another game updates in each tick.
         let is_same = self.game.about.name == server.game.about.name;
         let usual_hz = if is_same { server.update_hz } else { tick_hz };
         let config = ServerConfig {

@@ -74,8 +74,8 @@ pub extern "C" fn list_file_summary() -> usize {
     })
 }
 
-/// Continues to read and filter, for about `bytes` bytes. Outputs `{"more":bool}` with the counts
-/// of `count`, and for a file also `pieces` and `read`.
+/// Continues to read and filter, for about `bytes` bytes. Outputs the object of [`count`] with
+/// `"more":bool`, and for a file also with `pieces` and `read`.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_advance(bytes: usize) -> usize {
     answer(|tab, _| {

@@ -24,10 +24,10 @@ const TO_SERVER: u8 = 1;
 struct Page {
     follower: LockstepFollower,
     dialect: Arc<Dialect>,
-    /// The arguments of the last `welcome`. After a restart of the world the page receives another
-    /// `welcome`, because its state from the old world may never have existed.
+    /// The arguments of the last `welcome`. After a resync from a snapshot, the page receives this
+    /// `welcome` again, because its state may come from a world that differed from the server's.
     welcome: Vec<packet::Value>,
-    /// Whether that `welcome` is due.
+    /// Whether the page must receive `welcome` again.
     is_resync: bool,
     /// The last desync report.
     report: Option<DesyncReport>,

@@ -196,7 +196,7 @@ fn read_input(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> 
     Ok(Some((name, contents)))
 }
 
-/// The words of the command line, without a file name.
+/// Converts the words of the command line to text. None of them is a file name.
 fn words(what: &[OsString]) -> Result<Vec<String>, CliError> {
     let text = |word: &OsString| word.to_str().map(str::to_owned);
     let words: Option<Vec<String>> = what.iter().map(text).collect();

@@ -157,7 +157,7 @@ impl Log {
     }
 }
 
-/// The loop of the thread. A failed write is ignored, because there is no other output for it.
+/// The loop of the thread. A failed write is ignored, because no other output could report it.
 fn write_lines(queued: &Receiver<Vec<u8>>, counts: &LogCounts, kinds: &CallSiteLimiter, mut out: impl Write) {
     let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
     loop {

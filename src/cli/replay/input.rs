@@ -115,8 +115,8 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a file, and reads its magic bytes. The rest of a file that is not a capture is not
-    /// read, because a device may produce other bytes forever.
+    /// Opens a file, and reads its magic bytes. If the file is not a capture, the rest is not read,
+    /// because a device may produce bytes forever.
     fn open(file: &'a Path) -> Result<Source<'a>, CliError> {
         let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
         let mut source: Box<dyn Read> = if file.as_os_str() == STDIN_ARG {

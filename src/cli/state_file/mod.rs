@@ -68,8 +68,8 @@ enum Before {
 }
 
 impl StateFile {
-    /// Opens the state file and locks it for this run. The worlds are empty if the file does not
-    /// exist or is damaged.
+    /// Opens the state file and locks it for this run. There are no saved worlds if the file does
+    /// not exist or is damaged.
     ///
     /// # Errors
     /// The file has another format, another server uses it, or it could not be written at the end.

@@ -54,7 +54,7 @@ fn table(table: &Table) -> String {
         text.push_str(&rows.join("\t"));
         text.push('\n');
     }
-    // A long string needs more `=` signs in its brackets than any `]=…]` in its text.
+    // The text must not contain the closing bracket `]=…]`: takes the first unused number of `=`.
     let level = (0..).map(|count| "=".repeat(count)).find(|level| !text.contains(&format!("]{level}]")));
     let level = level.unwrap_or_default();
     format!("[{level}[\n{text}]{level}],\n")

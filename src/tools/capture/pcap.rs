@@ -6,7 +6,7 @@
 //!   seconds 4 · micro- or nanoseconds 4 · captured length 4 · original length 4 · captured bytes
 //! ```
 //!
-//! A file begins with one of four magic numbers. The capture ends before a truncated packet.
+//! A file begins with one of four magic numbers. The reader stops before a truncated packet.
 
 use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 

@@ -144,8 +144,8 @@ impl Blocks {
     }
 }
 
-/// Determines the byte order of a section that starts here, if any. The order applies from the
-/// length field of the section on.
+/// Determines the byte order if a section starts here; `None` if not. The length field of the
+/// section already has this order.
 fn section_order(mut cursor: Cursor<'_>) -> Result<Option<ByteOrder>, CaptureError> {
     if !is_pcapng(cursor.bytes) {
         return Ok(None);

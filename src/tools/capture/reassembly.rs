@@ -261,7 +261,7 @@ impl<'a> ConnectionAssembly<'a> {
         &self.connection
     }
 
-    /// The number of chunks that are not placed yet, an upper bound.
+    /// An upper bound of the number of pieces that are not placed yet.
     pub fn left(&self) -> usize {
         self.chunks - self.connection.pieces.len()
     }

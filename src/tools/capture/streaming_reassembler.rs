@@ -177,7 +177,7 @@ pub(super) mod tests {
         ] {
             assert_eq!(are_orderly(&[&begin, more].concat()), expected, "{more:?}");
         }
-        // Without a handshake before the data, the client may only be known at the end.
+        // Without a handshake before the data, the client may be unknown until the capture ends.
         let first = (false, ACK, 1, 5, &b"?"[..]);
         for second in [&b"GET /"[..], b"HTTP/1.1 101"] {
             assert!(!are_orderly(&[first, (true, ACK, 5, 2, second)]));

@@ -98,7 +98,7 @@ pub enum WorldRecord<'a> {
         /// The encoded state of the session, before the client's later packets in the capture.
         session: &'a [u8],
     },
-    /// Data is missing from here on, because the recorder fell behind.
+    /// Data is missing at this position, because the recorder fell behind.
     Lost {
         /// The number of missing messages, including ticks.
         messages: u32,

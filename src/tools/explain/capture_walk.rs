@@ -98,10 +98,10 @@ pub(crate) struct ConnectionReader<'c> {
     tally: ConnectionSummary,
 }
 
-/// Explains the [connections](Capture::connections) of a capture: all, or only number `only`. The
-/// dialect is `dialect` if given, otherwise the path of the request selects it. A connection
-/// without a request is read twice, because its dialect is [guessed](DialectGuess) from all its
-/// messages. Returns the totals of each connection, with its number.
+/// Explains the [connections](Capture::connections) of a capture: all, or only number `only`. If
+/// `dialect` is `None`, the path of the request selects the dialect; the default is `otherwise`. A
+/// connection without a request is then read twice, because its dialect is [guessed](DialectGuess)
+/// from all its messages. Returns the totals of each connection, with its number.
 pub fn walk<'c>(
     connections: &[TcpConnection<'_>],
     codes: &'c PacketTables,

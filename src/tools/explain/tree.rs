@@ -36,7 +36,7 @@ impl Node {
         Node { value: value.into(), ..Node::parent(name, bits.start, Vec::new()).within(bits) }
     }
 
-    /// Creates a node with these children. Without children, the node is empty.
+    /// Creates a node with these children. Without children, the node covers no bits.
     pub(crate) fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
         let end = children.last().map_or(start, |last| last.bits.end);
         let (value, encoding) = (String::new(), String::new());

@@ -90,7 +90,7 @@ impl ClientLog {
         (piece, begin)
     }
 
-    /// Adds an entry for the gap before `at`, if the client was not inspected in the meantime.
+    /// Adds an entry for the gap before `at`, if the inspection of the client was interrupted.
     /// Returns whether it added one.
     pub fn resume_inspecting(&mut self, n: u64, from: Side, at: Duration) -> bool {
         let is_resumed = std::mem::take(&mut self.is_not_inspected);

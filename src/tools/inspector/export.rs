@@ -1,8 +1,8 @@
 //! Encodes the stored frames as a capture for Wireshark.
 //!
 //! The input is the handshake and frames of a client in order; the output is the bytes of a pcapng
-//! file. The connection starts with the TCP handshake. Frames that are no longer stored are skipped
-//! in the sequence numbers, so that Wireshark reads one stream without a gap.
+//! file. The connection starts with the TCP handshake. Frames that are no longer stored use no
+//! sequence numbers, so that Wireshark reads one stream without a gap.
 
 use std::time::Duration;
 

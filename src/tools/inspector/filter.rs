@@ -133,7 +133,7 @@ impl Filter {
                 None => continue,
             }
         }
-        // An incomplete filter, such as `move or`, must not exclude everything.
+        // An empty alternative, as in the incomplete filter `move or`, would pass every frame.
         filter.alternatives.retain(|parts| !parts.is_empty());
         for parts in &mut filter.alternatives {
             parts.sort_by_key(|part| part.test.needs_explanation());

@@ -192,8 +192,8 @@ impl FrameList {
         }
     }
 
-    /// The numbers of all entries, of visible entries and of tested entries. If no entry is
-    /// visible, also the reason.
+    /// The counts of all, of visible and of tested entries. If all are tested and none is visible,
+    /// also the reason.
     pub fn count(&self) -> Json {
         let is_done = self.judged == self.entries.len();
         let mut count =

@@ -56,7 +56,7 @@ pub struct Inspector {
     codes: Arc<PacketTables>,
     /// The start of the server's clock, as time since 1970.
     began: Duration,
-    /// Stored clients, in order of selection. The last one is the inspected client.
+    /// Stored clients, in order of selection. With `has_selection`, the last one is inspected.
     logs: Vec<ClientLog>,
     has_selection: bool,
     next_n: u64,

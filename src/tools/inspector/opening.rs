@@ -18,7 +18,7 @@ use crate::tools::capture::{
 use crate::tools::explain::capture_walk;
 use crate::util::plural::count_noun;
 
-/// The fixed cost of a block, in bytes of equal processing time.
+/// The fixed cost of a block: the number of bytes that take as long to decode.
 const BLOCK_COST: usize = 64;
 /// The fixed cost of a connection, in the same unit.
 const CONNECTION_COST: usize = 256;
@@ -121,7 +121,7 @@ impl Opening {
 
     /// The progress in percent.
     pub fn percent(&self) -> usize {
-        // In 64 bits, since a page counts the bytes of its memory in 32.
+        // In 64 bits, because `usize` has only 32 bits in a page.
         let half = |done: usize, all: usize| 50 * done as u64 / all.max(1) as u64;
         let percent = match &self.stage {
             OpeningStage::Packets(packets) => half(self.bytes - packets.reader.left(), self.bytes),
@@ -195,8 +195,8 @@ impl Connections {
         false
     }
 
-    /// Carries out a step of the current connection, and orders the piece that it places. Returns
-    /// whether the connection is complete.
+    /// Executes a step of the current connection. If the step places a piece, adds it to `order`.
+    /// Returns whether the connection is complete.
     fn step(&mut self) -> bool {
         let Some(CurrentConnection { assembly, readable }) = &mut self.current else { return false };
         let before = assembly.connection().pieces.len();
@@ -208,7 +208,7 @@ impl Connections {
         is_complete
     }
 
-    /// Adds a connection with ordered pieces.
+    /// Adds a complete connection, unless it has no data.
     fn add(&mut self, one: TcpConnection<'static>) {
         if !self.capture.names.is_empty() {
             *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
@@ -218,7 +218,7 @@ impl Connections {
         }
     }
 
-    /// The share that is done, in halves of a percent.
+    /// The progress of this stage, from 0 to 50 %: the second half of the total.
     fn half_percent(&self) -> u64 {
         let (begun, all) = ((self.all - self.left.len()) as u64, self.all.max(1) as u64);
         let left = self.current.as_ref().map_or(0, |current| {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::packet::{PacketTables, Row};
 
-/// Former names: the dialect (empty: all dialects), the former name of the packet, the former name
-/// of its argument (empty: the packet has another name), and the current name.
+/// Former names: the dialect (empty: all dialects), the packet, its argument (empty: the packet
+/// itself was renamed), and the current name of the argument or packet.
 const FORMER_NAMES: [(&str, &str, &str, &str); 7] = [
     ("", "enter", "", "join"),
     ("native", "follow", "", "spectate"),

@@ -31,7 +31,7 @@ pub struct Report {
     /// The number of decoded commands without a tick, because the client left before their tick.
     pub dropped_on_leave: usize,
     /// The number of decoded commands without a tick although the client stayed. The inbox or a
-    /// rate limit of the address dropped them, or the client was being closed.
+    /// rate limit of the address dropped them, or the connection was being closed.
     pub dropped_while_connected: usize,
     /// The number of decoded commands for ticks after the end of the capture.
     pub after_end: usize,

@@ -123,8 +123,8 @@ pub struct RecordedRejection {
     pub lockstep: bool,
 }
 
-/// Determines whether the server rejected the client. If the recording contains neither an
-/// acceptance nor a rejection, the client counts as rejected, unless it has received a pong.
+/// Determines what the server rejected. If the recording shows neither acceptance nor rejection,
+/// lockstep counts as rejected, and so does the token of a native client that received no pong.
 pub fn find_rejection(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> RecordedRejection {
     let known = ReplyMatcher::new(endpoint);
     let mut has_pong = false;

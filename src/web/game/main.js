@@ -6,8 +6,8 @@
  *                                       └─► controls: input, panels, sounds, effects
  * ```
  *
- * The modules that this file imports are the ones of the first picture. The controls are loaded
- * after it.
+ * This file statically imports only the modules that the first picture needs. The controls are
+ * loaded after the first picture.
  *
  * @module game/main
  */

@@ -103,12 +103,12 @@ export class Session {
     this.connection.join(player);
   }
 
-  /** Continues the life of a reloaded page. Its player may have died meanwhile. */
+  /** Continues the life of a reloaded page. If the player has died, no respawn is requested. */
   resume() {
     this.isBeginning = false;
   }
 
-  /** Requests a respawn: the second `join` of a connection. */
+  /** Joins again on the same connection, so that the player respawns. */
   playAgain() {
     this.isBeginning = false;
     this.connection.join(this.connection.player ?? this.page.player());

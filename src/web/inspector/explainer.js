@@ -75,7 +75,7 @@ export class Explainer extends WasmInstance {
     this.json(this.wasm.welcome());
   }
 
-  /** Drops all frames and selects a client. @param {number | null} client */
+  /** Selects a client; its stored frames stay. @param {number | null} client null for none */
   selectClient(client) {
     this.json(this.wasm.watch(BigInt(client ?? 0)));
   }
@@ -89,7 +89,7 @@ export class Explainer extends WasmInstance {
    * Processes a message from the server. The result is empty for a message about another client.
    * @param {ArrayBuffer} message
    * @returns {{ frames?: Entry[], gone?: number, lost?: number, missed?:
-   *   number, ended?: string }} `gone`: entries removed at the front
+   *   number, ended?: string }} `gone`: number of visible entries that were removed
    */
   receive(message) {
     this.setInput(new Uint8Array(message));

@@ -65,7 +65,7 @@ export class Attempt {
     this.isDelayed = false;
   }
 
-  /** Whether the attempt may wait for a request that was sent over an earlier network. */
+  /** Whether the attempt may be waiting for a request that was sent over an earlier network. */
   get isStale() {
     return !this.hasEnded && this.connectingAt === null && performance.now() - this.beganAt > STALE_MS;
   }

@@ -103,8 +103,8 @@ export class Heartbeat {
 
   /** @param {number} now */
   onInterval(now) {
-    // Browsers delay timers of hidden pages by a minute or more. Received messages may still be
-    // queued after this call, so silence proves nothing yet.
+    // Browsers delay timers of hidden pages by a minute or more. Messages that have arrived may not
+    // have been handled yet, so silence proves nothing.
     const isLate = now - this.beatAt > 2 * PING_INTERVAL_MS;
     this.beatAt = now;
     if (isLate) return this.probe(now);

@@ -1,8 +1,8 @@
 /**
  * Keys and pointers that a player holds down. A browser does not report every release: macOS drops
- * the `keyup` of a key that is released while Cmd is down, and a window without focus, a hidden
- * page, a context menu and a drag receive no events. Both classes release everything in these
- * cases, so that a released key moves no player.
+ * the `keyup` of a key that is released while Cmd is down, and a page receives no events while it
+ * is hidden or without focus, or during a context menu or a drag. Both classes release everything
+ * in these cases, so that a released key moves no player.
  *
  * ```js
  * import { HeldKeys, HeldPointers, connect } from './tickwire.js';

@@ -69,8 +69,8 @@ export class TickClock {
     /** Local time of tick 0, by the fastest update of the last half second, ms. */
     this.recentOriginMs = 0;
     /**
-     * Lateness of updates relative to the fastest update, ms. The latest 5 % of the updates are
-     * excluded, because the page itself has delayed them.
+     * Lateness of updates relative to the fastest update, ms. The 5 % of the updates with the
+     * greatest lateness are excluded, because the page itself has delayed them.
      */
     this.jitterMs = 0;
     /** Round trip of the last ping, ms; null before the first. */

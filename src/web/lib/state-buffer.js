@@ -283,7 +283,7 @@ function filterGroups(fields, state, others, keeps) {
 }
 
 /**
- * Returns the state `early` without the entries that have not moved between the last two states.
+ * Returns the state `early` with only the entries that moved between the last two states.
  * @param {import('./codec.js').Field[]} fields
  * @param {Record<string, any>} early
  * @param {Record<string, any>} before

@@ -146,9 +146,9 @@ fn each_packet_has_its_own_time_and_a_clock_that_is_set_back_moves_no_file() {
     writer.begin(true);
     let ends = [address(super::CLIENT), address(super::SERVER)];
     let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], (second(5), ""));
-    // A client that connected before the file began is written later.
+    // The handshake of a client that connected earlier is written now, with its original time.
     let _ = TcpFlow::open(&mut writer, [ends[1], ends[0]], [1, 1], (second(2), ""));
-    // Between files, the clock is set back, then forward.
+    // Between files, the clock is set back, forward and back. Only a later epoch is applied.
     for (epoch, at) in [(100, 6), (9_000, 7), (1_000, 8)] {
         writer.set_epoch(second(epoch));
         flow.bytes(&mut writer, TcpSide::Client, b"x", (second(at), ""));

@@ -141,7 +141,7 @@ impl<'c> DialectState<'c> {
         self.is_foreign = !self.may_serve(&request.path);
         let spoken =
             self.codes.map(|codes| routes::find_by_room_tables(codes, &request.path, dialect, format));
-        // An unknown path, or `/`, does not imply that text messages are rejected.
+        // For an unknown path, or `/`, the format stays unknown unless the query selects JSON.
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);

@@ -213,7 +213,7 @@ impl<'c> Conversation<'c> {
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = UnfinishedMessage::Unknown;
-        // A truncated head is not evidence against an upgrade.
+        // `before` decides, because `finish` treats a truncated head as plain HTTP.
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
             half.stage = DirectionStage::Seek;

@@ -248,7 +248,7 @@ impl PayloadWalker<'_> {
         }
     }
 
-    /// Creates a node for a missing value; its bytes belong to the leaf of undecoded bytes.
+    /// Creates an empty node for a value that cannot be decoded. Its bytes become an unread leaf.
     fn missing_node(&self, name: &str) -> Node {
         Node::leaf(name, self.bits(self.at, self.at), "nothing that can be decoded")
     }

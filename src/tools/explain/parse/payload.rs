@@ -1,7 +1,7 @@
 //! Explains the payload of a frame or of a message.
 //!
 //! An unmasked payload and its opcode become a node of the tree, a [`Content`] and a problem, if
-//! any. The layers that would decode the payload check it. Earlier frames are not considered.
+//! any. The decoders of the server check the payload. Earlier frames are not considered.
 
 use super::{json_text, packet};
 use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};

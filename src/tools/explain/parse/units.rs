@@ -50,7 +50,7 @@ fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
-/// The number converted to pixels or degrees, if its unit is neither.
+/// Formats the number in pixels or degrees, as a suffix; empty if the unit needs no conversion.
 fn convert_unit(number: f64, unit: Unit) -> String {
     let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
     match unit {
