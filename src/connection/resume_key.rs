@@ -38,6 +38,6 @@ impl ResumeKey {
 
 impl fmt::Debug for ResumeKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("InspectKey")
+        out.write_str("ResumeKey")
     }
 }

@@ -163,7 +163,7 @@ pub struct Sender {
 
 #[derive(Debug, Default)]
 struct SenderState {
-    take_queued: SendQueue,
+    queued: SendQueue,
     /// Bytes of the batch that is being sent. They count towards the limit of the queue.
     in_flight: usize,
     /// Bytes of shared pieces in `in_flight`.
@@ -181,7 +181,7 @@ struct SenderState {
 
 impl SenderState {
     fn backlog(&self) -> usize {
-        self.take_queued.bytes + self.in_flight
+        self.queued.bytes + self.in_flight
     }
 
     /// Whether the frames fit within the limits of the queue.
@@ -190,15 +190,15 @@ impl SenderState {
         if self.backlog() + bytes <= limits::SEND_QUEUE_BYTES {
             return true;
         }
-        let shared = self.in_flight_shared + self.take_queued.shared() + if is_divided { bytes } else { 0 };
+        let shared = self.in_flight_shared + self.queued.shared() + if is_divided { bytes } else { 0 };
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
     /// Makes the caller the sending thread of the queued pieces. `None` if the queue is empty.
     fn take(&mut self) -> Option<Batch<'static>> {
-        (self.in_flight, self.in_flight_shared) = (self.take_queued.bytes, self.take_queued.shared());
+        (self.in_flight, self.in_flight_shared) = (self.queued.bytes, self.queued.shared());
         self.is_sending = self.in_flight > 0;
-        self.is_sending.then(|| Batch::Queued(std::mem::take(&mut self.take_queued)))
+        self.is_sending.then(|| Batch::Queued(std::mem::take(&mut self.queued)))
     }
 }
 
@@ -222,11 +222,11 @@ impl Sender {
         }
         queued(frames.bytes());
         if queue.is_sending {
-            frames.queue_rest(0, &mut queue.take_queued);
+            frames.queue_rest(0, &mut queue.queued);
             return EnqueueResult::Queued;
         }
         if queue.backlog() > 0 {
-            frames.queue_rest(0, &mut queue.take_queued);
+            frames.queue_rest(0, &mut queue.queued);
             return queue.take().map_or(EnqueueResult::Queued, EnqueueResult::Send);
         }
         queue.is_sending = true;
@@ -258,7 +258,7 @@ impl Sender {
         queue.sends += 1;
         let Ok(taken) = taken else {
             queue.is_disconnected = true;
-            queue.take_queued = SendQueue::default();
+            queue.queued = SendQueue::default();
             return None;
         };
         let given: usize = batch.slices().map(<[u8]>::len).sum();
@@ -274,9 +274,9 @@ impl Sender {
         }
         if rest.bytes > 0 {
             // Pieces queued during the system call follow the unsent bytes.
-            rest.bytes += queue.take_queued.bytes;
-            rest.pieces.append(&mut queue.take_queued.pieces);
-            queue.take_queued = rest;
+            rest.bytes += queue.queued.bytes;
+            rest.pieces.append(&mut queue.queued.pieces);
+            queue.queued = rest;
         }
         if taken > 0 {
             queue.stalled_since = None;
@@ -305,7 +305,7 @@ impl Sender {
         }
         if !queue.is_disconnected && !frames.is_empty() {
             queued(frames);
-            queue.take_queued.push_own(frames);
+            queue.queued.push_own(frames);
         }
         // Set last: a thread that reads `ending` also finds the close frame queued and its deadline
         // running.

@@ -128,8 +128,8 @@ impl<A: Agent> LockstepAgent<A> {
     fn begin_to_share(&mut self, tick: u32, is_new: bool) {
         let Some(sharing) = &mut self.sharing else { return };
         // The world has caught up with the server and has published this tick.
-        let has_ack_packets = || self.follower.published().is_some_and(|published| published.tick() == tick);
-        let may_share = is_new || (tick.is_multiple_of(SHARE_CHECK_INTERVAL_TICKS) && has_ack_packets());
+        let is_published = || self.follower.published().is_some_and(|published| published.tick() == tick);
+        let may_share = is_new || (tick.is_multiple_of(SHARE_CHECK_INTERVAL_TICKS) && is_published());
         if !may_share {
             return;
         }

@@ -115,11 +115,11 @@ impl SharedWorldHandle {
             let shared = rooms.get_mut(&self.epoch);
             shared.and_then(|shared| shared.run(self.worlds.info, self.tick, frame))
         };
-        let has_ack_packets = self.tick + 1 >= present;
+        let is_sent = self.tick + 1 >= present;
         match published {
             None => return false,
-            Some(None) if has_ack_packets => return false,
-            Some(Some(published)) if has_ack_packets => {
+            Some(None) if is_sent => return false,
+            Some(Some(published)) if is_sent => {
                 self.viewer.append_update(&*published, player, spectated, messages)
             }
             Some(_) => {}

@@ -37,9 +37,9 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
         let addressed =
             events.for_viewer(Viewer { player, spectated: None }).filter(|(_, is_addressed)| *is_addressed);
         let messages = addressed.filter_map(|(event, _)| event.row.encode(dialect, event.packet).ok());
-        let has_ack_packets = |message: &Vec<u8>| {
+        let is_game_event = |message: &Vec<u8>| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))
         };
-        messages.filter(has_ack_packets).map(|message| message_hash(&message)).collect()
+        messages.filter(is_game_event).map(|message| message_hash(&message)).collect()
     }
 }

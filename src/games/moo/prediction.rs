@@ -188,9 +188,9 @@ impl LocalWorld for MooLocalWorld {
             }
             "health" => return self.health(packet, state).is_some(),
             _ => {
-                let has_ack_packets = self.own_state.apply_packet(packet, self.own);
-                state.iter_mut().filter(|_| has_ack_packets).for_each(|state| self.own_state.apply(state));
-                return has_ack_packets;
+                let is_applied = self.own_state.apply_packet(packet, self.own);
+                state.iter_mut().filter(|_| is_applied).for_each(|state| self.own_state.apply(state));
+                return is_applied;
             }
         }
         true

@@ -102,8 +102,8 @@ impl DiffCollector {
         }
         let entity = ours.entity();
         self.nodes(&entity, "", &ours.node, &theirs.node);
-        let has_ack_packets = self.list.iter().any(|found| is_prefix_of(&found.path(), &ours.path));
-        if has_ack_packets || ours.items.is_empty() && theirs.items.is_empty() {
+        let is_covered = self.list.iter().any(|found| is_prefix_of(&found.path(), &ours.path));
+        if is_covered || ours.items.is_empty() && theirs.items.is_empty() {
             return;
         }
         if ours.has_ids() && theirs.has_ids() {

@@ -385,7 +385,7 @@ impl<'c> ConnectionReader<'c> {
                 self.tally.item(item, emit);
             }
             let gaps = self.gaps.iter().zip(&self.reported_gaps);
-            for (gap, _) in gaps.filter(|(gap, has_ack_packets)| gap.from == end && !**has_ack_packets) {
+            for (gap, _) in gaps.filter(|(gap, is_reported)| gap.from == end && !**is_reported) {
                 self.tally.missing_bytes += gap.bytes;
                 emit(CaptureItemKind::Gap(side(end), gap.bytes));
             }
