@@ -24,8 +24,12 @@ const GOING_AWAY = 1001;
 
 /** @typedef {{ name: string, skin: number }} Player */
 
-/** Loads the packet tables and the rules. A restarted server may have other tables and rules. */
-const loadDialect = () => Promise.all([loadTables(), loadRules()]).then(([dialect]) => dialect);
+/**
+ * Loads the packet tables and the rules. A restarted server may have other tables and rules.
+ * Requests that hang must end with their attempt, because a browser has few connections per server.
+ * @param {AbortSignal} signal
+ */
+const loadDialect = (signal) => Promise.all([loadTables(signal), loadRules(signal)]).then(([dialect]) => dialect);
 
 export class GameConnection {
   /**

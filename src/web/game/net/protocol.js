@@ -55,10 +55,11 @@ export const predictionSetup = () => [GAME, DIALECT, dialect ? formatTable(diale
 
 /**
  * Fetches and sets the packet tables.
+ * @param {AbortSignal} [signal]
  * @throws {Error} with a sentence for the player, if the server does not respond
  */
-export async function loadTables() {
-  const answer = await fetch(new URL(TABLES_FILE, import.meta.url), { cache: 'no-cache' });
+export async function loadTables(signal = undefined) {
+  const answer = await fetch(new URL(TABLES_FILE, import.meta.url), { cache: 'no-cache', signal });
   if (!answer.ok) throw new Error(`no packet tables: status ${answer.status}`);
   return setTables(await answer.json());
 }

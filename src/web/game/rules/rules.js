@@ -48,10 +48,11 @@ export function setRules(given) {
 
 /**
  * Fetches and sets the rules of the server.
+ * @param {AbortSignal} [signal]
  * @throws {Error} with a sentence for the player, if the server does not respond
  */
-export async function loadRules() {
-  const answer = await fetch(new URL(RULES, import.meta.url), { cache: 'no-cache' });
+export async function loadRules(signal = undefined) {
+  const answer = await fetch(new URL(RULES, import.meta.url), { cache: 'no-cache', signal });
   if (!answer.ok) throw new Error(`no rules: status ${answer.status}`);
   setRules(await answer.json());
 }
