@@ -18,6 +18,9 @@ let delayMs = 0;
 let now = 0;
 let page;
 
+/** The abort signals of all requests. */
+const requests = [];
+
 /** A WebSocket of a browser that delays one after failed ones, as Firefox does. */
 class SlowSocket extends FakeSocket {
   static OPEN = 1;
@@ -80,7 +83,10 @@ beforeEach(() => {
   before = GLOBALS.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
   page = Object.assign(new EventTarget(), { hidden: false });
   const location = new URL('http://game.test/');
-  const get = async (url) => {
+  requests.length = 0;
+  const get = async (url, { signal } = {}) => {
+    requests.push(signal);
+    if (server.isHanging) return new Promise(() => {});
     if (!server.isUp) throw new TypeError('NetworkError');
     return new Response(String(url).endsWith('rules.json') ? '{"weapons":[],"items":[],"groups":[]}' : JSON.stringify(CODES));
   };
@@ -120,6 +126,19 @@ function show() {
 }
 
 for (const [name, open] of PAGES) {
+  test(`${name} ends the requests of an attempt with it, because a browser has few connections to a server`, async () => {
+    const isConnected = open();
+    await pass(1000);
+    server.isHanging = true;
+    requests.length = 0;
+    sockets.at(-1).end(1006);
+    await pass(120_000, 500);
+    const left = requests.filter((signal) => signal?.aborted !== true).length;
+    assert.ok(requests.length >= 8 && left <= 3, `${left} of ${requests.length} requests are open`);
+    server.isHanging = false;
+    await pass(LONGEST_MS, 500);
+    assert.ok(isConnected());
+  });
   test(`${name} is back at most one wait after an outage of four minutes, though the browser delays WebSockets after failed ones`, async () => {
     const isConnected = open();
     await pass(1000);
