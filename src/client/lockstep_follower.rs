@@ -112,7 +112,7 @@ pub struct LockstepFollower {
     /// Ticks that the server had completed when it sent the last snapshot. Earlier ticks produce no
     /// updates.
     server_tick: u32,
-    /// Whether all ticks since the snapshot ran without updates.
+    /// Whether ticks have run since the snapshot, and none of them produced updates yet.
     is_catching_up: bool,
     checksum_ticks: u32,
     /// The newest tick with a sent checksum.

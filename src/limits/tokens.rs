@@ -30,7 +30,7 @@ pub const MAX_WRONG_TOKENS: u32 = 10;
 /// Guessing a token of 16 digits takes 10^7 years. When the burst is used up, every token is
 /// treated as wrong.
 pub const TOKENS_TRIED_PER_SECOND: u32 = 20;
-/// Tokens of an address that may be compared at once after [`MAX_WRONG_TOKENS`].
+/// Burst of the tokens of an address that are compared after it reached [`MAX_WRONG_TOKENS`].
 pub const TOKENS_TRIED_BURST: u32 = 200;
 /// Time after which the wrong tokens of an address are removed, counted from the first of them.
 pub const WRONG_TOKEN_WINDOW: Duration = Duration::from_secs(60);

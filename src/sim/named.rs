@@ -143,7 +143,7 @@ impl<'a> Migration<'a> {
         place.unwrap_or(0) as u64
     }
 
-    /// Returns at least as many bytes as remain. Callers use only the length of the result.
+    /// Returns the longer of both inputs, whose length is an upper bound of the unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         if self.saved.len() > self.fresh.len() { self.saved } else { self.fresh }
     }

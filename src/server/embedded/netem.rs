@@ -34,7 +34,8 @@ impl ConnectionNetem {
         );
     }
 
-    /// Returns the link of a connection. `None` if its conditions are ideal and the link is empty.
+    /// Returns the link of a connection. `None` if the link is empty and its conditions are ideal,
+    /// as they always are for an inspector.
     pub fn link(&mut self, number: u32) -> Option<&mut DuplexLink> {
         let line = self.lines.get_mut(&number)?;
         let is_perfect = self.conditions.is_ideal() || line.is_inspector;

@@ -242,7 +242,8 @@ impl Inbox {
         self.queued
     }
 
-    /// Returns whether no command of a player or of the operator is queued.
+    /// Returns whether nothing is queued. A queue whose commands were all dropped counts as queued
+    /// until the next tick.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -251,7 +251,7 @@ impl<'a> FilterParser<'a> {
         self.chars.len()..self.chars.len() + 1
     }
 
-    /// Parses the next term; `None` for words without effect, such as `and`.
+    /// Parses the next term. `None` at the end, and for words without effect, such as `and`.
     fn part(&mut self) -> Result<Option<FilterTerm>, FilterError> {
         let Some(token) = self.peek() else { return Ok(None) };
         self.at += 1;

@@ -315,8 +315,8 @@ mod tests {
         };
         let mut decoded = DecodedCommands::default();
         decoded.owners.insert(ann, vec![PlayerIdOwner { from_packet: 1, before: 0 }]);
-        // The second command has no tick. It must not match the next owner's command with the same
-        // sequence number.
+        // No recorded tick contains the second command. It must not match a command with the same
+        // sequence number that the next owner of the player ID sent.
         let turned = walk(2, Some(Angle(7)));
         let decoded_commands =
             [(step(1), 2), (turned, 4)].map(|(command, packet)| DecodedCommand { command, packet });

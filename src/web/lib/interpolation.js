@@ -77,7 +77,10 @@ export class TickClock {
     this.pingMs = /** @type {number | null} */ (null);
     /** Delay of remote players after the newest update, ms. */
     this.delayMs = 2.5 * this.updateMs;
-    /** Local times of tick 0 by the recent updates, oldest first, ms. @type {number[]} */
+    /**
+     * Estimates of the local time of tick 0, one per recent update, oldest first, ms.
+     * @type {number[]}
+     */
     this.recent = [];
     this.updatedAt = 0;
     this.renderOriginMs = 0;
