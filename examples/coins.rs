@@ -69,11 +69,11 @@ impl SimpleGame for Coins {
         self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.runners.retain(|runner| runner.player != player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         let mut all = self.runners.iter_mut();
         all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
     }

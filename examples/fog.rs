@@ -144,11 +144,11 @@ impl SimpleGame for Fog {
         self.soldiers.push(Soldier { player, name, team, at, way, aim, is_firing, health, cartridges, wait });
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.soldiers.retain(|soldier| soldier.player != player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         for soldier in self.soldiers.iter_mut().filter(|soldier| soldier.player == player) {
             (soldier.way, soldier.is_firing) = (0, false);
         }

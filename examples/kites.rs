@@ -148,12 +148,12 @@ impl SimpleGame for Kites {
         self.flyers.push(Flyer { player, name: name.into(), score: 0 });
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.flyers.retain(|flyer| flyer.player != player);
         self.kites.leave(player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.kites.disconnect(player);
     }
 

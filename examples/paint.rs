@@ -115,11 +115,11 @@ impl SimpleGame for Paint {
         self.painters.push(Painter { player, name: name.into(), team, x, y, direction: 0, buckets: 1 });
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.painters.retain(|one| one.player != player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         let mut all = self.painters.iter_mut();
         all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
     }

@@ -109,12 +109,12 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         let mut sides = [&mut self.left, &mut self.right].into_iter();
         sides.find(|side| side.player == Some(player)).into_iter().for_each(|side| side.direction = 0);
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.guests.retain(|guest| guest.player != player);
         for side in [&mut self.left, &mut self.right] {
             if side.player == Some(player) {

@@ -80,11 +80,11 @@ impl SimpleGame for Units {
         self.units.sort_by_key(|unit| unit.number);
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.units.retain(|unit| unit.owner != player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         for unit in self.units.iter_mut().filter(|unit| unit.owner == player) {
             (unit.to_x, unit.to_y) = (unit.x, unit.y);
         }

@@ -36,7 +36,7 @@
 //!         Presses { count: 0 }
 //!     }
 //!     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
-//!     fn leave(&mut self, _: PlayerId) {}
+//!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 //!     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //!         (packet.row.name == "press").then_some(Act::Press)
 //!     }

@@ -24,7 +24,7 @@
 //! #     type Action = Act;
 //! #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
 //! #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
-//! #     fn leave(&mut self, _: PlayerId) {}
+//! #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 //! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //! #         (packet.row.name == "press").then_some(Act::Press)
 //! #     }

@@ -59,7 +59,7 @@ impl SimpleGame for Wide {
         self.players.push(player);
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.players.retain(|own| *own != player);
     }
 

@@ -255,8 +255,8 @@ impl SimpleGame for Huge {
         self.units.join(player, name, context);
     }
 
-    fn leave(&mut self, player: PlayerId) {
-        self.units.leave(player);
+    fn leave(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
+        self.units.leave(player, context);
     }
 
     fn action(packet: &DecodedPacket<'_>) -> Option<March> {

@@ -61,11 +61,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>);
 
     /// Removes a player.
-    fn leave(&mut self, player: PlayerId);
+    fn leave(&mut self, player: PlayerId, context: &mut TickContext<'_>);
 
     /// Stops a player with a suspended seat. A client may resume it later.
-    fn disconnect(&mut self, player: PlayerId) {
-        let _ = player;
+    fn disconnect(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
+        let _ = (player, context);
     }
 
     /// Executes a player's action. Called before [`SimpleGame::tick`].

@@ -110,6 +110,12 @@ impl<S: SimpleGame> SimpleWorld<S> {
         self.players.binary_search_by_key(&player, |seat| seat.player)
     }
 
+    /// Returns the game, and the context of this tick.
+    fn game_and_context(&mut self) -> (&mut S, TickContext<'_>) {
+        let SimpleWorld { identity, tick, random, game, events, .. } = self;
+        (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events })
+    }
+
     /// Executes a command. Returns the player that has left, if any.
     ///
     /// # Errors
@@ -130,8 +136,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
         }
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
-                let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut context = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
+                let (game, mut context) = self.game_and_context();
                 let acted = game.apply(player, action, &mut context).map(|()| None);
                 acted.inspect_err(|rule| context.reject(player, rule))
             }
@@ -143,8 +148,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
-                let SimpleWorld { identity, tick, random, game, events, .. } = self;
-                let mut context = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events };
+                let (game, mut context) = self.game_and_context();
                 game.join(player, &name, &mut context);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
@@ -152,13 +156,15 @@ impl<S: SimpleGame> SimpleWorld<S> {
             SimpleAction::Disconnect(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
                 self.players[at].sequence = 0;
-                self.game.disconnect(player);
+                let (game, mut context) = self.game_and_context();
+                game.disconnect(player, &mut context);
                 Ok(None)
             }
             SimpleAction::Leave(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
                 self.players.remove(at);
-                self.game.leave(player);
+                let (game, mut context) = self.game_and_context();
+                game.leave(player, &mut context);
                 Ok(Some(player))
             }
         }
@@ -223,8 +229,8 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
             }
         }
-        let SimpleWorld { identity, tick, random, game, events, .. } = self;
-        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events });
+        let (game, mut context) = self.game_and_context();
+        game.tick(&mut context);
         self.tick = self.tick.wrapping_add(1);
     }
 

@@ -104,13 +104,11 @@ impl SimpleGame for Tanks {
         self.enter(player, name);
     }
 
-    fn leave(&mut self, player: PlayerId) {
-        self.tanks.retain(|tank| tank.player != player);
-        self.shells.retain(|shell| shell.owner != player);
-        self.roster_changed = true;
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
+        self.remove(player);
     }
 
-    fn disconnect(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         if let Some(tank) = self.tanks.iter_mut().find(|tank| tank.player == player) {
             tank.control = Control { aim: tank.control.aim, ..Control::default() };
             tank.delay = 0;
@@ -190,6 +188,13 @@ impl Tanks {
     fn tank(&self, player: PlayerId) -> Option<&Tank> {
         let at = self.tanks.binary_search_by_key(&player, |tank| tank.player).ok()?;
         self.tanks.get(at)
+    }
+
+    /// Removes a player's tank and its shells.
+    fn remove(&mut self, player: PlayerId) {
+        self.tanks.retain(|tank| tank.player != player);
+        self.shells.retain(|shell| shell.owner != player);
+        self.roster_changed = true;
     }
 
     /// Adds a player. Its tank spawns in the same tick.

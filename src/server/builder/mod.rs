@@ -54,7 +54,7 @@ pub use start_error::StartError;
 /// #     type Action = Act;
 /// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
 /// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
-/// #     fn leave(&mut self, _: PlayerId) {}
+/// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
 /// #     fn apply(&mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
 /// #         self.count += 1;

@@ -229,7 +229,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 
-    fn leave(&mut self, _: PlayerId) {}
+    fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 
     fn apply(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };

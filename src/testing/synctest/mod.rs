@@ -171,7 +171,7 @@ impl From<String> for SynctestError {
 /// #     type Action = Act;
 /// #     fn new(_: &WorldParams) -> MyRules { MyRules {} }
 /// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
-/// #     fn leave(&mut self, _: PlayerId) {}
+/// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn action(_: &DecodedPacket<'_>) -> Option<Act> { None }
 /// #     fn apply(
 /// #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,

@@ -109,7 +109,7 @@ impl SimpleGame for Herd {
         self.spawn(Some(player), context.random);
     }
 
-    fn leave(&mut self, player: PlayerId) {
+    fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
         self.gold.retain(|(owner, _)| *owner != player);
         self.animals.retain(|animal| animal.owner != Some(player));
     }

@@ -152,7 +152,7 @@ fn rule_17_what_a_player_saw_lasts_until_its_next_control() {
     field.run(RELOAD_TICKS.into());
     field.run(1);
     assert_eq!(field.game.shells.last().map(|shell| shell.delay), Some(24), "the second shot");
-    field.game.leave(BO);
+    field.game.remove(BO);
     field.run(RELOAD_TICKS.into());
     field.control(ANN, FIRES);
     field.run(RELOAD_TICKS.into());

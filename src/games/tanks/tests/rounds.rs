@@ -79,6 +79,6 @@ fn rule_14_who_comes_plays_at_once_and_who_leaves_takes_tank_and_shells_along() 
     field.control(BO, FIRES);
     field.run(1);
     assert_eq!(field.game.shells.len(), 1);
-    field.game.leave(BO);
+    field.game.remove(BO);
     assert_eq!((field.game.tanks.len(), field.game.shells.len()), (1, 0));
 }
