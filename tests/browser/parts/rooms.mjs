@@ -40,8 +40,12 @@ export async function rooms(game) {
           assert.ok(wide <= width, `${path} at ${width} × ${height} is ${wide} wide`);
         }
         await page.goto(`${server.url}/r/${LONG}/`);
-        const [card, play] = await Promise.all(['#title-form', '#play'].map((part) => page.locator(part).boundingBox()));
-        assert.ok(card && play && card.y >= 0 && play.y + play.height <= height, `Play is on the screen at ${width} × ${height}`);
+        // The card moves while its last texts and styles arrive.
+        const fits = until(page, () => {
+          const [card, play] = ['#title-form', '#play'].map((part) => document.querySelector(part)?.getBoundingClientRect());
+          return card?.height > 0 && card.top >= 0 && play.bottom <= innerHeight;
+        });
+        await assert.doesNotReject(fits, `Play is on the screen at ${width} × ${height}`);
       }
     });
     await game.check('the operator\'s page shows the room that is chosen', async () => {
