@@ -32,7 +32,7 @@ class Away {
     this.complaints = new Complaints();
     this.complaints.outage = true;
     // The line may break in the middle of a handshake, and without a server it ends every connection.
-    this.complaints.expected = /ERR_CONNECTION_(REFUSED|RESET|CLOSED|ABORTED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED/;
+    this.complaints.expected = /ERR_CONNECTION_(REFUSED|RESET|CLOSED|ABORTED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED|Connection closed before receiving a handshake response/;
     this.complaints.watch(this.page, 'cy');
     await this.page.goto(`http://127.0.0.1:${this.line.port}/`);
     await until(this.page, () => window.tickwire?.state === 'live');
