@@ -63,7 +63,7 @@ const fn wall(left: i32, top: i32, width: i32, height: i32) -> Rect {
 }
 
 fields! {
-    /// What a player can do.
+    /// The actions of a player.
     enum Action { Control { way: u8, aim: u8, is_firing: bool }, Say { text: Arc<str> } }
 }
 

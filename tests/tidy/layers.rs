@@ -1,7 +1,5 @@
 //! Checks which layers import which: the picture in `src/lib.rs` as a table, compared with every
-//! path in the code.
-//!
-//! It does not look at types: naming a layer counts as depending on it.
+//! path in the code. Naming a layer counts as depending on it.
 
 use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};

@@ -32,6 +32,7 @@ mod random_bot;
 mod random_packet;
 mod rewind;
 mod simple_game;
+mod table_check;
 mod world;
 
 use std::marker::PhantomData;
@@ -43,16 +44,15 @@ use encode_once::encode_once;
 pub use entities::{
     Entities, EntityError, EntityInfo, EntityRef, EntityRow, FieldValue, ReceivedEntities, Sight, Viewer,
 };
-use entities::{EntityFrame, EntityLayout, EntityScratch, FrameBuilder, KnownEntities, check_layouts};
+use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
-use random_packet::COMMON;
 pub use rewind::RewindBuffer;
 use simple_game::OutgoingEvent;
 pub use simple_game::{SimpleGame, TickContext};
-use tickwire_sim::{Action as _, EncodedAction, PlayerId, WorldParams};
+use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::rules_hash;
 pub use world::{SimpleAction, SimpleWorld};
 
@@ -60,12 +60,11 @@ use super::command_acks::has_command_acks;
 use super::dyn_tick::Roster;
 use super::game::{Game, Published, Publisher, StateOutcome, UpdateRates, View};
 use super::info::{GameInfo, KillPacket};
-use super::lockstep_packets::has_lockstep;
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
 use crate::limits;
-use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
+use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
 const OWN_STATE_PACKET: &str = "own_state";
@@ -105,32 +104,8 @@ impl<S: SimpleGame> Game for Simple<S> {
         rules_hash::<S>()
     }
 
-    /// Checks that every packet of a player has a sequence number, that every packet to clients is
-    /// in the required lane, and that the state of a new world fits its row.
     fn check(codes: &PacketTables) -> Result<(), String> {
-        let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
-        let mut packets = dialect.rows(Direction::ToServer);
-        let bare = packets.find(|row| !COMMON.contains(&&*row.name) && row.argument("sequence").is_none());
-        if let Some(row) = bare {
-            return Err(format!(
-                "the packet {} must begin with the arguments sequence:u32 and tick:u32.tick|nil, as all in which a player acts",
-                row.name
-            ));
-        }
-        check_lanes(&dialect)?;
-        check_entities::<S>(&dialect)?;
-        if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
-            return Err(format!(
-                "the table of {} must have the packet {OWN_STATE_PACKET}, which prediction needs",
-                S::NAME
-            ));
-        }
-        let mut row = NamedValues::default();
-        S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut row);
-        row.set("tick", 0);
-        row.encode(&dialect, "state")
-            .map(drop)
-            .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
+        table_check::check::<S>(codes)
     }
 
     fn is_sent_on_resume(events: &SimpleEvents) -> bool {
@@ -371,42 +346,6 @@ impl SimpleView {
     }
 }
 
-/// Checks the entity lists of a table, and that a table with entity lists has the packets of
-/// lockstep only if the game sets [`SimpleGame::ALLOWS_LOCKSTEP`].
-fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
-    let mut entities = Entities::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);
-    check_layouts(dialect, &entities)?;
-    let has_lists = !EntityLayout::all(dialect).is_empty();
-    if has_lists && !S::ALLOWS_LOCKSTEP && has_lockstep(dialect) {
-        return Err(format!(
-            "the table of {} has entity lists and the packets of lockstep, in which a client receives the complete state: remove these packets, or set ALLOWS_LOCKSTEP if the game hides nothing",
-            S::NAME
-        ));
-    }
-    Ok(())
-}
-
-/// Checks that each packet to clients has the lane in which the game sends it.
-fn check_lanes(dialect: &Dialect) -> Result<(), String> {
-    for row in dialect.rows(Direction::ToClient) {
-        let is_latest = LATEST.contains(&&*row.name) || EntityLayout::of(row).is_some();
-        let (lane, reason) = match is_latest {
-            true => (Lane::Latest, "a newer one replaces it"),
-            false => (Lane::Reliable, "it is an event, and every event arrives"),
-        };
-        if row.lane != lane {
-            return Err(format!(
-                "the packet {} to clients has the lane {}: must be {}, because {reason}; change the lane in its row of the table",
-                row.name,
-                row.lane.name(),
-                lane.name()
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// Returns the values of `own_state` for each player. Empty for a game without prediction.
 fn own_rows<S: SimpleGame>(
     world: &SimpleWorld<S>,
@@ -430,6 +369,7 @@ mod tests {
     use super::simple_game::Audience;
     use super::*;
     use crate::games::tanks::Tanks;
+    use crate::packet::Direction;
 
     type Played = Simple<Tanks>;
 

@@ -170,14 +170,10 @@ impl EncodedList {
         if list.fields.len() != layout.fields.len() {
             return Err(format!("the game writes {} fields, not {}", list.fields.len(), layout.fields.len()));
         }
-        let mut before = 0;
         for (index, id) in list.ids.iter().enumerate() {
             let (new, changed_in) = (list.row(index), list.changes(index));
             enter.push(|out| layout.write_row(new, out))?;
-            let old = previous.and_then(|previous| {
-                before += previous.ids[before..].iter().take_while(|known| *known < id).count();
-                (previous.ids.get(before) == Some(id)).then(|| previous.row(before))
-            });
+            let old = previous.and_then(|previous| Some(previous.row(previous.index_of(*id)?)));
             let change = match changed_in.contains(&number) {
                 true => layout.change_lists_for(new, old, |field| changed_in[field] == number),
                 false => Some(0),

@@ -145,6 +145,11 @@ impl EntityValues {
         EntityValues { packet, fields, ..EntityValues::default() }
     }
 
+    /// Returns the index of the entity with this id.
+    pub fn index_of(&self, id: u32) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+
     /// Returns the values of an entity.
     pub fn row(&self, index: usize) -> &[FieldValue] {
         &self.values[index * self.fields.len()..][..self.fields.len()]
@@ -183,21 +188,14 @@ impl EntityValues {
     /// Sets `changed_in`: compares each value with the one in the previous frame.
     pub fn compare(&mut self, previous: Option<&EntityValues>, frame: u32) {
         self.changed_in.reserve(self.values.len());
-        let mut before = 0;
-        for index in 0..self.ids.len() {
-            let known = previous.and_then(|previous| {
-                before += previous.ids[before..].iter().take_while(|id| **id < self.ids[index]).count();
-                (previous.ids.get(before) == Some(&self.ids[index])).then_some(previous)
-            });
-            let width = self.fields.len();
-            match known {
-                Some(previous) => {
-                    let rows = self.values[index * width..][..width].iter().zip(previous.row(before));
-                    let frames = rows.zip(previous.changes(before));
+        for (row, id) in self.values.chunks_exact(self.fields.len()).zip(&self.ids) {
+            match previous.and_then(|previous| Some((previous, previous.index_of(*id)?))) {
+                Some((previous, known)) => {
+                    let frames = row.iter().zip(previous.row(known)).zip(previous.changes(known));
                     self.changed_in
                         .extend(frames.map(|((new, old), last)| if new == old { *last } else { frame }));
                 }
-                None => self.changed_in.extend(std::iter::repeat_n(frame, width)),
+                None => self.changed_in.extend(std::iter::repeat_n(frame, row.len())),
             }
         }
     }

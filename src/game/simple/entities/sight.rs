@@ -1,4 +1,4 @@
-//! What a client sees.
+//! The sight of a client, and the properties of entities that it depends on.
 
 use tickwire_sim::PlayerId;
 
@@ -63,7 +63,7 @@ pub struct EntityRef<'a> {
     pub info: EntityInfo,
 }
 
-/// What a client sees of one entity list: the union of some forms.
+/// The sight of a client in one entity list: the union of some forms.
 ///
 /// ```
 /// use tickwire::game::simple::{EntityInfo, Sight};

@@ -1,0 +1,78 @@
+//! Checks of a packet table for a simple game, at the start of a server.
+
+use tickwire_sim::WorldParams;
+
+use super::entities::{Entities, EntityLayout, check_layouts};
+use super::random_packet::COMMON;
+use super::world::SimpleWorld;
+use super::{LATEST, NamedValues, OWN_STATE_PACKET, SimpleGame};
+use crate::game::lockstep_packets::has_lockstep;
+use crate::packet::{Dialect, Direction, Lane, PacketTables};
+
+/// Checks that every packet of a player has a sequence number, that every packet to clients is in
+/// the required lane, that the entity lists have the required form, and that the state of a new
+/// world fits its row.
+///
+/// # Errors
+/// Names the row and the rule.
+pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
+    let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
+    let mut packets = dialect.rows(Direction::ToServer);
+    let bare = packets.find(|row| !COMMON.contains(&&*row.name) && row.argument("sequence").is_none());
+    if let Some(row) = bare {
+        return Err(format!(
+            "the packet {} must begin with the arguments sequence:u32 and tick:u32.tick|nil, as all in which a player acts",
+            row.name
+        ));
+    }
+    check_lanes(&dialect)?;
+    check_entities::<S>(&dialect)?;
+    if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
+        return Err(format!(
+            "the table of {} must have the packet {OWN_STATE_PACKET}, which prediction needs",
+            S::NAME
+        ));
+    }
+    let mut row = NamedValues::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut row);
+    row.set("tick", 0);
+    row.encode(&dialect, "state")
+        .map(drop)
+        .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
+}
+
+/// Checks the entity lists of a table, and that a table with entity lists has the packets of
+/// lockstep only if the game sets [`SimpleGame::ALLOWS_LOCKSTEP`].
+fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
+    let mut entities = Entities::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);
+    check_layouts(dialect, &entities)?;
+    let has_lists = !EntityLayout::all(dialect).is_empty();
+    if has_lists && !S::ALLOWS_LOCKSTEP && has_lockstep(dialect) {
+        return Err(format!(
+            "the table of {} has entity lists and the packets of lockstep, in which a client receives the complete state: remove these packets, or set ALLOWS_LOCKSTEP if the game hides nothing",
+            S::NAME
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that each packet to clients has the lane in which the game sends it.
+fn check_lanes(dialect: &Dialect) -> Result<(), String> {
+    for row in dialect.rows(Direction::ToClient) {
+        let is_latest = LATEST.contains(&&*row.name) || EntityLayout::of(row).is_some();
+        let (lane, reason) = match is_latest {
+            true => (Lane::Latest, "a newer one replaces it"),
+            false => (Lane::Reliable, "it is an event, and every event arrives"),
+        };
+        if row.lane != lane {
+            return Err(format!(
+                "the packet {} to clients has the lane {}: must be {}, because {reason}; change the lane in its row of the table",
+                row.name,
+                row.lane.name(),
+                lane.name()
+            ));
+        }
+    }
+    Ok(())
+}
