@@ -52,6 +52,7 @@ pub use published::{SimpleEvents, SimpleState};
 pub use rewind::RewindBuffer;
 use simple_game::OutgoingEvent;
 pub use simple_game::{SimpleGame, TickContext};
+use table_check::OWN_STATE_PACKET;
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::rules_hash;
 pub use world::{SimpleAction, SimpleWorld};
@@ -65,13 +66,6 @@ use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
-
-/// The packet with the exact state of the client's player.
-const OWN_STATE_PACKET: &str = "own_state";
-
-/// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
-/// clients are events.
-const LATEST: [&str; 3] = ["state", OWN_STATE_PACKET, "spawned"];
 
 /// Estimated size of an event without its encoded values: packet, receiver and names of arguments.
 const EVENT_BYTES: usize = 256;

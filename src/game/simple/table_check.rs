@@ -5,9 +5,16 @@ use tickwire_sim::WorldParams;
 use super::entities::{Entities, EntityLayout, check_layouts};
 use super::random_packet::COMMON;
 use super::world::SimpleWorld;
-use super::{LATEST, NamedValues, OWN_STATE_PACKET, SimpleGame};
+use super::{NamedValues, SimpleGame};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::{Dialect, Direction, Lane, PacketTables};
+
+/// The packet with the exact state of the client's player.
+pub const OWN_STATE_PACKET: &str = "own_state";
+
+/// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
+/// clients are events.
+const LATEST: [&str; 3] = ["state", OWN_STATE_PACKET, "spawned"];
 
 /// Checks that every packet of a player has a sequence number, that every packet to clients is in
 /// the required lane, that the entity lists have the required form, and that the state of a new
