@@ -119,7 +119,7 @@ try {
   });
   await game.check('the panel puts a simulated line before any server, and takes it away', async () => {
     await bo.goto(`${game.server.url}/?netem=transatlantic`);
-    await until(bo, () => window.tickwire?.stats.pingMs !== null, undefined, 20000);
+    await until(bo, () => (window.tickwire?.stats.pingMs ?? null) !== null, undefined, 20000);
     assert.ok((await state(bo, 'stats')).pingMs >= 80);
     await bo.locator('#play').click();
     await until(bo, () => window.tickwire.id !== null);

@@ -176,7 +176,7 @@ export async function eat(page) {
     const [health, { food }] = [await state(page, 'health'), await state(page, 'resources')];
     if (health === null || health > 80 || food < 15) return;
     await page.keyboard.press('q');
-    await until(page, () => window.tickwire.hand?.item !== null);
+    await until(page, () => (window.tickwire.hand?.item ?? null) !== null);
     await click(page);
     // The page puts the food away before the server has said what it did: only then is the health known that the next meal needs.
     await until(page, (had) => window.tickwire.hand === null || (window.tickwire.hand.item === null && window.tickwire.resources.food < had), food);
