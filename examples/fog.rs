@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tickwire::entity_row;
 use tickwire::game::BotRng;
 use tickwire::game::simple::{
-    BotPolicy, Entities, EntityInfo, EntityRef, NamedValues, Sight, Simple, SimpleGame, TickContext, Viewer,
+    BotPolicy, Entities, EntityInfo, EntityRef, Joining, NamedValues, Sight, Simple, SimpleGame, TickContext, Viewer,
 };
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::fixed::{Angle, is_within};
@@ -135,10 +135,10 @@ impl SimpleGame for Fog {
         }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
         let size = |team| self.soldiers.iter().filter(|soldier| soldier.team == team).count();
         let team = u8::from(size(1) < size(0));
-        let (name, at) = (name.into(), free_place(context.random, Some(team)));
+        let (name, at) = (joining.name.into(), free_place(context.random, Some(team)));
         let (health, cartridges) = (HEALTH, CARTRIDGES);
         let (way, aim, is_firing, wait) = (0, 0, false, 0);
         self.soldiers.push(Soldier { player, name, team, at, way, aim, is_firing, health, cartridges, wait });

@@ -12,7 +12,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
+use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -104,8 +104,8 @@ impl SimpleGame for Pong {
         direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
-        self.guests.push(Guest { player, name: name.into() });
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
+        self.guests.push(Guest { player, name: joining.name.into() });
         self.take_sides();
     }
 

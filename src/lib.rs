@@ -7,7 +7,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
+//! use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
 //! use tickwire::packet::DecodedPacket;
 //! use tickwire::sim::{PlayerId, WorldParams, fields};
 //!
@@ -35,7 +35,7 @@
 //!     fn new(_: &WorldParams) -> Presses {
 //!         Presses { count: 0 }
 //!     }
-//!     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+//!     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 //!     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //!         (packet.row.name == "press").then_some(Act::Press)

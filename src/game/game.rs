@@ -89,6 +89,14 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// sequence numbers restart.
     fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
+    /// Returns the operator command for a player whose client has resumed its suspended seat
+    /// ([`Reconnected`](tickwire_sim::MembershipChange::Reconnected)). `None`: the world does not
+    /// change.
+    fn reconnect(player: PlayerId) -> Option<ActionOf<Self>> {
+        let _ = player;
+        None
+    }
+
     /// Returns whether a client that resumes after these events must still receive some of them
     /// ([`View::replay_missed`]), because the state does not contain them.
     fn is_sent_on_resume(events: &Self::Events) -> bool {

@@ -7,7 +7,7 @@
 //! A test of a game needs no server. It steps the world directly:
 //!
 //! ```
-//! use tickwire::game::simple::{NamedValues, SimpleAction, SimpleGame, SimpleWorld, TickContext};
+//! use tickwire::game::simple::{Joining, NamedValues, SimpleAction, SimpleGame, SimpleWorld, TickContext};
 //! use tickwire::packet::DecodedPacket;
 //! use tickwire::sim::{Command, PlayerId, Sim, StepResult, WorldParams, fields};
 //! # #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@
 //! #     const PAGE: &'static str = "";
 //! #     type Action = Act;
 //! #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
-//! #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+//! #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //! #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 //! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //! #         (packet.row.name == "press").then_some(Act::Press)
@@ -42,7 +42,7 @@
 //! let params = WorldParams::default_for::<SimpleWorld<Presses>>(1);
 //! let mut world = SimpleWorld::<Presses>::new(&params);
 //! let (ann, mut stepped) = (PlayerId(1), StepResult::default());
-//! let join = SimpleAction::Join(ann, "Ann".to_owned());
+//! let join = SimpleAction::Join(ann, "Ann".to_owned(), None);
 //! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };
 //! world.step(&mut vec![join], &mut stepped);
 //! let press = Command { player: ann, sequence: 1, action: SimpleAction::Act(Act::Press) };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::UpdateRates;
-use tickwire::game::simple::{NamedValues, Simple, SimpleGame, SimpleWorld, TickContext};
+use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, SimpleWorld, TickContext};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
@@ -55,7 +55,7 @@ impl SimpleGame for Wide {
         None
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {
         self.players.push(player);
     }
 
@@ -96,7 +96,7 @@ fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some(SeatKey([connection as u8; 16]));
     let profile =
-        tickwire::game::JoinRequest { name: "p".into(), game_data: tickwire::sim::EncodedAction::new(&[]) };
+        tickwire::game::JoinRequest { name: "p".into(), game_data: tickwire::sim::EncodedAction::new(&[]), account: None };
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });

@@ -51,7 +51,7 @@ pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 pub use published::{SimpleEvents, SimpleState};
 pub use rewind::RewindBuffer;
 use simple_game::OutgoingEvent;
-pub use simple_game::{SimpleGame, TickContext};
+pub use simple_game::{Joining, SimpleGame, TickContext};
 use table_check::OWN_STATE_PACKET;
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::rules_hash;
@@ -111,7 +111,8 @@ impl<S: SimpleGame> Game for Simple<S> {
     }
 
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<SimpleAction<S::Action>> {
-        vec![SimpleAction::Join(player, profile.name.clone())]
+        let account = profile.account.as_deref().map(str::to_owned);
+        vec![SimpleAction::Join(player, profile.name.clone(), account)]
     }
 
     fn leave(player: PlayerId) -> SimpleAction<S::Action> {
@@ -120,6 +121,10 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     fn disconnect(player: PlayerId) -> SimpleAction<S::Action> {
         SimpleAction::Disconnect(player)
+    }
+
+    fn reconnect(player: PlayerId) -> Option<SimpleAction<S::Action>> {
+        Some(SimpleAction::Reconnect(player))
     }
 
     fn names(sim: &SimpleWorld<S>) -> Vec<(PlayerId, String)> {
@@ -144,7 +149,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         let name: String = wanted_name.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        JoinRequest { name, game_data: EncodedAction::new(&[]) }
+        JoinRequest { name, game_data: EncodedAction::new(&[]), account: None }
     }
 
     fn handle_packet(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
-use super::simple_game::SimpleGame;
+use super::simple_game::{Joining, SimpleGame};
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
@@ -154,7 +154,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
         let mut random = world.random.clone();
         world.game.join(
             own,
-            "",
+            &Joining { name: "", account: None },
             &mut super::TickContext {
                 tick: 0,
                 tick_hz: self.tick_hz,

@@ -57,15 +57,32 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Converts a packet to an action. Returns `None` if the packet has no effect.
     fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
-    /// Adds a player. The name has at most [`limits::NAME_CHARS`] characters.
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>);
+    /// Adds a player.
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>);
 
     /// Removes a player.
     fn leave(&mut self, player: PlayerId, context: &mut TickContext<'_>);
 
-    /// Stops a player with a suspended seat. A client may resume it later.
+    /// Stops a player with a suspended seat. Its client may resume it later: then
+    /// [`SimpleGame::reconnect`] follows, otherwise [`SimpleGame::leave`].
     fn disconnect(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
         let _ = (player, context);
+    }
+
+    /// Continues a player whose client has resumed its suspended seat. Called before the actions of
+    /// the new connection.
+    fn reconnect(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
+        let _ = (player, context);
+    }
+
+    /// Executes an action of the operator: of the program around the server, by
+    /// [`RoomAccess::act`](crate::RoomAccess::act). By default all are rejected.
+    ///
+    /// # Errors
+    /// Name of the violated rule; the state must be unchanged.
+    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> Result<(), &'static str> {
+        let _ = (action, context);
+        Err("player_only")
     }
 
     /// Executes a player's action. Called before [`SimpleGame::tick`].
@@ -114,6 +131,16 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn bot_policy() -> Option<Box<dyn BotPolicy>> {
         None
     }
+}
+
+/// A player that joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joining<'a> {
+    /// The display name, which the client chose: at most [`limits::NAME_CHARS`] characters.
+    pub name: &'a str,
+    /// The account: the name of the client's token. `None` on a server without tokens, and in
+    /// captures of programs that did not record accounts.
+    pub account: Option<&'a str>,
 }
 
 /// Context of a game's functions in a tick.

@@ -23,7 +23,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
 use crate::game::prediction::{NewPredictor, new_predictor};
-use crate::game::simple::{BotPolicy, NamedValues, SimpleGame, SimpleLocalWorld, TickContext};
+use crate::game::simple::{BotPolicy, Joining, NamedValues, SimpleGame, SimpleLocalWorld, TickContext};
 use crate::packet::{DecodedPacket, Value};
 use map::Map;
 use round::Round;
@@ -100,8 +100,8 @@ impl SimpleGame for Tanks {
         Some(control).filter(|_| packet.row.name == "control")
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
-        self.enter(player, name);
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
+        self.enter(player, joining.name);
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

@@ -26,7 +26,7 @@ pub use start_error::StartError;
 /// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// # use tickwire::game::simple::{NamedValues, SimpleGame, TickContext};
+/// # use tickwire::game::simple::{Joining, NamedValues, SimpleGame, TickContext};
 /// # use tickwire::packet::DecodedPacket;
 /// # use tickwire::sim::{PlayerId, WorldParams, fields};
 /// # #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub use start_error::StartError;
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Act;
 /// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
 /// #     fn apply(&mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {

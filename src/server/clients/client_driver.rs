@@ -204,7 +204,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         match request {
             ClientRequest::Authenticate => return Some(Answer::Authenticated(self.authenticate())),
             ClientRequest::Lockstep => return Some(Answer::LockstepChecked(self.check_lockstep())),
-            ClientRequest::Join { profile, resume_tick } => {
+            ClientRequest::Join { mut profile, resume_tick } => {
+                profile.account = client.account();
                 return Some(Answer::Joined(self.join(&profile, resume_tick)));
             }
             ClientRequest::Command { command, intended, shared } => {

@@ -250,11 +250,17 @@ impl RoomHandle {
     fn resume_seat(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
         let before = intake.seats.take_over(player, client.connection)?;
+        let mut actions = Vec::new();
         if let Seat::Connected(before) = before {
             intake.evicted.insert(before);
             self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
             intake.inbox.drop_player_commands(player);
-            intake.inbox.push_operator(vec![(self.about.disconnect)(player)]);
+            actions.push((self.about.disconnect)(player));
+        }
+        actions.extend((self.about.reconnect)(player));
+        if !actions.is_empty() {
+            let ticket = intake.inbox.push_operator(actions);
+            intake.inbox.delay_player_commands(player, ticket.tick);
         }
         intake.keys.mark_connected(player, client.from);
         Some(player)

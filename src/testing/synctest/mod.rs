@@ -151,7 +151,7 @@ impl From<String> for SynctestError {
 /// ago. As a test of a game:
 ///
 /// ```no_run
-/// # use tickwire::game::simple::{NamedValues, TickContext};
+/// # use tickwire::game::simple::{Joining, NamedValues, TickContext};
 /// # use tickwire::packet::DecodedPacket;
 /// # use tickwire::sim::{Malformed, PlayerId, Reader, WorldParams, fields};
 /// # type MyGame = tickwire::game::Simple<MyRules>;
@@ -170,7 +170,7 @@ impl From<String> for SynctestError {
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Act;
 /// #     fn new(_: &WorldParams) -> MyRules { MyRules {} }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn action(_: &DecodedPacket<'_>) -> Option<Act> { None }
 /// #     fn apply(

@@ -6,7 +6,7 @@ use tickwire_sim::fields::Field;
 use tickwire_sim::{PlayerId, WorldParams, fields};
 
 use super::*;
-use crate::game::simple::{NamedValues, SimpleGame, TickContext};
+use crate::game::simple::{Joining, NamedValues, SimpleGame, TickContext};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
@@ -145,7 +145,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         packet.integer("by").map(|by| Step { by })
     }
 
-    fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+    fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 
     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 
