@@ -12,6 +12,7 @@ use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
 use super::prediction::NewPredictor;
+use super::report::Report;
 use crate::packet::{Dialect, PacketTables};
 
 /// The action of a game's world.
@@ -104,6 +105,12 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Returns what the game reports to the program around the server in a tick.
+    fn reports(events: &Self::Events) -> &[Report] {
+        let _ = events;
+        &[]
+    }
+
     /// Describes an action in one line: name of its packet, and arguments by name.
     fn describe_action(action: &ActionOf<Self>) -> String {
         format!("{action:?}")
@@ -181,6 +188,10 @@ impl<G: Game> DynTick for Published<G> {
 
     fn roster(&self) -> Roster {
         G::roster(self)
+    }
+
+    fn reports(&self) -> &[Report] {
+        G::reports(&self.events)
     }
 }
 

@@ -64,6 +64,7 @@ use super::info::{GameInfo, KillPacket};
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
+use super::report::Report;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
 
@@ -104,6 +105,10 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     fn is_sent_on_resume(events: &SimpleEvents) -> bool {
         events.events.iter().any(OutgoingEvent::is_private)
+    }
+
+    fn reports(events: &SimpleEvents) -> &[Report] {
+        &events.reports
     }
 
     fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
@@ -197,7 +202,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
-        let events = world.events.clone();
+        let (events, reports) = OutgoingEvent::split(&world.events);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
             let mut entities = Entities::default();
             world.game.write_entities(&mut entities);
@@ -207,7 +212,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
             tick: world.tick,
             players: players.len(),
             event_bytes: events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
-            events: Arc::new(SimpleEvents::new(world.tick, events, &world.game, &world.players)),
+            events: Arc::new(SimpleEvents::new(world.tick, (events, reports), &world.game, &world.players)),
             state: Arc::new(SimpleState {
                 entities: self.entities.clone(),
                 rates,
@@ -394,7 +399,13 @@ mod tests {
             tick,
             players: 1,
             event_bytes: 0,
-            events: Arc::new(SimpleEvents { tick, events, viewers: vec![None], encoded: OnceLock::new() }),
+            events: Arc::new(SimpleEvents {
+                tick,
+                events,
+                reports: Vec::new(),
+                viewers: vec![None],
+                encoded: OnceLock::new(),
+            }),
             state: Arc::new(SimpleState {
                 entities: None,
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },

@@ -9,6 +9,7 @@ use super::named_values::NamedValues;
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
+use crate::game::report::Report;
 
 /// An encoded message, or the rule that the values violate.
 pub type EncodedMessage = Result<Vec<u8>, String>;
@@ -18,6 +19,8 @@ pub type EncodedMessage = Result<Vec<u8>, String>;
 pub struct SimpleEvents {
     pub(super) tick: u32,
     pub(super) events: Vec<OutgoingEvent>,
+    /// What the game reports to the program around the server.
+    pub(super) reports: Vec<Report>,
     /// The clients that see each event with a position.
     pub(super) viewers: Vec<Option<EventViewers>>,
     pub(super) encoded: OnceLock<(String, Vec<EncodedMessage>)>,
@@ -67,15 +70,15 @@ impl SimpleEvents {
     /// Creates the events of a tick, after which the game has this state.
     pub(super) fn new<S: SimpleGame>(
         tick: u32,
-        events: Vec<OutgoingEvent>,
+        (events, reports): (Vec<OutgoingEvent>, Vec<Report>),
         game: &S,
         players: &[PlayerEntry],
     ) -> SimpleEvents {
         let viewers = events.iter().map(|event| match event.audience {
             Audience::Sight(info) => Some(EventViewers::new(game, players, event, info)),
-            Audience::All | Audience::Player(_) => None,
+            Audience::All | Audience::Player(_) | Audience::Program => None,
         });
-        SimpleEvents { tick, viewers: viewers.collect(), events, encoded: OnceLock::new() }
+        SimpleEvents { tick, viewers: viewers.collect(), events, reports, encoded: OnceLock::new() }
     }
 
     /// Iterates over the events, each with whether a client receives it.
@@ -83,6 +86,7 @@ impl SimpleEvents {
         self.events.iter().zip(&self.viewers).map(move |(event, viewers)| {
             let is_addressed = match event.audience {
                 Audience::All => true,
+                Audience::Program => false,
                 Audience::Player(player) => viewer.player == Some(player),
                 Audience::Sight(_) => viewers.as_ref().is_some_and(|viewers| viewers.contains(viewer)),
             };

@@ -10,6 +10,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
 use crate::game::prediction::NewPredictor;
+use crate::game::report::Report;
 #[cfg(doc)]
 use crate::limits;
 use crate::packet::DecodedPacket;
@@ -176,6 +177,13 @@ impl TickContext<'_> {
         self.push_event(Audience::Player(player), packet, values);
     }
 
+    /// Reports something to the program around the server, such as the result of a round; see
+    /// [`Server::on_event`](crate::Server::on_event). No client receives it, and a replay ignores
+    /// it.
+    pub fn report(&mut self, name: &'static str, values: impl FnOnce(&mut NamedValues)) {
+        self.push_event(Audience::Program, name, values);
+    }
+
     /// Sends an `error` packet to the client of a player, because an action was refused by this
     /// rule.
     pub fn send_error(&mut self, player: PlayerId, rule: &str) {
@@ -220,6 +228,8 @@ pub enum Audience {
     Player(PlayerId),
     /// The clients that see an event with these properties.
     Sight(EntityInfo),
+    /// No client: the event is a report to the program around the server.
+    Program,
 }
 
 /// A packet to some clients.
@@ -236,6 +246,15 @@ pub struct OutgoingEvent {
 }
 
 impl OutgoingEvent {
+    /// Splits the events of a tick into those for clients, and the reports.
+    pub(super) fn split(events: &[OutgoingEvent]) -> (Vec<OutgoingEvent>, Vec<Report>) {
+        let (reports, events): (Vec<_>, Vec<_>) =
+            events.iter().partition(|event| event.audience == Audience::Program);
+        let report =
+            |event: &OutgoingEvent| Report { name: event.packet, values: event.row.0.clone() };
+        (events.into_iter().cloned().collect(), reports.into_iter().map(report).collect())
+    }
+
     /// Returns whether the event is for one client only and does not answer a command. Such events
     /// are also sent after a resume.
     pub(super) fn is_private(&self) -> bool {

@@ -123,6 +123,11 @@ impl<S: SimpleGame> SimpleWorld<S> {
         &self.game
     }
 
+    /// Returns the state of the game, without the fields of every world.
+    pub fn into_game(self) -> S {
+        self.game
+    }
+
     fn seat(&self, player: PlayerId) -> Result<usize, usize> {
         self.players.binary_search_by_key(&player, |seat| seat.player)
     }

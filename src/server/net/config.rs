@@ -10,6 +10,7 @@ use tickwire_sim::WorldParams;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::recorder::Rotation;
+use super::server_events::EventHook;
 use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
 use crate::games;
@@ -75,6 +76,8 @@ pub struct ServerConfig {
     pub capture_dir: PathBuf,
     /// Size and age at which a capture continues in a new file.
     pub rotation: Rotation,
+    /// The program's hook for events.
+    pub on_event: Option<EventHook>,
 }
 
 impl ServerConfig {
@@ -105,6 +108,7 @@ impl ServerConfig {
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
             rotation: Rotation::default(),
+            on_event: None,
         }
     }
 

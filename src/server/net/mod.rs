@@ -17,6 +17,7 @@
 //! - [`server_handle`] starts and stops the threads, and [`server_state`] holds their shared state.
 //! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests.
 //! - [`console`] executes operator commands.
+//! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
 //! - [`echo`] is a separate server without a game.
 //! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
@@ -41,11 +42,13 @@ pub mod pages;
 pub mod recorder;
 pub mod registry;
 pub mod request;
+pub mod room_access;
 pub mod room_thread;
 pub mod room_threads;
 pub mod rooms;
 pub mod rooms_on_demand;
 pub mod self_check;
+pub mod server_events;
 pub mod server_handle;
 pub mod server_state;
 pub mod tap;

@@ -1,5 +1,6 @@
 //! The state that the threads of one server share.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use super::recorder::Recorder;
 use super::registry::Registry;
 use super::room_threads::RoomThreads;
 use super::rooms::{Rooms, RunningRoom};
+use super::server_events::ServerEvents;
 use super::tap::Tap;
 use super::tcp_client::TcpClient;
 use super::worker_queue;
@@ -56,6 +58,8 @@ pub struct ServerState {
     pub tap: Tap,
     /// Recently disconnected clients, for inspectors.
     pub ended: EndedClients,
+    /// Passes events to the program's hook.
+    pub events: ServerEvents,
     /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
     /// Decides which connections get a thread.
@@ -82,13 +86,17 @@ pub struct ServerState {
 
 impl ServerState {
     /// Creates the state of a starting server. One of the rooms must be the default room.
+    ///
+    /// # Errors
+    /// The system has no thread for the hook.
     pub fn new(
         config: ServerConfig,
         rooms: Vec<Arc<RoomHandle>>,
         admission: Arc<Admission>,
         workers: usize,
-    ) -> ServerState {
+    ) -> io::Result<ServerState> {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
+        let events = ServerEvents::start(config.on_event.clone(), &metrics)?;
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
@@ -98,7 +106,7 @@ impl ServerState {
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
-        ServerState {
+        Ok(ServerState {
             budgets: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
             config,
@@ -107,6 +115,7 @@ impl ServerState {
             misfits: Misfits::default(),
             tap,
             ended: EndedClients::default(),
+            events,
             recorder,
             admission,
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
@@ -118,7 +127,7 @@ impl ServerState {
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
             connections: Connections::default(),
-        }
+        })
     }
 
     /// Creates a state for unit tests, with one room, one worker and no threads.
@@ -126,7 +135,8 @@ impl ServerState {
     pub fn for_tests(config: ServerConfig) -> ServerState {
         let room = config.room("", &config.identity);
         let room = Arc::clone(room.handle());
-        ServerState::new(config, vec![room], Admission::new(crate::server::admission::Capacity::default()), 1)
+        let admission = Admission::new(crate::server::admission::Capacity::default());
+        ServerState::new(config, vec![room], admission, 1).expect("a configuration without a hook")
     }
 
     /// The server's clock: time since its start.

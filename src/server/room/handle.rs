@@ -6,7 +6,7 @@
 //! most [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -75,6 +75,8 @@ struct HandleState {
     inbox: Inbox,
     seats: Seats,
     keys: SeatKeys,
+    /// The last key of each seat, also after the key has become invalid.
+    last_keys: BTreeMap<PlayerId, SeatKey>,
     evicted: BTreeSet<u64>,
     queries: Vec<RoomQuery>,
 }
@@ -140,6 +142,7 @@ impl RoomHandle {
             // These seats have no keys yet, so no client can resume them.
             seats: Seats::restore(world.players(), Duration::ZERO),
             keys: SeatKeys::default(),
+            last_keys: BTreeMap::new(),
             evicted: BTreeSet::new(),
             queries: Vec::new(),
         };
@@ -241,6 +244,7 @@ impl RoomHandle {
         let player = intake.seats.assign(connection, now)?;
         if let Some(key) = key {
             intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
+            intake.last_keys.insert(player, key);
         }
         let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at_tick: self.tick() };
         intake.inbox.push_operator(entered(new));
@@ -277,6 +281,7 @@ impl RoomHandle {
             // Keys of players that are not in the world are ignored.
             if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
                 intake.keys.insert(*keyed, self.tick());
+                intake.last_keys.insert(player, keyed.key);
                 intake.suspend_seat(player, now, &self.options, self.about);
             }
         }
@@ -408,6 +413,11 @@ impl RoomHandle {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
+    /// Returns the key of a player's seat, also a key that can no longer be resumed.
+    pub(crate) fn key_of(&self, player: PlayerId) -> Option<SeatKey> {
+        self.intake.lock().last_keys.get(&player).copied()
+    }
+
     /// Returns the keys of taken seats.
     pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
         let intake = self.intake.lock();
@@ -470,6 +480,7 @@ impl RoomHandle {
             for player in over {
                 intake.seats.release(player, now);
                 intake.keys.remove(player);
+                intake.last_keys.remove(&player);
             }
         }
         self.tick.store(tick, Ordering::Relaxed);
