@@ -170,7 +170,10 @@ mod cli;
 pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError};
+pub use server::builder::{
+    ClientProfile, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
+    ServerEvent, ServerEventKind, StartError,
+};
 
 // Hidden from rustdoc, which would otherwise treat links between private modules as links between
 // public ones.
@@ -268,4 +271,14 @@ pub fn serve<G: game::Game>() -> std::process::ExitCode {
         std::process::ExitCode::SUCCESS
     };
     code
+}
+
+/// As [`serve()`], with a function for the [events](ServerEvent) of the server, as
+/// [`Server::on_event`] describes. The other commands, such as `replay`, have no events.
+#[cfg(not(target_family = "wasm"))]
+pub fn serve_with_events<G: game::Game>(
+    on_event: impl FnMut(ServerEvent) + Send + 'static,
+) -> std::process::ExitCode {
+    let hook = server::net::server_events::EventHook::new(on_event);
+    cli::run_with_events(&[cli::GameEntry::of::<G>()], hook)
 }

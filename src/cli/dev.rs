@@ -24,8 +24,9 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 
 use super::output::{CliError, print};
-use super::{signals, state_file};
+use super::signals;
 use crate::limits;
+use crate::server::net::state_file;
 use crate::util::sync::Mutex;
 
 /// Options of `dev`.

@@ -3,11 +3,14 @@
 mod admission;
 mod answers;
 mod budgets;
+#[path = "../support/diary.rs"]
+mod diary;
 mod driven;
 mod hall;
 mod in_lockstep;
 mod inbox;
 mod limits;
+mod life;
 mod lockstep;
 mod lockstep_behind;
 mod lockstep_reports;

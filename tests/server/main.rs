@@ -16,6 +16,8 @@ mod command;
 #[cfg(target_os = "linux")]
 mod console;
 mod conversations;
+#[path = "../support/diary.rs"]
+mod diary;
 #[cfg(target_os = "linux")]
 mod echo;
 mod guest;
@@ -26,6 +28,7 @@ mod kites;
 #[cfg(target_os = "linux")]
 mod last_words;
 mod library;
+mod life;
 mod lockstep;
 mod old_http;
 mod pong;

@@ -19,6 +19,7 @@
 //! - [`console`] executes operator commands.
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
+//! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
 //! - [`echo`] is a separate server without a game.
 //! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
 //! - [`pages::playback_server`] serves a capture for playback.
@@ -32,6 +33,7 @@ pub mod connection;
 pub mod console;
 pub mod echo;
 pub mod forwarded;
+pub mod input_files;
 pub mod inspector;
 pub mod keep_alive;
 pub mod listener;
@@ -51,6 +53,7 @@ pub mod self_check;
 pub mod server_events;
 pub mod server_handle;
 pub mod server_state;
+pub mod state_file;
 pub mod tap;
 pub mod tcp_client;
 pub mod tick_schedule;

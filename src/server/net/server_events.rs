@@ -166,6 +166,7 @@ impl ServerEvents {
                 self.counts.queued.fetch_add(1, Ordering::Relaxed);
                 metrics.server_events.inc();
             }
+            // Disconnected: only after a panic outside of the hook.
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
                 self.counts.dropped.fetch_add(1, Ordering::Relaxed);
                 metrics.server_events_dropped.inc();
@@ -234,4 +235,62 @@ fn run_hook(hook: &EventHook, events: &Receiver<ServerEvent>, counts: &EventCoun
         }
     }
     log_dropped();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::net::ServerConfig;
+    use crate::server::net::server_state::ServerState;
+
+    fn host(hook: impl FnMut(ServerEvent) + Send + 'static) -> ServerState {
+        let config = ServerConfig::new(([127, 0, 0, 1], 0).into());
+        ServerState::for_tests(ServerConfig { on_event: Some(EventHook::new(hook)), ..config })
+    }
+
+    fn push(host: &ServerState, connection: u64) {
+        let kind = ServerEventKind::Connected(ClientProfile { connection, account: None });
+        host.events.push(&host.room(), kind, &host.metrics);
+    }
+
+    fn connection(event: &ServerEvent) -> u64 {
+        match &event.kind {
+            ServerEventKind::Connected(client) => client.connection,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_hook_that_blocks_loses_events_beyond_the_queue_and_delays_nobody() {
+        let (open, gate) = mpsc::channel::<()>();
+        let (seen, received) = mpsc::channel();
+        let host = host(move |event| {
+            seen.send(connection(&event)).expect("the test receives");
+            let _ = gate.recv();
+        });
+        push(&host, 0);
+        assert_eq!(received.recv(), Ok(0), "the hook has the first event, and blocks");
+        let queued = limits::SERVER_EVENTS as u64;
+        (1..=queued + 10).for_each(|number| push(&host, number));
+        assert_eq!((host.metrics.server_events.get(), host.metrics.server_events_dropped.get()), (queued + 1, 10));
+        drop(open);
+        host.events.finish();
+        assert!(received.try_iter().eq(1..=queued), "the queued events in order");
+        push(&host, 1);
+        assert_eq!(host.metrics.server_events.get(), queued + 1, "a stopped server has no events");
+    }
+
+    #[test]
+    fn a_hook_that_panics_is_called_again() {
+        let (seen, received) = mpsc::channel();
+        let host = host(move |event| {
+            let number = connection(&event);
+            assert_ne!(number, 1, "a panic of the test");
+            seen.send(number).expect("the test receives");
+        });
+        (0..3).for_each(|number| push(&host, number));
+        host.events.finish();
+        assert!(received.try_iter().eq([0, 2]));
+        assert_eq!(host.metrics.panics.get(), 1);
+    }
 }

@@ -77,6 +77,8 @@ struct HandleState {
     keys: SeatKeys,
     /// The last key of each seat, also after the key has become invalid.
     last_keys: BTreeMap<PlayerId, SeatKey>,
+    /// Players whose seats were resumed since the last tick, in a game without a command for that.
+    resumed: BTreeSet<PlayerId>,
     evicted: BTreeSet<u64>,
     queries: Vec<RoomQuery>,
 }
@@ -143,6 +145,7 @@ impl RoomHandle {
             seats: Seats::restore(world.players(), Duration::ZERO),
             keys: SeatKeys::default(),
             last_keys: BTreeMap::new(),
+            resumed: BTreeSet::new(),
             evicted: BTreeSet::new(),
             queries: Vec::new(),
         };
@@ -261,7 +264,10 @@ impl RoomHandle {
             intake.inbox.drop_player_commands(player);
             actions.push((self.about.disconnect)(player));
         }
-        actions.extend((self.about.reconnect)(player));
+        match (self.about.reconnect)(player) {
+            Some(action) => actions.push(action),
+            None => drop(intake.resumed.insert(player)),
+        }
         if !actions.is_empty() {
             let ticket = intake.inbox.push_operator(actions);
             intake.inbox.delay_player_commands(player, ticket.tick);
@@ -413,6 +419,12 @@ impl RoomHandle {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
+    /// Returns the players whose seats were resumed since the last call, in a game without a command
+    /// for that.
+    pub(crate) fn take_resumed(&self) -> BTreeSet<PlayerId> {
+        std::mem::take(&mut self.intake.lock().resumed)
+    }
+
     /// Returns the key of a player's seat, also a key that can no longer be resumed.
     pub(crate) fn key_of(&self, player: PlayerId) -> Option<SeatKey> {
         self.intake.lock().last_keys.get(&player).copied()
@@ -481,6 +493,7 @@ impl RoomHandle {
                 intake.seats.release(player, now);
                 intake.keys.remove(player);
                 intake.last_keys.remove(&player);
+                intake.resumed.remove(&player);
             }
         }
         self.tick.store(tick, Ordering::Relaxed);

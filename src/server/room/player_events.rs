@@ -59,7 +59,7 @@ impl PlayerEvents {
     }
 
     /// Returns the changes that the tick has executed: those of its commands in order, without the
-    /// rejected ones, then the departures.
+    /// rejected ones, then resumed seats and departures.
     pub(super) fn after_step(&mut self, stepped: &StepResult, handle: &RoomHandle) -> Vec<PlayerEvent> {
         let is_rejected = |sequence: u64| {
             let mut rejected = stepped.rejected.iter();
@@ -80,6 +80,9 @@ impl PlayerEvents {
                 MembershipChange::Left(_) => continue,
             };
             events.push(self.event(change, player, handle));
+        }
+        for player in handle.take_resumed() {
+            events.push(self.event(PlayerChange::Reconnected, player, handle));
         }
         for player in &stepped.departed {
             events.push(self.event(PlayerChange::Left, *player, handle));
