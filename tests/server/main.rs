@@ -6,6 +6,7 @@ mod bots_agree;
 mod bots_play;
 mod bots_walk;
 mod budgets;
+mod builder_flags;
 #[cfg(target_os = "linux")]
 mod capture;
 mod checksums;

@@ -115,6 +115,8 @@ pub struct ServerEvents {
     /// Whether there is a hook.
     is_on: bool,
     counts: Arc<EventCounts>,
+    /// The hook and its end of the queue, until the thread starts.
+    not_started: Mutex<Option<(EventHook, Receiver<ServerEvent>)>>,
     /// Disconnected when the thread has handled all events.
     finished: Mutex<Option<Receiver<()>>>,
 }
@@ -127,22 +129,32 @@ struct EventCounts {
 }
 
 impl ServerEvents {
+    /// Creates the queue. It fills until [`ServerEvents::start`].
+    pub fn new(hook: Option<EventHook>) -> ServerEvents {
+        let Some(hook) = hook else { return ServerEvents::default() };
+        let (queue, events) = mpsc::sync_channel(limits::SERVER_EVENTS);
+        ServerEvents {
+            queue: Mutex::new(Some(queue)),
+            is_on: true,
+            not_started: Mutex::new(Some((hook, events))),
+            ..ServerEvents::default()
+        }
+    }
+
     /// Starts the thread of the hook, if there is one.
     ///
     /// # Errors
     /// The system has no thread.
-    pub fn start(hook: Option<EventHook>, metrics: &Arc<Metrics>) -> io::Result<ServerEvents> {
-        let Some(hook) = hook else { return Ok(ServerEvents::default()) };
-        let (queue, events) = mpsc::sync_channel(limits::SERVER_EVENTS);
+    pub fn start(&self, metrics: &Arc<Metrics>) -> io::Result<()> {
+        let Some((hook, events)) = self.not_started.lock().take() else { return Ok(()) };
         let (done, finished) = mpsc::channel();
-        let counts = Arc::new(EventCounts::default());
-        let (metrics, of_thread) = (Arc::clone(metrics), Arc::clone(&counts));
+        let (metrics, counts) = (Arc::clone(metrics), Arc::clone(&self.counts));
         thread::Builder::new().name("events".to_owned()).spawn(move || {
-            run_hook(&hook, &events, &of_thread, &metrics);
+            run_hook(&hook, &events, &counts, &metrics);
             drop(done);
         })?;
-        let (queue, finished) = (Mutex::new(Some(queue)), Mutex::new(Some(finished)));
-        Ok(ServerEvents { queue, is_on: true, counts, finished })
+        *self.finished.lock() = Some(finished);
+        Ok(())
     }
 
     /// Whether there is a hook.
@@ -245,7 +257,10 @@ mod tests {
 
     fn host(hook: impl FnMut(ServerEvent) + Send + 'static) -> ServerState {
         let config = ServerConfig::new(([127, 0, 0, 1], 0).into());
-        ServerState::for_tests(ServerConfig { on_event: Some(EventHook::new(hook)), ..config })
+        let config = ServerConfig { on_event: Some(EventHook::new(hook)), ..config };
+        let host = ServerState::for_tests(config);
+        host.events.start(&host.metrics).expect("a thread");
+        host
     }
 
     fn push(host: &ServerState, connection: u64) {

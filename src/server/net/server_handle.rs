@@ -114,7 +114,8 @@ impl ServerHandle {
             ..Capacity::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers)?);
+        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
+        host.events.start(&host.metrics)?;
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let (mut room_threads, mut worker_threads) = (Vec::new(), Vec::new());

@@ -1,6 +1,5 @@
 //! The state that the threads of one server share.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -86,17 +85,14 @@ pub struct ServerState {
 
 impl ServerState {
     /// Creates the state of a starting server. One of the rooms must be the default room.
-    ///
-    /// # Errors
-    /// The system has no thread for the hook.
     pub fn new(
         config: ServerConfig,
         rooms: Vec<Arc<RoomHandle>>,
         admission: Arc<Admission>,
         workers: usize,
-    ) -> io::Result<ServerState> {
+    ) -> ServerState {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
-        let events = ServerEvents::start(config.on_event.clone(), &metrics)?;
+        let events = ServerEvents::new(config.on_event.clone());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
@@ -106,7 +102,7 @@ impl ServerState {
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
-        Ok(ServerState {
+        ServerState {
             budgets: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
             config,
@@ -127,7 +123,7 @@ impl ServerState {
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
             connections: Connections::default(),
-        })
+        }
     }
 
     /// Creates a state for unit tests, with one room, one worker and no threads.
@@ -135,8 +131,7 @@ impl ServerState {
     pub fn for_tests(config: ServerConfig) -> ServerState {
         let room = config.room("", &config.identity);
         let room = Arc::clone(room.handle());
-        let admission = Admission::new(crate::server::admission::Capacity::default());
-        ServerState::new(config, vec![room], admission, 1).expect("a configuration without a hook")
+        ServerState::new(config, vec![room], Admission::new(crate::server::admission::Capacity::default()), 1)
     }
 
     /// The server's clock: time since its start.
