@@ -15,7 +15,8 @@ use std::sync::Arc;
 use tickwire::entity_row;
 use tickwire::game::BotRng;
 use tickwire::game::simple::{
-    BotPolicy, Entities, EntityInfo, EntityRef, Joining, NamedValues, Sight, Simple, SimpleGame, TickContext, Viewer,
+    BotPolicy, Entities, EntityInfo, EntityRef, Joining, NamedValues, Sight, Simple, SimpleGame, TickContext,
+    Viewer,
 };
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::fixed::{Angle, is_within};

@@ -112,7 +112,15 @@ impl SimpleGame for Paint {
         let reds = self.painters.iter().filter(|one| one.team == 1).count();
         let team = if reds * 2 <= self.painters.len() { 1 } else { 2 };
         let (x, y) = (context.random.between(0, WIDTH - 1), context.random.between(0, HEIGHT - 1));
-        self.painters.push(Painter { player, name: joining.name.into(), team, x, y, direction: 0, buckets: 1 });
+        self.painters.push(Painter {
+            player,
+            name: joining.name.into(),
+            team,
+            x,
+            y,
+            direction: 0,
+            buckets: 1,
+        });
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

@@ -17,8 +17,7 @@ use crate::support::{hex, to_hex};
 
 const ANN: PlayerId = PlayerId(1);
 const KEY: SeatKey = SeatKey([7; 16]);
-const WANTS: TickRequest =
-    TickRequest { frame: true, checksum: true, snapshot: false, player_events: true };
+const WANTS: TickRequest = TickRequest { frame: true, checksum: true, snapshot: false, player_events: true };
 
 /// A room of diary, and a second world that executes its command frames.
 struct Running {
@@ -70,9 +69,12 @@ impl Running {
         assert_eq!(ticked.checksum, Some(self.replica.checksum()), "before tick {}", ticked.tick);
         let frame = ticked.frame.as_ref().expect("it is requested");
         self.replica.step(&(Simple::<Diary>::INFO.frame)(frame).expect("a frame").commands);
-        self.events.extend(ticked.player_events.iter().map(|event| {
-            (event.change, event.player.0, event.name.to_string(), event.key.is_some())
-        }));
+        self.events.extend(
+            ticked
+                .player_events
+                .iter()
+                .map(|event| (event.change, event.player.0, event.name.to_string(), event.key.is_some())),
+        );
         ticked
     }
 
@@ -95,8 +97,7 @@ fn a_seat_that_is_resumed_reconnects_before_the_first_action_of_its_new_connecti
     assert!(back.is_resumed);
     running.note(8, 1, 6);
     running.tick();
-    let expected =
-        ["1 joins: Ann of ann-s", "1 notes 5", "1 disconnects", "1 reconnects", "1 notes 6"];
+    let expected = ["1 joins: Ann of ann-s", "1 notes 5", "1 disconnects", "1 reconnects", "1 notes 6"];
     assert_eq!(running.lines(), expected);
     running.handle.dismiss(ANN, running.now);
     running.tick();

@@ -12,9 +12,8 @@ use tickwire::{Lockstep, RoomSpec, Server};
 
 use crate::program_of_units::Units;
 
-/// Flags without a method, and why. `docs/server.md` has the same reasons.
-const WITHOUT_METHOD: [(&str, &str); 1] =
-    [("log", "the program chooses its own subscriber of `tracing`")];
+/// Flags without a method, and why, as in docs/accounts.md.
+const WITHOUT_METHOD: [(&str, &str); 1] = [("log", "the program chooses its own subscriber of `tracing`")];
 
 /// A flag, and the methods that do the same.
 type Row = (&'static str, fn(Server) -> Server);
@@ -88,6 +87,10 @@ fn each_flag_of_serve_has_a_method_or_a_reason() {
     let rows: BTreeSet<String> = rows.map(str::to_owned).collect();
     let without_row: Vec<_> = flags.difference(&rows).collect();
     assert!(without_row.is_empty(), "add a method of Server, and a row: {without_row:?}");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/accounts.md");
+    let document = std::fs::read_to_string(document).expect("it is in the repository");
+    let missing: Vec<_> = flags.iter().filter(|flag| !document.contains(&format!("`--{flag}`"))).collect();
+    assert!(missing.is_empty(), "docs/accounts.md lists each flag with its method: {missing:?}");
     assert_eq!(rows.difference(&flags).collect::<Vec<_>>(), [""; 0], "serve has no such flag");
 }
 

@@ -56,7 +56,8 @@ fn a_program_follows_a_player_over_a_reconnect_and_a_replay_of_it_comes_out_the_
         .tokens([("ann-s", TOKEN)])
         .capture(&file.0)
         .on_event(move |event: ServerEvent| {
-            let is_bad = matches!(&event.kind, Kind::Reported(report) if report.integer("number") == Some(13));
+            let is_bad =
+                matches!(&event.kind, Kind::Reported(report) if report.integer("number") == Some(13));
             assert!(!is_bad, "a panic of the test");
             sender.send(event).expect("the test receives");
         })
@@ -71,7 +72,10 @@ fn a_program_follows_a_player_over_a_reconnect_and_a_replay_of_it_comes_out_the_
     note(&mut ann, 2, 5);
     let kinds = until(&events, |_| true);
     let [Kind::Reported(report)] = &*kinds else { panic!("{kinds:?}") };
-    assert_eq!((report.name, report.integer("number"), report.integer("player")), ("noted", Some(5), Some(1)));
+    assert_eq!(
+        (report.name, report.integer("number"), report.integer("player")),
+        ("noted", Some(5), Some(1))
+    );
     drop(ann);
     until(&events, |kind| matches!(kind, Kind::Disconnected(player) if is_ann(player)));
     let mut ann = play(&server);

@@ -1,6 +1,6 @@
 //! Leaderboard: who presses the button most often in a round? The best result of each account is in
 //! an SQLite database, so it survives a restart. A player without an account plays, but has no place.
-//! docs/server.md explains it, in "Accounts and a database".
+//! docs/accounts.md explains it.
 //!
 //! ```text
 //! cargo run -p leaderboard -- --token-file tokens.txt     http://127.0.0.1:3000/?token=TOKEN
@@ -147,7 +147,8 @@ struct Database(Connection);
 impl Database {
     fn open(file: &Path) -> rusqlite::Result<Database> {
         let database = Connection::open(file)?;
-        database.execute("CREATE TABLE IF NOT EXISTS results (account TEXT PRIMARY KEY, best INTEGER)", [])?;
+        database
+            .execute("CREATE TABLE IF NOT EXISTS results (account TEXT PRIMARY KEY, best INTEGER)", [])?;
         Ok(Database(database))
     }
 

@@ -61,9 +61,8 @@ fn the_best_result_of_an_account_survives_a_restart() {
     let file = File::new("restart");
     let first = server(&file, true);
     let mut ann = press(&first);
-    let has_leader = |value: Option<&Value>| {
-        value.and_then(Value::as_array) == Some(&vec!["ann-s".into(), 1.into()])
-    };
+    let has_leader =
+        |value: Option<&Value>| value.and_then(Value::as_array) == Some(&vec!["ann-s".into(), 1.into()]);
     ann.receive_until(PATIENCE, |packet| has_leader(packet.get("leaders"))).expect("after the round");
     first.stop();
     let second = server(&file, true);
@@ -80,7 +79,8 @@ fn a_player_without_an_account_has_no_place() {
     let mut ann = press(&server);
     let count = |value: Option<&Value>| Some(value?.as_array()?.get(2)?.as_u64());
     ann.receive_until(PATIENCE, |packet| count(packet.get("pressers")) == Some(Some(1))).expect("pressed");
-    ann.receive_until(PATIENCE, |packet| count(packet.get("pressers")) == Some(Some(0))).expect("a new round");
+    ann.receive_until(PATIENCE, |packet| count(packet.get("pressers")) == Some(Some(0)))
+        .expect("a new round");
     server.stop();
     assert_eq!(Database::open(&file.0).and_then(|database| database.leaders()), Ok(Vec::new()));
 }

@@ -250,8 +250,7 @@ impl OutgoingEvent {
     pub(super) fn split(events: &[OutgoingEvent]) -> (Vec<OutgoingEvent>, Vec<Report>) {
         let (reports, events): (Vec<_>, Vec<_>) =
             events.iter().partition(|event| event.audience == Audience::Program);
-        let report =
-            |event: &OutgoingEvent| Report { name: event.packet, values: event.row.0.clone() };
+        let report = |event: &OutgoingEvent| Report { name: event.packet, values: event.row.0.clone() };
         (events.into_iter().cloned().collect(), reports.into_iter().map(report).collect())
     }
 

@@ -1,5 +1,6 @@
 //! Embeds a server in another program, without a command line, signals or logs.
 
+mod checks;
 mod room_spec;
 mod running_server;
 mod start_error;
@@ -9,21 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::game::{Game, GameInfo};
+use crate::game::Game;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::console::admin_token::AdminToken;
-use crate::server::net::forwarded::CidrRange;
 use crate::server::net::input_files::read_tokens;
 use crate::server::net::recorder::Rotation;
+pub use crate::server::net::room_access::{RoomAccess, RoomError};
 use crate::server::net::server_events::EventHook;
+pub use crate::server::net::server_events::{ClientProfile, PlayerProfile, ServerEvent, ServerEventKind};
 use crate::server::net::state_file::StateFile;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
 use crate::server::room::lockstep::LockstepConfig;
-pub use crate::server::net::room_access::{RoomAccess, RoomError};
-pub use crate::server::net::server_events::{ClientProfile, PlayerProfile, ServerEvent, ServerEventKind};
 pub use room_spec::RoomSpec;
 pub use running_server::RunningServer;
 pub use start_error::StartError;
@@ -275,7 +274,7 @@ impl Server {
         self
     }
 
-    /// Sets packet tables instead of those of the games, for example with another dialect.
+    /// Sets packet tables that replace the tables of the games, for example with another dialect.
     #[must_use]
     pub fn packet_tables(self, tables: PacketTables) -> Server {
         Server { packet_tables: Some(tables), ..self }
@@ -383,12 +382,14 @@ impl Server {
         Ok(running)
     }
 
+    /// Checks the settings, and returns them as plain values.
     fn config(&self) -> Result<ServerConfig, StartError> {
         let bind: SocketAddr = self.bind.parse().map_err(|_| {
             let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
             StartError::setting("bind", rule)
         })?;
-        self.check_names()?;
+        let names: Vec<&str> = self.rooms.iter().map(|(name, _)| &**name).collect();
+        checks::room_names(&names, self.rooms_on_demand)?;
         for (setting, clients) in
             [("max_clients", self.max_clients), ("max_clients_per_address", self.max_clients_per_address)]
         {
@@ -396,12 +397,11 @@ impl Server {
                 return Err(StartError::setting(setting, "0: must be at least 1"));
             }
         }
-        self.check_times_and_files()?;
-        let trusted_proxies = self.trusted_proxies.iter().map(|range| {
-            let read: Result<CidrRange, String> = range.parse();
-            read.map_err(|rule| format!("{range}: {rule}"))
-        });
-        let trusted_proxies = trusted_proxies.collect::<Result<Vec<_>, _>>();
+        checks::resume_time(self.resume_time)?;
+        checks::lockstep(&self.lockstep)?;
+        checks::rotation(&self.rotation)?;
+        self.check_files()?;
+        let trusted_proxies = checks::trusted_proxies(&self.trusted_proxies)?;
         let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(AdminToken::random()));
         let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
         let mut games: Vec<TcpGameFactory> = Vec::new();
@@ -410,7 +410,7 @@ impl Server {
                 games.push(room.game);
             }
         }
-        let codes = self.tables_of(&games)?;
+        let codes = checks::tables(&games, self.packet_tables.as_ref())?;
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
         Ok(ServerConfig {
@@ -426,7 +426,7 @@ impl Server {
             command_delay_ticks: first.command_delay_ticks,
             seat_time: self.seat_time(),
             players: PlayAccess { tokens, spectators: self.spectators },
-            trusted_proxies: trusted_proxies.map_err(|rule| StartError::setting("trusted_proxy", rule))?,
+            trusted_proxies,
             save_dir: self.save_dir.clone(),
             capture_dir: self.save_dir.clone(),
             rotation: self.rotation,
@@ -440,40 +440,13 @@ impl Server {
         })
     }
 
-    /// The tables of the games, or those of [`Server::packet_tables`].
-    fn tables_of(&self, games: &[TcpGameFactory]) -> Result<PacketTables, StartError> {
-        let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
-        let Some(tables) = &self.packet_tables else {
-            return GameInfo::tables_of(&abouts).map_err(StartError::Tables);
-        };
-        abouts.iter().try_for_each(|about| about.check_tables(tables)).map_err(StartError::Tables)?;
-        Ok(tables.clone())
-    }
-
     /// Time for which a seat stays suspended: with a state file, at least the time of a restart.
     fn seat_time(&self) -> Duration {
         let is_stored = self.state_file.is_some();
         self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
     }
 
-    fn check_times_and_files(&self) -> Result<(), StartError> {
-        let max_time = limits::MAX_RESUME_TIME;
-        if self.resume_time > max_time {
-            let rule = format!("{:?}: must be at most {max_time:?}", self.resume_time);
-            return Err(StartError::setting("resume_time", rule));
-        }
-        let max_ticks = limits::LOCKSTEP_MAX_INTERVAL_TICKS;
-        for (setting, ticks) in [
-            ("snapshot_interval_ticks", self.lockstep.snapshot_ticks),
-            ("checksum_interval_ticks", self.lockstep.checksum_ticks),
-        ] {
-            if !(1..=max_ticks).contains(&ticks) {
-                return Err(StartError::setting(setting, format!("{ticks}: must be 1 to {max_ticks}")));
-            }
-        }
-        if self.rotation.bytes == 0 || self.rotation.time.is_some_and(|time| time.is_zero()) {
-            return Err(StartError::setting("capture_rotation", "0: must be at least 1"));
-        }
+    fn check_files(&self) -> Result<(), StartError> {
         if !self.save_dir.is_dir() {
             let rule = format!("{}: no such directory", self.save_dir.display());
             return Err(StartError::setting("save_dir", rule));
@@ -482,28 +455,6 @@ impl Server {
         if self.state_file.is_some() && (self.capture.is_some() || restores) {
             let rule = "cannot be combined with capture and with restore of a room";
             return Err(StartError::setting("state_file", rule));
-        }
-        Ok(())
-    }
-
-    /// Checks the names and the number of the rooms.
-    fn check_names(&self) -> Result<(), StartError> {
-        let rooms = self.rooms.len().saturating_add(self.rooms_on_demand);
-        if rooms > limits::ROOMS {
-            let rule = format!("{rooms} with those on demand: must be at most {}", limits::ROOMS);
-            return Err(StartError::setting("rooms", rule));
-        }
-        for (at, (name, _)) in self.rooms.iter().enumerate().skip(1) {
-            let rule = if !is_room_name(name) {
-                format!("a room's name must be 1 to {} of a-z, 0-9 and -", limits::ROOM_NAME_CHARS)
-            } else if is_alias(name) {
-                "this is what the log calls a private room: choose another name".to_owned()
-            } else if self.rooms[..at].iter().any(|(other, _)| other == name) {
-                "two rooms have this name".to_owned()
-            } else {
-                continue;
-            };
-            return Err(StartError::room(name, rule));
         }
         Ok(())
     }

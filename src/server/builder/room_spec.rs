@@ -100,9 +100,7 @@ impl RoomSpec {
         if let Some(hz) = self.tick_hz {
             identity.tick_hz = info.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;
         }
-        for (setting, hz) in
-            [("update_hz", self.update_hz), ("foreign_update_hz", self.foreign_update_hz)]
-        {
+        for (setting, hz) in [("update_hz", self.update_hz), ("foreign_update_hz", self.foreign_update_hz)] {
             if hz == Some(0) {
                 return Err(format!("{setting} 0: must be at least 1"));
             }

@@ -29,8 +29,7 @@ impl RunningServer {
     /// Starts the capture of [`Server::capture`](super::Server::capture).
     pub(super) fn capture(&self, file: PathBuf, is_plain: bool) -> Result<(), StartError> {
         let target = CaptureTarget::File(file);
-        let started =
-            if is_plain { self.server.capture_plain(target) } else { self.server.capture(target) };
+        let started = if is_plain { self.server.capture_plain(target) } else { self.server.capture(target) };
         started.map(drop).map_err(|rule| StartError::setting("capture", rule))
     }
 

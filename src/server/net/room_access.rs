@@ -47,7 +47,7 @@ impl std::error::Error for RoomError {}
 
 impl RoomAccess {
     /// Wraps a run of a room.
-    pub(in crate::server) fn new(room: Arc<RunningRoom>) -> RoomAccess {
+    pub(crate) fn new(room: Arc<RunningRoom>) -> RoomAccess {
         RoomAccess { room }
     }
 
@@ -71,7 +71,7 @@ impl RoomAccess {
         self.room.players()
     }
 
-    /// Whether the room has ended. A room that has begun anew after a panic is another one.
+    /// Whether the room has ended. A room that restarts after a panic is another one.
     pub fn has_ended(&self) -> bool {
         self.room.handle.is_over()
     }

@@ -47,7 +47,7 @@ pub struct ServerEvent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServerEventKind {
-    /// The room begins: at the start of the server, on demand, or anew after a panic.
+    /// The room begins: at the start of the server, on demand, or again after a panic.
     Started,
     /// The room has ended: with the server, because it was empty, by the operator or by a panic.
     /// Its players are gone without [`ServerEventKind::Left`]; a state file may continue them.
@@ -167,11 +167,7 @@ impl ServerEvents {
         if !self.is_on {
             return;
         }
-        let event = ServerEvent {
-            tick: room.handle.tick(),
-            room: RoomAccess::new(Arc::clone(room)),
-            kind,
-        };
+        let event = ServerEvent { tick: room.handle.tick(), room: RoomAccess::new(Arc::clone(room)), kind };
         let Some(queue) = &*self.queue.lock() else { return };
         match queue.try_send(event) {
             Ok(()) => {
@@ -287,7 +283,10 @@ mod tests {
         assert_eq!(received.recv(), Ok(0), "the hook has the first event, and blocks");
         let queued = limits::SERVER_EVENTS as u64;
         (1..=queued + 10).for_each(|number| push(&host, number));
-        assert_eq!((host.metrics.server_events.get(), host.metrics.server_events_dropped.get()), (queued + 1, 10));
+        assert_eq!(
+            (host.metrics.server_events.get(), host.metrics.server_events_dropped.get()),
+            (queued + 1, 10)
+        );
         drop(open);
         host.events.finish();
         assert!(received.try_iter().eq(1..=queued), "the queued events in order");

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use tickwire_sim::WorldParams;
 use tracing::{error, info, warn};
 
-use crate::limits;
 use super::{TcpGameFactory, TcpRoom};
+use crate::limits;
 use crate::server::room::{RoomConfig, SavedRoom, saved_rooms};
 use crate::util::os;
 use crate::util::plural::count_noun;
