@@ -7,7 +7,8 @@
 //! A test of a game needs no server. It steps the world directly:
 //!
 //! ```
-//! use tickwire::game::simple::{Joining, NamedValues, SimpleAction, SimpleGame, SimpleWorld, TickContext};
+//! # use tickwire::game::simple::{Joining, TickContext};
+//! use tickwire::game::simple::{NamedValues, SimpleAction, SimpleGame, SimpleWorld};
 //! use tickwire::packet::DecodedPacket;
 //! use tickwire::sim::{Command, PlayerId, Sim, StepResult, WorldParams, fields};
 //! # #[derive(Clone, Debug, PartialEq)]

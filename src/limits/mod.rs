@@ -297,9 +297,9 @@ pub const MAX_BANS: usize = 4096;
 
 // ---- net: events for the program around the server -------------------------------------------
 
-/// Maximum number of events that wait for the hook of [`Server::on_event`](crate::Server::on_event):
-/// a few per player when thousands join at once. Further ones are dropped, counted and logged,
-/// because a tick never waits for the hook.
+/// Maximum number of events that wait for the hook of `Server::on_event`: a few per player when
+/// thousands join at once. Further ones are dropped, counted and logged, because a tick never waits
+/// for the hook.
 pub const SERVER_EVENTS: usize = 16 * 1024;
 /// Time that a stopping server waits for the hook to handle the queued events. After this time, the
 /// others are dropped and logged.

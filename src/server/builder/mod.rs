@@ -315,7 +315,7 @@ impl Server {
     /// use tickwire::{Server, ServerEventKind};
     ///
     /// let server = Server::for_game::<G>().on_event(|event| match event.kind {
-    ///     ServerEventKind::Joined(player) => println!("{} in {:?}", player.name, event.room.name()),
+    ///     ServerEventKind::Joined(player) => println!("{} joined", player.name),
     ///     ServerEventKind::Reported(report) => println!("{}: {:?}", report.name, report.values),
     ///     _ => {}
     /// });

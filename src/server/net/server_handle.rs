@@ -235,8 +235,9 @@ impl ServerHandle {
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
     /// most about 1.5 s, whatever the clients do. A running capture with an unread output adds one
-    /// second, and a slow hook for events as long as its limit says. Only threads that wait for a processor can prolong it further. Returns the number of
-    /// connections left open: 0 unless a thread hangs.
+    /// second, a slow hook for events at most [`limits::SERVER_EVENTS_STOP_TIMEOUT`]. Only threads
+    /// that wait for a processor can prolong it further. Returns the number of connections left
+    /// open: 0 unless a thread hangs.
     pub fn stop(mut self) -> usize {
         self.shut_down()
     }

@@ -419,8 +419,8 @@ impl RoomHandle {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
-    /// Returns the players whose seats were resumed since the last call, in a game without a command
-    /// for that.
+    /// Returns the players whose seats were resumed since the last call, in a game without a
+    /// command for that.
     pub(crate) fn take_resumed(&self) -> BTreeSet<PlayerId> {
         std::mem::take(&mut self.intake.lock().resumed)
     }
