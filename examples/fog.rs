@@ -12,12 +12,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::entity_row;
 use tickwire::game::BotRng;
 use tickwire::game::simple::{
-    BotPolicy, Entities, EntityInfo, EntityRef, NamedValues, Sight, Simple, SimpleGame, TickContext, Viewer,
+    BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, StateRows, TickContext, Viewer,
 };
-use tickwire::packet::DecodedPacket;
+use tickwire::rows;
 use tickwire::sim::fixed::{Angle, is_within};
 use tickwire::sim::geometry::{Point, Rect, has_line_of_sight, sweep};
 use tickwire::sim::trig::{cosine, direction, sine};
@@ -63,11 +62,6 @@ const fn wall(left: i32, top: i32, width: i32, height: i32) -> Rect {
 }
 
 fields! {
-    /// The actions of a player.
-    enum Action { Control { way: u8, aim: u8, is_firing: bool }, Say { text: Arc<str> } }
-}
-
-fields! {
     struct Soldier {
         player: PlayerId,
         name: Arc<str>,
@@ -99,19 +93,36 @@ fields! {
     }
 }
 
-entity_row! {
+const TABLE: &str = include_str!("fog.tsv");
+
+rows! {
+    in TABLE;
+
+    /// The actions of a player.
+    enum Action {
+        Control in "control" { way: u8, aim: u8, is_firing: bool },
+        Say in "say" { text: Arc<str> },
+    }
+
+    struct StateRow in "state" { points: [u16; 2], walls: Vec<WallRow> }
+    struct WallRow { left: i32, top: i32, right: i32, bottom: i32 }
+
     struct SoldierRow in "soldiers" {
         player: PlayerId, name: Arc<str>, team: u8, x: u16, y: u16, aim: u8, health: u8,
     }
+    struct WolfRow in "wolves" { id: u16, x: u16, y: u16 }
+    struct PackRow in "packs" { id: u16, x: u16, y: u16 }
+    struct OwnRow in "own" { player: PlayerId, cartridges: u8, wait_s: u8 }
+
+    struct Shot in "shot" { x: u16, y: u16, to_x: u16, to_y: u16 }
+    struct Killed in "killed" { player: PlayerId, killer: Option<PlayerId> }
+    struct Said in "said" { player: PlayerId, text: Arc<str> }
 }
-entity_row! { struct WolfRow in "wolves" { id: u16, x: u16, y: u16 } }
-entity_row! { struct PackRow in "packs" { id: u16, x: u16, y: u16 } }
-entity_row! { struct OwnRow in "own" { player: PlayerId, cartridges: u8, wait_s: u8 } }
 
 impl SimpleGame for Fog {
     const NAME: &'static str = "fog";
     const DIALECT: &'static str = "fog";
-    const TABLE: (&'static str, &'static str) = ("fog.tsv", include_str!("fog.tsv"));
+    const TABLE: (&'static str, &'static str) = ("fog.tsv", TABLE);
     const PAGE: &'static str = include_str!("fog.html");
     const TICK_RATES: &'static [u32] = &[30];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new("wolves", "number of wolves", 60, 0..=5_000)];
@@ -121,18 +132,6 @@ impl SimpleGame for Fog {
     fn new(params: &WorldParams) -> Fog {
         let wolf_count = params.option("wolves").unwrap_or_default();
         Fog { soldiers: Vec::new(), wolves: Vec::new(), packs: Vec::new(), points: [0; 2], wolf_count }
-    }
-
-    fn action(packet: &DecodedPacket<'_>) -> Option<Action> {
-        match &*packet.row.name {
-            "control" => Some(Action::Control {
-                way: packet.integer("way")?,
-                aim: packet.integer("aim")?,
-                is_firing: packet.bool_value("is_firing")?,
-            }),
-            "say" => packet.text("text").map(|text| Action::Say { text: text.into() }),
-            _ => None,
-        }
     }
 
     fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
@@ -168,10 +167,7 @@ impl SimpleGame for Fog {
             Action::Say { text } => {
                 let team = own.team;
                 for mate in self.soldiers.iter().filter(|soldier| soldier.team == team) {
-                    context.send_to(mate.player, "said", |row| {
-                        row.set("player", player.0);
-                        row.set("text", &*text);
-                    });
+                    context.send_to(mate.player, Said { player, text: Arc::clone(&text) });
                 }
             }
         }
@@ -199,10 +195,14 @@ impl SimpleGame for Fog {
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        row.list("points", self.points.map(|points| [points.into()]));
-        let edges = |wall: Rect| [wall.left, wall.top, wall.right, wall.bottom];
-        row.list("walls", WALLS.map(|wall| edges(wall).map(|edge| (edge / PX).into())));
+    fn write_state(&self, rows: &mut StateRows) {
+        let walls = WALLS.map(|Rect { left, top, right, bottom }| WallRow {
+            left: left / PX,
+            top: top / PX,
+            right: right / PX,
+            bottom: bottom / PX,
+        });
+        rows.push(StateRow { points: self.points, walls: walls.into() });
     }
 
     fn write_entities(&self, entities: &mut Entities) {
@@ -237,7 +237,7 @@ impl SimpleGame for Fog {
         self.soldier_of(viewer).is_some_and(sees)
     }
 
-    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
         Some(Box::new(Hunter))
     }
 }
@@ -283,10 +283,8 @@ impl Fog {
         let hit = hit.min();
         let part = hit.map_or(1 << 16, |(part, ..)| i64::from(part));
         let to = |from: i32, end: i32| from + (i64::from(end - from) * part / (1 << 16)) as i32;
-        context.broadcast_at(EntityInfo::at(at.0, at.1).in_team(team), "shot", |row| {
-            let ends = [("x", at.0), ("y", at.1), ("to_x", to(at.0, end.0)), ("to_y", to(at.1, end.1))];
-            ends.into_iter().for_each(|(name, value)| row.set(name, px(value)));
-        });
+        let shot = Shot { x: px(at.0), y: px(at.1), to_x: px(to(at.0, end.0)), to_y: px(to(at.1, end.1)) };
+        context.broadcast_at(EntityInfo::at(at.0, at.1).in_team(team), shot);
         match hit {
             Some((_, true, target)) => self.hurt(target, SHOT_DAMAGE, Some(player), context),
             Some((_, false, wolf)) => self.wolves[wolf].at = free_place(context.random, None),
@@ -301,10 +299,7 @@ impl Fog {
             soldier.wait = WAIT_S * context.tick_hz;
             let points = &mut self.points[usize::from(1 - soldier.team)];
             *points = points.saturating_add(u16::from(killer.is_some()));
-            context.broadcast("killed", |row| {
-                row.set("player", soldier.player.0);
-                row.set_or_nil("killer", killer.map(|killer| killer.0));
-            });
+            context.broadcast(Killed { player: soldier.player, killer });
         }
     }
 
@@ -362,13 +357,10 @@ fn free_place(random: &mut Rng, team: Option<u8>) -> Point {
 /// A bot that runs about and fires.
 struct Hunter;
 
-impl BotPolicy for Hunter {
-    fn decide(&mut self, _: PlayerId, random: &mut BotRng) -> Option<(&'static str, NamedValues)> {
-        let mut row = NamedValues::default();
-        row.set("way", random.below(9));
-        row.set("aim", random.below(256));
-        row.set("is_firing", random.below(3) == 0);
-        (random.below(5) == 0).then_some(("control", row))
+impl BotPolicy<Action> for Hunter {
+    fn decide(&mut self, _: PlayerId, random: &mut BotRng) -> Option<Action> {
+        let (way, aim, is_firing) = (random.below(9) as u8, random.below(256) as u8, random.below(3) == 0);
+        (random.below(5) == 0).then_some(Action::Control { way, aim, is_firing })
     }
 }
 

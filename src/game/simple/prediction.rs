@@ -12,7 +12,7 @@ use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
-/// and [`SimpleGame::write_own_state`] sets its values.
+/// and [`SimpleGame::own_state`] returns it.
 ///
 /// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::new_predictor::<SimpleLocalWorld<Self>>)` for
 /// pages, and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.

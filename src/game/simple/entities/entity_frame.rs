@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::entity_row::{Entities, EntityValues};
+use super::entity_values::{Entities, EntityValues};
 use super::layout::EntityLayout;
 use super::received_entities::ReceivedEntities;
 use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
