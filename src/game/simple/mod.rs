@@ -54,7 +54,7 @@ pub use rows::has_argument;
 pub use rows::rows;
 pub use rows::{ActionField, FieldValue, GameAction, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{SimpleGame, TickContext};
+pub use simple_game::{ActionResult, SimpleGame, TickContext};
 use table_check::OWN_STATE_PACKET;
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::{PlayerEntry, rules_hash};

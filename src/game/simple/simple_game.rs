@@ -24,8 +24,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     const NAME: &'static str;
     /// The packet table: file name and text. The game uses its first dialect.
     const TABLE: (&'static str, &'static str);
-    /// Name of that dialect.
-    const DIALECT: &'static str;
+    /// Name of that dialect. The default is the name of the game.
+    const DIALECT: &'static str = Self::NAME;
     /// The page of the game, as HTML.
     const PAGE: &'static str;
     /// Version of the rules. Increase it with every change, so that replays with other rules are
@@ -74,7 +74,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         player: PlayerId,
         action: Self::Action,
         context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str>;
+    ) -> ActionResult;
 
     /// Executes one tick, after the actions of all players.
     fn tick(&mut self, context: &mut TickContext<'_>);
@@ -113,6 +113,9 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         None
     }
 }
+
+/// The result of an action: the name of the violated rule if it is rejected.
+pub type ActionResult = Result<(), &'static str>;
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]

@@ -139,7 +139,7 @@ impl SimpleGame for Herd {
                 1 => animal.health = animal.health.saturating_sub(1),
                 2 => {
                     let cry = Cry { x: animal.x, y: animal.y };
-                    context.broadcast_at(EntityInfo::at(animal.x, animal.y), cry);
+                    context.broadcast_at(EntityInfo::at((animal.x, animal.y)), cry);
                 }
                 _ => {}
             }
@@ -162,7 +162,7 @@ impl SimpleGame for Herd {
     fn write_entities(&self, entities: &mut Entities) {
         for animal in &self.animals {
             let Animal { id, x, y, health, is_asleep, owner } = *animal;
-            let info = EntityInfo { owner, ..EntityInfo::at(x, y) };
+            let info = EntityInfo { owner, ..EntityInfo::at((x, y)) };
             let name: Option<Arc<str>> = owner.map(|owner| format!("animal of {}", owner.0).into());
             entities.push(info, AnimalRow { id, name, x: x as u16, y: y as u16, health, is_asleep });
         }
@@ -180,7 +180,7 @@ impl SimpleGame for Herd {
         let own = self.animals.iter().filter(|animal| animal.owner == Some(player));
         // Every other player sees by circles alone, which uses the spatial index.
         let sight = if player.0.is_multiple_of(2) { Sight::NOTHING } else { Sight::NOTHING.owned_by(player) };
-        own.fold(sight, |sight, animal| sight.within(animal.x, animal.y, 300))
+        own.fold(sight, |sight, animal| sight.within((animal.x, animal.y), 300))
     }
 
     fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
@@ -272,7 +272,7 @@ impl TestRoom {
             if packet.row.name == "cry" {
                 let place = |name| packet.integer::<u16>(name).expect("a coordinate").into();
                 let sight = self.world.game().sight(viewer, "cry");
-                assert!(sight.includes(&EntityInfo::at(place("x"), place("y"))), "{packet} is hidden");
+                assert!(sight.includes(&EntityInfo::at((place("x"), place("y")))), "{packet} is hidden");
                 client.counts[2] += 1;
             }
             let Some(list) = client.received.iter_mut().find(|list| list.packet() == packet.row.name) else {

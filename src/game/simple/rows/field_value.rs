@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rmpv::Value;
 use tickwire_sim::PlayerId;
 use tickwire_sim::fixed::{Angle, Fixed};
+use tickwire_sim::geometry::Rect;
 
 use crate::packet::DecodedPacket;
 
@@ -123,6 +124,14 @@ impl ActionField for Angle {
 impl RowField for Fixed {
     fn into_value(self) -> FieldValue {
         FieldValue::Int(self.0.into())
+    }
+}
+
+impl RowField for Rect {
+    const MEMBERS: &'static [&'static str] = &["left", "top", "right", "bottom"];
+
+    fn into_value(self) -> FieldValue {
+        list([self.left, self.top, self.right, self.bottom])
     }
 }
 
