@@ -25,6 +25,10 @@ use tickwire::sim::geometry::{Point, Rect};
 use tickwire::sim::timer::Timer;
 use tickwire::sim::{OptionSpec, PlayerId, PlayerMap, WorldParams, fields};
 
+#[cfg(test)]
+#[path = "fog/tests.rs"]
+mod tests;
+
 /// Positions are in 1/16 px, so that slow movements add up.
 const PX: i32 = 16;
 /// Radius of a soldier or a wolf.

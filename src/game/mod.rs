@@ -4,54 +4,8 @@
 //! [`Simple`] makes a [`Game`] of it. If each client needs a view of its own, implement [`Game`]
 //! itself. [`bots`] contains the hooks for bots.
 //!
-//! A test of a game needs no server. It steps the world directly:
-//!
-//! ```
-//! use tickwire::game::simple::{SimpleAction, SimpleGame, SimpleWorld, StateRows, TickContext};
-//! use tickwire::sim::{Command, PlayerId, Sim, StepResult, WorldParams, fields};
-//! # const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning\n\
-//! #     to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n\
-//! #     to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tthe whole state\n";
-//! # tickwire::rows! {
-//! #     in TABLE;
-//! #     enum Action { Press in "press" {} }
-//! #     struct StateRow in "state" { count: u32 }
-//! # }
-//! # fields! { struct Presses { count: u32 } }
-//! # impl SimpleGame for Presses {
-//! #     const NAME: &'static str = "presses";
-//! #     const DIALECT: &'static str = "presses";
-//! #     const TABLE: (&'static str, &'static str) = ("presses.tsv", TABLE);
-//! #     const PAGE: &'static str = "";
-//! #     type Action = Action;
-//! #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
-//! #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
-//! #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-//! #     fn apply(
-//! #         &mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>,
-//! #     ) -> Result<(), &'static str> {
-//! #         self.count += 1;
-//! #         Ok(())
-//! #     }
-//! #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-//! #     fn write_state(&self, rows: &mut StateRows) { rows.push(StateRow { count: self.count }); }
-//! # }
-//!
-//! // The game of the crate's page.
-//! let params = WorldParams::default_for::<SimpleWorld<Presses>>(1);
-//! let mut world = SimpleWorld::<Presses>::new(&params);
-//! let (ann, mut stepped) = (PlayerId(1), StepResult::default());
-//! let join = SimpleAction::Join(ann, "Ann".to_owned());
-//! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };
-//! world.step(&mut vec![join], &mut stepped);
-//! let press = Command { player: ann, sequence: 1, action: SimpleAction::Act(Action::Press {}) };
-//! world.step(&mut vec![press], &mut stepped);
-//! assert_eq!(world.game().count, 1);
-//!
-//! // A snapshot restores the world.
-//! assert_eq!(SimpleWorld::restore(&world.snapshot())?, world);
-//! # Ok::<(), String>(())
-//! ```
+//! A test of a game needs no server: [`simple::TestWorld`] is a world whose players join and act as
+//! the test says.
 //!
 //! # The parts of a `Game`
 //!

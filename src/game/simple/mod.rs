@@ -33,6 +33,8 @@ mod rewind;
 mod rows;
 mod simple_game;
 mod table_check;
+#[cfg(not(target_family = "wasm"))]
+mod test_world;
 mod world;
 
 use std::marker::PhantomData;
@@ -56,6 +58,8 @@ pub use rows::{ActionField, FieldValue, GameAction, Row, RowField, RowValues, St
 use simple_game::OutgoingEvent;
 pub use simple_game::{ActionResult, SimpleGame, TickContext};
 use table_check::OWN_STATE_PACKET;
+#[cfg(not(target_family = "wasm"))]
+pub use test_world::{TestTick, TestWorld};
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::{PlayerEntry, rules_hash};
 pub use world::{SimpleAction, SimpleWorld};

@@ -34,6 +34,8 @@ mod spatial_index;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(target_family = "wasm"))]
+pub(super) use entity_frame::visible_ids;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
 pub use entity_values::Entities;
 pub(super) use known_entities::{EntityScratch, KnownEntities};
