@@ -9,8 +9,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-use tickwire::packet::DecodedPacket;
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 640;
@@ -20,45 +20,54 @@ const SPEED: i32 = 180;
 /// Distance at which a runner gets the coin, px.
 const REACH: i32 = 20;
 
-/// The action of a player: walk up (1), right (2), down (3) or left (4), or stop (0).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Go {
-    direction: u8,
+const TABLE: &str = include_str!("coins.tsv");
+
+rows! {
+    in TABLE;
+
+    /// The actions of a player.
+    enum Action {
+        /// Walks up (1), right (2), down (3) or left (4), or stops (0).
+        Go in "go" { direction: u8 },
+    }
+
+    /// What every client sees.
+    struct StateRow in "state" { runners: Vec<RunnerRow>, coin_x: i32, coin_y: i32 }
+    struct RunnerRow { player: PlayerId, name: Arc<str>, x: i32, y: i32, score: u16 }
+
+    /// A player has caught the coin.
+    struct Caught in "caught" { player: PlayerId, name: Arc<str> }
 }
 
-fields!(Go: direction: u8);
-
-/// The runner of a player.
-#[derive(Clone, Debug, PartialEq)]
-struct Runner {
-    player: PlayerId,
-    name: Arc<str>,
-    x: i32,
-    y: i32,
-    direction: u8,
-    score: u16,
+fields! {
+    /// The runner of a player.
+    struct Runner {
+        player: PlayerId,
+        name: Arc<str>,
+        x: i32,
+        y: i32,
+        direction: u8,
+        score: u16,
+    }
 }
 
-fields!(Runner: player: PlayerId, name: Arc<str>, x: i32, y: i32, direction: u8, score: u16);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-struct Coins {
-    runners: Vec<Runner>,
-    coin_x: i32,
-    coin_y: i32,
+fields! {
+    /// The whole state of the game.
+    struct Coins {
+        runners: Vec<Runner>,
+        coin_x: i32,
+        coin_y: i32,
+    }
 }
-
-fields!(Coins: runners: Vec<Runner>, coin_x: i32, coin_y: i32);
 
 impl SimpleGame for Coins {
     const NAME: &'static str = "coins";
     const DIALECT: &'static str = "coins";
-    const TABLE: (&'static str, &'static str) = ("coins.tsv", include_str!("coins.tsv"));
+    const TABLE: (&'static str, &'static str) = ("coins.tsv", TABLE);
     const PAGE: &'static str = include_str!("coins.html");
     const TICK_RATES: &'static [u32] = &[30];
 
-    type Action = Go;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
@@ -78,16 +87,15 @@ impl SimpleGame for Coins {
         all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<Go> {
-        match packet.row.name.as_str() {
-            "go" => Some(Go { direction: packet.integer("direction").filter(|way: &u8| *way <= 4)? }),
-            _ => None,
-        }
-    }
-
-    fn apply(&mut self, player: PlayerId, go: Go, _: &mut TickContext<'_>) -> Result<(), &'static str> {
-        let runner = self.runners.iter_mut().find(|runner| runner.player == player);
-        runner.ok_or("not_running")?.direction = go.direction;
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        action: Action,
+        _: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
+        let runner = self.runners.iter_mut().find(|runner| runner.player == player).ok_or("not_running")?;
+        let Action::Go { direction } = action;
+        runner.direction = direction;
         Ok(())
     }
 
@@ -103,22 +111,18 @@ impl SimpleGame for Coins {
                 runner.score += 1;
                 self.coin_x = context.random.between(REACH, WIDTH - REACH);
                 self.coin_y = context.random.between(REACH, HEIGHT - REACH);
-                let (player, name) = (runner.player.0, runner.name.to_string());
-                context.broadcast("caught", |row| {
-                    row.set("player", player);
-                    row.set("name", name);
-                });
+                context.broadcast(Caught { player: runner.player, name: Arc::clone(&runner.name) });
             }
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        let runner = |one: &Runner| {
-            [one.player.0.into(), (&*one.name).into(), one.x.into(), one.y.into(), one.score.into()]
-        };
-        row.list("runners", self.runners.iter().map(runner));
-        row.set("coin_x", self.coin_x);
-        row.set("coin_y", self.coin_y);
+    fn write_state(&self, rows: &mut StateRows) {
+        let runners = self.runners.iter().map(|runner| {
+            let Runner { player, x, y, score, .. } = *runner;
+            RunnerRow { player, name: Arc::clone(&runner.name), x, y, score }
+        });
+        let (coin_x, coin_y) = (self.coin_x, self.coin_y);
+        rows.push(StateRow { runners: runners.collect(), coin_x, coin_y });
     }
 }
 

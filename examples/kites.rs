@@ -15,8 +15,9 @@ use std::sync::Arc;
 use tickwire::game::BotRng;
 use tickwire::game::bots::{AgentOutput, BotStats};
 use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
-use tickwire::game::simple::{BotPolicy, Joining, NamedValues, Simple, SimpleGame, TickContext};
+use tickwire::game::simple::{BotPolicy, Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::packet::{DecodedPacket, Value};
+use tickwire::rows;
 use tickwire::sim::fixed::is_within;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -76,69 +77,89 @@ impl OwnedState for Kite {
     }
 }
 
-/// The actions of a player.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Act {
-    /// Spawns a kite under a number that the player chooses.
-    Fly {
-        /// A number that no kite of the player has.
-        number: u16,
-        /// The state of the new kite.
-        kite: Kite,
-    },
-    /// Reports the state of a kite.
-    Report {
-        /// The id of the kite.
-        id: u32,
-        /// The new state.
-        kite: Kite,
-    },
-    /// Removes a kite.
-    Land {
-        /// The id of the kite.
-        id: u32,
-    },
+const TABLE: &str = include_str!("kites.tsv");
+
+rows! {
+    in TABLE;
+
+    /// The actions of a player. Positions are in px, velocities in px/s.
+    pub enum Action {
+        /// Spawns a kite under a number that the player chooses.
+        Fly in "fly" {
+            /// A number that no kite of the player has.
+            number: u16,
+            /// Position.
+            x: u16,
+            /// As `x`.
+            y: u16,
+        },
+        /// Reports the state of a kite.
+        Report in "report" {
+            /// The id of the kite.
+            id: u32,
+            /// Position.
+            x: u16,
+            /// As `x`.
+            y: u16,
+            /// Velocity.
+            vx: i16,
+            /// As `vx`.
+            vy: i16,
+        },
+        /// Removes a kite.
+        Land in "land" {
+            /// The id of the kite.
+            id: u32,
+        },
+    }
+
+    /// What every client sees.
+    struct StateRow in "state" { flyers: Vec<FlyerRow>, kites: Vec<KiteRow>, stars: Vec<StarRow> }
+    struct FlyerRow { player: PlayerId, name: Arc<str>, score: u16 }
+    struct KiteRow { id: u32, x: i32, y: i32, vx: i32, vy: i32 }
+    struct StarRow { x: i32, y: i32 }
+
+    /// The state of a kite whose report was refused.
+    struct Corrected in "corrected" { id: u32, x: i32, y: i32, vx: i32, vy: i32 }
+
+    /// A kite has caught a star.
+    struct Caught in "caught" { player: PlayerId, name: Arc<str> }
 }
 
-fields!(enum Act: Fly { number: u16, kite: Kite }, Report { id: u32, kite: Kite }, Land { id: u32 });
-
-/// A player that flies kites.
-#[derive(Clone, Debug, PartialEq)]
-struct Flyer {
-    player: PlayerId,
-    name: Arc<str>,
-    score: u16,
+fields! {
+    /// A player that flies kites.
+    struct Flyer {
+        player: PlayerId,
+        name: Arc<str>,
+        score: u16,
+    }
 }
 
-fields!(Flyer: player: PlayerId, name: Arc<str>, score: u16);
-
-/// A star; its position is in px.
-#[derive(Clone, Debug, PartialEq)]
-struct Star {
-    x: i32,
-    y: i32,
+fields! {
+    /// A star; its position is in px.
+    struct Star {
+        x: i32,
+        y: i32,
+    }
 }
 
-fields!(Star: x: i32, y: i32);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kites {
-    flyers: Vec<Flyer>,
-    kites: OwnedEntities<Kite>,
-    stars: Vec<Star>,
+fields! {
+    /// The whole state of the game.
+    pub struct Kites {
+        flyers: Vec<Flyer>,
+        kites: OwnedEntities<Kite>,
+        stars: Vec<Star>,
+    }
 }
-
-fields!(Kites: flyers: Vec<Flyer>, kites: OwnedEntities<Kite>, stars: Vec<Star>);
 
 impl SimpleGame for Kites {
     const NAME: &'static str = "kites";
-    const TABLE: (&'static str, &'static str) = ("kites.tsv", include_str!("kites.tsv"));
+    const TABLE: (&'static str, &'static str) = ("kites.tsv", TABLE);
     const DIALECT: &'static str = "kites";
     const PAGE: &'static str = include_str!("kites.html");
     const TICK_RATES: &'static [u32] = &[TICK_HZ];
 
-    type Action = Act;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Kites {
         Kites { flyers: Vec::new(), kites: OwnedEntities::default(), stars: Vec::new() }
@@ -157,28 +178,20 @@ impl SimpleGame for Kites {
         self.kites.disconnect(player);
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
-        let id = packet.integer("id");
-        match packet.row.name.as_str() {
-            "fly" => Some(Act::Fly { number: packet.integer("number")?, kite: kite(packet)? }),
-            "report" => Some(Act::Report { id: id?, kite: kite(packet)? }),
-            "land" => Some(Act::Land { id: id? }),
-            _ => None,
-        }
-    }
-
     fn apply(
         &mut self,
         player: PlayerId,
-        act: Act,
+        action: Action,
         context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        match act {
-            Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
-            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, context.tick)?,
-            Act::Land { id } => self.kites.remove(player, id)?,
-            Act::Report { id, kite } => {
-                if let Err(refusal) = self.kites.report(player, id, kite, context.tick) {
+        match action {
+            Action::Fly { y, .. } if i32::from(y) < GROUND => return Err("not_on_the_ground"),
+            Action::Fly { number, x, y } => {
+                self.kites.spawn(player, number, kite([x, y], [0, 0]), context.tick)?;
+            }
+            Action::Land { id } => self.kites.remove(player, id)?,
+            Action::Report { id, x, y, vx, vy } => {
+                if let Err(refusal) = self.kites.report(player, id, kite([x, y], [vx, vy]), context.tick) {
                     self.correct(player, id, context);
                     return Err(refusal.name());
                 }
@@ -198,11 +211,7 @@ impl SimpleGame for Kites {
             if let (Some(at), Some(flyer)) = (caught, flyer) {
                 self.stars.remove(at);
                 flyer.score = flyer.score.saturating_add(1);
-                let (player, name) = (flyer.player.0, flyer.name.to_string());
-                context.broadcast("caught", |row| {
-                    row.set("player", player);
-                    row.set("name", name);
-                });
+                context.broadcast(Caught { player: flyer.player, name: Arc::clone(&flyer.name) });
             }
         }
         while self.stars.len() < STARS {
@@ -211,14 +220,18 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        let flyer = |one: &Flyer| [one.player.0.into(), (&*one.name).into(), one.score.into()];
-        row.list("flyers", self.flyers.iter().map(flyer));
-        row.list("kites", self.kites.iter().map(shown));
-        row.list("stars", self.stars.iter().map(|star| [star.x.into(), star.y.into()]));
+    fn write_state(&self, rows: &mut StateRows) {
+        let flyer = |flyer: &Flyer| {
+            let Flyer { player, ref name, score } = *flyer;
+            FlyerRow { player, name: Arc::clone(name), score }
+        };
+        let flyers = self.flyers.iter().map(flyer).collect();
+        let kites = self.kites.iter().map(kite_row).collect();
+        let stars = self.stars.iter().map(|star| StarRow { x: star.x, y: star.y }).collect();
+        rows.push(StateRow { flyers, kites, stars });
     }
 
-    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
         Some(Box::<Bot>::default())
     }
 }
@@ -227,24 +240,20 @@ impl Kites {
     /// Sends an owner the state of its kite in the world, from which the owner continues.
     fn correct(&self, player: PlayerId, id: u32, context: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner_of() == player) else { return };
-        let names = ["id", "x", "y", "vx", "vy"];
-        context.send_to(player, "corrected", |row| {
-            names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
-        });
+        let KiteRow { id, x, y, vx, vy } = kite_row(kite);
+        context.send_to(player, Corrected { id, x, y, vx, vy });
     }
 }
 
-/// The values of a kite in a packet.
-fn shown(kite: &client_authority::OwnedEntity<Kite>) -> [Value; 5] {
+fn kite_row(kite: &client_authority::OwnedEntity<Kite>) -> KiteRow {
     let Kite { x, y, vx, vy } = kite.state;
-    [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
+    KiteRow { id: kite.id, x: x / STEPS, y: y / STEPS, vx, vy }
 }
 
-fn kite(packet: &DecodedPacket<'_>) -> Option<Kite> {
-    let position = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
-    let speed = |name| packet.integer::<i16>(name).map(i32::from);
-    let (vx, vy) = (speed("vx").unwrap_or(0), speed("vy").unwrap_or(0));
-    Some(Kite { x: position("x")?, y: position("y")?, vx, vy })
+/// The state of a kite at a position in px, with a velocity in px/s.
+fn kite(position: [u16; 2], velocity: [i16; 2]) -> Kite {
+    let ([x, y], [vx, vy]) = (position.map(|px| i32::from(px) * STEPS), velocity.map(i32::from));
+    Kite { x, y, vx, vy }
 }
 
 /// An owner in Rust. It simulates a kite with a spring to a star and with wind, as a page does.
@@ -267,7 +276,7 @@ struct Bot {
     counts: [u64; 2],
 }
 
-impl BotPolicy for Bot {
+impl BotPolicy<Action> for Bot {
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let number = |name| packet.integer::<i32>(name).map_or(0.0, f64::from);
@@ -293,7 +302,7 @@ impl BotPolicy for Bot {
         }
     }
 
-    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
+    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<Action> {
         let mine = self
             .kites
             .iter()
@@ -304,11 +313,11 @@ impl BotPolicy for Bot {
         if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {
             self.number = self.number.wrapping_add(1);
             self.spawned = Some(self.tick);
-            let mut row = NamedValues::default();
-            row.set("number", self.number);
-            row.set("x", 80 + dice.below(800));
-            row.set("y", GROUND + 20);
-            return Some(("fly", row));
+            return Some(Action::Fly {
+                number: self.number,
+                x: 80 + dice.below(800) as u16,
+                y: GROUND as u16 + 20,
+            });
         }
         let id = *mine.first()?;
         if self.id != Some(id) {
@@ -322,15 +331,11 @@ impl BotPolicy for Bot {
         self.fly();
         self.counts[0] += 1;
         match dice.below(60) {
-            0 => Some(("report", self.report(id, [900.0, -400.0]))),
-            1 => Some(("report", self.report(id, [2_000.0, 0.0]))),
-            2 => Some(("report", self.report(*self.kites.last()?, [0.0; 2]))),
-            3 if mine.len() > 1 => {
-                let mut row = NamedValues::default();
-                row.set("id", mine[1]);
-                Some(("land", row))
-            }
-            _ => Some(("report", self.report(id, [0.0; 2]))),
+            0 => Some(self.report(id, [900.0, -400.0])),
+            1 => Some(self.report(id, [2_000.0, 0.0])),
+            2 => Some(self.report(*self.kites.last()?, [0.0; 2])),
+            3 if mine.len() > 1 => Some(Action::Land { id: mine[1] }),
+            _ => Some(self.report(id, [0.0; 2])),
         }
     }
 
@@ -360,15 +365,11 @@ impl Bot {
         self.position = [0, 1].map(|at| (self.position[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
     }
 
-    /// The values of a report: the position of the kite plus `beside`, in px.
-    fn report(&self, id: u32, offset: [f64; 2]) -> NamedValues {
-        let mut row = NamedValues::default();
-        row.set("id", id);
-        row.set("x", (self.position[0] + offset[0]) as u16);
-        row.set("y", (self.position[1] + offset[1]) as u16);
-        row.set("vx", self.speed[0] as i16);
-        row.set("vy", self.speed[1] as i16);
-        row
+    /// The report of a kite at the position of the bot's kite plus `offset`, in px.
+    fn report(&self, id: u32, offset: [f64; 2]) -> Action {
+        let [x, y] = [0, 1].map(|at| (self.position[at] + offset[at]) as u16);
+        let [vx, vy] = self.speed.map(|speed| speed as i16);
+        Action::Report { id, x, y, vx, vy }
     }
 }
 

@@ -9,8 +9,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-use tickwire::packet::DecodedPacket;
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const COLUMNS: i32 = 16;
@@ -26,52 +26,71 @@ const REACH: i32 = 20;
 const ROUND: u32 = 30;
 const PAUSE: u32 = 6;
 
-/// The actions of a player.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Act {
-    /// Walks up (1), right (2), down (3) or left (4), or stops (0).
-    Go { direction: u8 },
-    /// Empties a bucket of paint.
-    Splash,
-    /// Sends a text to all players.
-    Cheer { text: Arc<str> },
+const TABLE: &str = include_str!("paint.tsv");
+
+rows! {
+    in TABLE;
+
+    /// The actions of a player.
+    enum Action {
+        /// Walks up (1), right (2), down (3) or left (4), or stops (0).
+        Go in "go" { direction: u8 },
+        /// Empties a bucket of paint.
+        Splash in "splash" {},
+        /// Sends a text to all players.
+        Cheer in "cheer" { text: Arc<str> },
+    }
+
+    /// What every client sees.
+    struct StateRow in "state" {
+        painters: Vec<PainterRow>,
+        tiles: Vec<u8>,
+        bucket_x: i32,
+        bucket_y: i32,
+        playing: bool,
+        left: u32,
+        winner: Option<u8>,
+        round: u16,
+    }
+    struct PainterRow { player: PlayerId, name: Arc<str>, team: u8, x: i32, y: i32, buckets: u8 }
+
+    /// A round has ended. Without a winner, it is a tie.
+    struct Over in "over" { winner: Option<u8>, red: u16, blue: u16 }
+
+    /// A player sends a text.
+    struct Cheered in "cheered" { player: PlayerId, name: Arc<str>, text: Arc<str> }
 }
 
-fields!(enum Act: Go { direction: u8 }, Splash {}, Cheer { text: Arc<str> });
-
-#[derive(Clone, Debug, PartialEq)]
-struct Painter {
-    player: PlayerId,
-    name: Arc<str>,
-    /// The team: 1 red, 2 blue.
-    team: u8,
-    x: i32,
-    y: i32,
-    direction: u8,
-    buckets: u8,
+fields! {
+    struct Painter {
+        player: PlayerId,
+        name: Arc<str>,
+        /// The team: 1 red, 2 blue.
+        team: u8,
+        x: i32,
+        y: i32,
+        direction: u8,
+        buckets: u8,
+    }
 }
 
-fields!(Painter: player: PlayerId, name: Arc<str>, team: u8, x: i32, y: i32, direction: u8, buckets: u8);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-struct Paint {
-    painters: Vec<Painter>,
-    /// The colours of the tiles, row by row: 0 unpainted, 1 red, 2 blue.
-    tiles: Vec<u8>,
-    bucket_x: i32,
-    bucket_y: i32,
-    playing: bool,
-    /// Ticks until the end of the round or of the pause.
-    left: u32,
-    /// Ticks per second. Known after the first tick.
-    hz: u32,
-    winner: Option<u8>,
-    round: u16,
+fields! {
+    /// The whole state of the game.
+    struct Paint {
+        painters: Vec<Painter>,
+        /// The colours of the tiles, row by row: 0 unpainted, 1 red, 2 blue.
+        tiles: Vec<u8>,
+        bucket_x: i32,
+        bucket_y: i32,
+        playing: bool,
+        /// Ticks until the end of the round or of the pause.
+        left: u32,
+        /// Ticks per second. Known after the first tick.
+        hz: u32,
+        winner: Option<u8>,
+        round: u16,
+    }
 }
-
-fields!(Paint: painters: Vec<Painter>, tiles: Vec<u8>, bucket_x: i32, bucket_y: i32, playing: bool, left: u32, hz: u32,
-    winner: Option<u8>, round: u16);
 
 impl Paint {
     fn colour(&mut self, column: i32, row: i32, team: u8) {
@@ -88,11 +107,11 @@ impl Paint {
 impl SimpleGame for Paint {
     const NAME: &'static str = "paint";
     const DIALECT: &'static str = "paint";
-    const TABLE: (&'static str, &'static str) = ("paint.tsv", include_str!("paint.tsv"));
+    const TABLE: (&'static str, &'static str) = ("paint.tsv", TABLE);
     const PAGE: &'static str = include_str!("paint.html");
     const TICK_RATES: &'static [u32] = &[30];
 
-    type Action = Act;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Paint {
         Paint {
@@ -132,34 +151,21 @@ impl SimpleGame for Paint {
         all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
-        match packet.row.name.as_str() {
-            "go" => Some(Act::Go { direction: packet.integer("direction").filter(|way: &u8| *way <= 4)? }),
-            "splash" => Some(Act::Splash),
-            "cheer" => Some(Act::Cheer { text: packet.text("text")?.into() }),
-            _ => None,
-        }
-    }
-
     fn apply(
         &mut self,
         player: PlayerId,
-        act: Act,
+        action: Action,
         context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
         let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
-        match act {
-            Act::Go { direction } => one.direction = direction,
-            Act::Cheer { text } => {
-                let name = one.name.to_string();
-                context.broadcast("cheered", |row| {
-                    row.set("player", player.0);
-                    row.set("name", name);
-                    row.set("text", text.to_string());
-                });
+        match action {
+            Action::Go { direction } => one.direction = direction,
+            Action::Cheer { text } => {
+                let name = Arc::clone(&one.name);
+                context.broadcast(Cheered { player, name, text });
             }
-            Act::Splash if !self.playing => return Err("no_round"),
-            Act::Splash => {
+            Action::Splash {} if !self.playing => return Err("no_round"),
+            Action::Splash {} => {
                 one.buckets = one.buckets.checked_sub(1).ok_or("no_bucket")?;
                 let (column, row, team) = (one.x / TILE, one.y / TILE, one.team);
                 for off in 0..9 {
@@ -182,11 +188,7 @@ impl SimpleGame for Paint {
             };
             (self.playing, self.left) = (false, PAUSE * self.hz);
             let winner = self.winner;
-            context.broadcast("over", |row| {
-                row.set_or_nil("winner", winner);
-                row.set("red", red);
-                row.set("blue", blue);
-            });
+            context.broadcast(Over { winner, red, blue });
         } else if self.left == 0 {
             (self.playing, self.left) = (true, ROUND * self.hz);
             self.winner = None;
@@ -220,25 +222,21 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        let painter = |one: &Painter| {
-            [
-                one.player.0.into(),
-                (&*one.name).into(),
-                one.team.into(),
-                one.x.into(),
-                one.y.into(),
-                one.buckets.into(),
-            ]
-        };
-        row.list("painters", self.painters.iter().map(painter));
-        row.list("tiles", self.tiles.iter().map(|&tile| [tile.into()]));
-        row.set("bucket_x", self.bucket_x);
-        row.set("bucket_y", self.bucket_y);
-        row.set("playing", self.playing);
-        row.set("left", self.left.div_ceil(self.hz));
-        row.set_or_nil("winner", self.winner);
-        row.set("round", self.round);
+    fn write_state(&self, rows: &mut StateRows) {
+        let painters = self.painters.iter().map(|painter| {
+            let Painter { player, team, x, y, buckets, .. } = *painter;
+            PainterRow { player, name: Arc::clone(&painter.name), team, x, y, buckets }
+        });
+        rows.push(StateRow {
+            painters: painters.collect(),
+            tiles: self.tiles.clone(),
+            bucket_x: self.bucket_x,
+            bucket_y: self.bucket_y,
+            playing: self.playing,
+            left: self.left.div_ceil(self.hz),
+            winner: self.winner,
+            round: self.round,
+        });
     }
 }
 

@@ -12,8 +12,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-use tickwire::packet::DecodedPacket;
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
 /// The size of the field, in the units of the packets: pixels of the page at its natural size.
@@ -35,14 +35,36 @@ const TO_WIN: u8 = 11;
 const SERVE_AFTER: u32 = 60;
 const NEXT_AFTER: u32 = 180;
 
-/// The action of a player: move its paddle up (-1) or down (1), or stop it (0).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Paddle {
-    /// -1, 0 or 1.
-    pub direction: i8,
-}
+const TABLE: &str = include_str!("pong.tsv");
 
-fields!(Paddle: direction: i8);
+rows! {
+    in TABLE;
+
+    /// The actions of a player.
+    pub enum Action {
+        /// Moves the player's paddle up (-1) or down (1), or stops it (0).
+        Paddle in "paddle" {
+            /// -1, 0 or 1.
+            direction: i8,
+        },
+    }
+
+    /// What every client sees. Positions are in units of the page.
+    struct StateRow in "state" {
+        ball_x: i32,
+        ball_y: i32,
+        left_y: i32,
+        right_y: i32,
+        left: Option<PlayerId>,
+        right: Option<PlayerId>,
+        left_name: Option<Arc<str>>,
+        right_name: Option<Arc<str>>,
+        left_score: u8,
+        right_score: u8,
+        serve_in: u32,
+        winner: Option<PlayerId>,
+    }
+}
 
 /// One side of the field.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,52 +78,44 @@ struct Side {
 
 fields!(Side: player: Option<PlayerId>, y: i32, direction: i32, score: u8);
 
-/// A player in the room. `guests` is in the order of joining.
-#[derive(Clone, Debug, PartialEq)]
-struct Guest {
-    player: PlayerId,
-    name: Arc<str>,
+fields! {
+    /// A player in the room. `guests` is in the order of joining.
+    struct Guest {
+        player: PlayerId,
+        name: Arc<str>,
+    }
 }
 
-fields!(Guest: player: PlayerId, name: Arc<str>);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pong {
-    guests: Vec<Guest>,
-    left: Side,
-    right: Side,
-    /// The ball's centre, and its velocity per second, in [`STEPS`].
-    x: i32,
-    y: i32,
-    vx: i32,
-    vy: i32,
-    /// Ticks until the serve. Until then the ball rests in the middle.
-    serve_in: u32,
-    winner: Option<PlayerId>,
+fields! {
+    /// The whole state of the game.
+    pub struct Pong {
+        guests: Vec<Guest>,
+        left: Side,
+        right: Side,
+        /// The ball's centre, and its velocity per second, in [`STEPS`].
+        x: i32,
+        y: i32,
+        vx: i32,
+        vy: i32,
+        /// Ticks until the serve. Until then the ball rests in the middle.
+        serve_in: u32,
+        winner: Option<PlayerId>,
+    }
 }
-
-fields!(Pong: guests: Vec<Guest>, left: Side, right: Side, x: i32, y: i32, vx: i32, vy: i32, serve_in: u32,
-    winner: Option<PlayerId>);
 
 impl SimpleGame for Pong {
     const NAME: &'static str = "pong";
-    const TABLE: (&'static str, &'static str) = ("pong.tsv", include_str!("pong.tsv"));
+    const TABLE: (&'static str, &'static str) = ("pong.tsv", TABLE);
     const DIALECT: &'static str = "pong";
     const PAGE: &'static str = include_str!("pong.html");
 
-    type Action = Paddle;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Pong {
         let side = Side { y: HEIGHT / 2 * STEPS, ..Side::default() };
         let (x, y) = (WIDTH / 2 * STEPS, HEIGHT / 2 * STEPS);
         let (left, right) = (side.clone(), side);
         Pong { guests: Vec::new(), left, right, x, y, vx: 0, vy: 0, serve_in: 0, winner: None }
-    }
-
-    fn action(packet: &DecodedPacket<'_>) -> Option<Paddle> {
-        let direction = packet.integer("direction").filter(|way: &i8| (-1..=1).contains(way));
-        direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 
     fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
@@ -128,12 +142,16 @@ impl SimpleGame for Pong {
     fn apply(
         &mut self,
         player: PlayerId,
-        paddle: Paddle,
+        action: Action,
         _: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
+        let Action::Paddle { direction } = action;
+        if !(-1..=1).contains(&direction) {
+            return Err("unknown_direction");
+        }
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
-        own.ok_or("watching")?.direction = paddle.direction.into();
+        own.ok_or("watching")?.direction = direction.into();
         Ok(())
     }
 
@@ -164,24 +182,26 @@ impl SimpleGame for Pong {
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
+    fn write_state(&self, rows: &mut StateRows) {
         let unit = |steps: i32| (steps / STEPS).max(0);
         let name = |side: &Side| {
             let guest = self.guests.iter().find(|guest| side.player == Some(guest.player));
-            guest.map(|guest| guest.name.to_string())
+            guest.map(|guest| Arc::clone(&guest.name))
         };
-        row.set("ball_x", unit(self.x));
-        row.set("ball_y", unit(self.y));
-        row.set("left_y", unit(self.left.y));
-        row.set("right_y", unit(self.right.y));
-        row.set_or_nil("left", self.left.player.map(|player| player.0));
-        row.set_or_nil("right", self.right.player.map(|player| player.0));
-        row.set_or_nil("left_name", name(&self.left));
-        row.set_or_nil("right_name", name(&self.right));
-        row.set("left_score", self.left.score);
-        row.set("right_score", self.right.score);
-        row.set("serve_in", self.serve_in);
-        row.set_or_nil("winner", self.winner.map(|player| player.0));
+        rows.push(StateRow {
+            ball_x: unit(self.x),
+            ball_y: unit(self.y),
+            left_y: unit(self.left.y),
+            right_y: unit(self.right.y),
+            left: self.left.player,
+            right: self.right.player,
+            left_name: name(&self.left),
+            right_name: name(&self.right),
+            left_score: self.left.score,
+            right_score: self.right.score,
+            serve_in: self.serve_in,
+            winner: self.winner,
+        });
     }
 }
 

@@ -7,8 +7,8 @@
 
 use std::process::ExitCode;
 
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-use tickwire::packet::DecodedPacket;
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 640;
@@ -16,53 +16,61 @@ const HEIGHT: i32 = 480;
 /// Speed of a unit, px/s.
 const SPEED: i32 = 120;
 const UNITS_EACH: i32 = 6;
-/// Maximum number of units in a command. The packet table rejects a packet with more.
-const TARGETS: usize = 64;
+const TABLE: &str = include_str!("units.tsv");
 
-/// The action of a player: send units to a position.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct March {
-    /// The numbers of the units.
-    pub targets: Vec<u16>,
-    /// The destination, px.
-    pub x: u16,
-    /// As `x`.
-    pub y: u16,
+rows! {
+    in TABLE;
+
+    /// The actions of a player.
+    pub enum Action {
+        /// Sends units to a position.
+        March in "march" {
+            /// The numbers of the units.
+            targets: Vec<u16>,
+            /// The destination, px.
+            x: u16,
+            /// As `x`.
+            y: u16,
+        },
+    }
+
+    /// What every client sees.
+    struct StateRow in "state" { units: Vec<UnitRow> }
+    struct UnitRow { unit: u16, owner: PlayerId, x: i32, y: i32 }
+
+    /// A unit that does not march, and the rule that refuses it.
+    struct Refused in "refused" { unit: u16, rule: &'static str }
 }
 
-fields!(March: targets: Vec<u16>, x: u16, y: u16);
-
-/// A unit, with its position and its destination.
-#[derive(Clone, Debug, PartialEq)]
-struct Unit {
-    number: u16,
-    owner: PlayerId,
-    x: i32,
-    y: i32,
-    to_x: i32,
-    to_y: i32,
+fields! {
+    /// A unit, with its position and its destination.
+    struct Unit {
+        number: u16,
+        owner: PlayerId,
+        x: i32,
+        y: i32,
+        to_x: i32,
+        to_y: i32,
+    }
 }
 
-fields!(Unit: number: u16, owner: PlayerId, x: i32, y: i32, to_x: i32, to_y: i32);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Units {
-    /// Sorted by number.
-    units: Vec<Unit>,
-    next: u16,
+fields! {
+    /// The whole state of the game.
+    pub struct Units {
+        /// Sorted by number.
+        units: Vec<Unit>,
+        next: u16,
+    }
 }
-
-fields!(Units: units: Vec<Unit>, next: u16);
 
 impl SimpleGame for Units {
     const NAME: &'static str = "units";
     const DIALECT: &'static str = "units";
-    const TABLE: (&'static str, &'static str) = ("units.tsv", include_str!("units.tsv"));
+    const TABLE: (&'static str, &'static str) = ("units.tsv", TABLE);
     const PAGE: &'static str = include_str!("units.html");
     const TICK_RATES: &'static [u32] = &[20];
 
-    type Action = March;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Units {
         Units { units: Vec::new(), next: 1 }
@@ -90,30 +98,22 @@ impl SimpleGame for Units {
         }
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<March> {
-        let number =
-            |value: &tickwire::packet::Value| value.as_u64().and_then(|number| u16::try_from(number).ok());
-        let targets = packet.get("targets")?.as_array()?.iter().map(number).collect::<Option<Vec<u16>>>()?;
-        let (x, y) = (packet.integer("x")?, packet.integer("y")?);
-        Some(March { targets, x, y })
-            .filter(|march| packet.row.name == "march" && march.targets.len() <= TARGETS)
-    }
-
     fn apply(
         &mut self,
         player: PlayerId,
-        march: March,
+        action: Action,
         context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        let (to_x, to_y) = (i32::from(march.x).min(WIDTH), i32::from(march.y).min(HEIGHT));
-        for number in march.targets {
+        let Action::March { targets, x, y } = action;
+        let (to_x, to_y) = (i32::from(x).min(WIDTH), i32::from(y).min(HEIGHT));
+        for number in targets {
             let found = self.units.iter_mut().find(|unit| unit.number == number);
             match found {
                 Some(unit) if unit.owner == player => (unit.to_x, unit.to_y) = (to_x, to_y),
-                other => context.send_to(player, "refused", |row| {
-                    row.set("unit", number);
-                    row.set("rule", if other.is_some() { "not_owned" } else { "unknown_unit" });
-                }),
+                other => {
+                    let rule = if other.is_some() { "not_owned" } else { "unknown_unit" };
+                    context.send_to(player, Refused { unit: number, rule });
+                }
             }
         }
         Ok(())
@@ -127,9 +127,9 @@ impl SimpleGame for Units {
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        let unit = |one: &Unit| [one.number.into(), one.owner.0.into(), one.x.into(), one.y.into()];
-        row.list("units", self.units.iter().map(unit));
+    fn write_state(&self, rows: &mut StateRows) {
+        let row = |unit: &Unit| UnitRow { unit: unit.number, owner: unit.owner, x: unit.x, y: unit.y };
+        rows.push(StateRow { units: self.units.iter().map(row).collect() });
     }
 }
 

@@ -7,51 +7,49 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-//! use tickwire::packet::DecodedPacket;
+//! use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+//! use tickwire::rows;
 //! use tickwire::sim::{PlayerId, WorldParams, fields};
 //!
-//! /// The state of the game.
-//! #[derive(Clone, Debug, PartialEq)]
-//! struct Presses {
-//!     count: u32,
-//! }
-//! fields!(Presses: count: u32);
+//! rows! {
+//!     in TABLE;
 //!
-//! /// An action of a player.
-//! #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-//! enum Act {
-//!     Press,
+//!     /// The actions of a player.
+//!     enum Action { Press in "press" {} }
+//!
+//!     /// What every client sees.
+//!     struct StateRow in "state" { count: u32 }
 //! }
-//! fields!(enum Act: Press {});
+//!
+//! fields! {
+//!     /// The state of the game.
+//!     struct Presses { count: u32 }
+//! }
 //!
 //! impl SimpleGame for Presses {
 //!     const NAME: &'static str = "presses";
 //!     const DIALECT: &'static str = "presses";
 //!     const TABLE: (&'static str, &'static str) = ("presses.tsv", TABLE);
 //!     const PAGE: &'static str = PAGE;
-//!     type Action = Act;
+//!     type Action = Action;
 //!
 //!     fn new(_: &WorldParams) -> Presses {
 //!         Presses { count: 0 }
 //!     }
 //!     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-//!     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
-//!         (packet.row.name == "press").then_some(Act::Press)
-//!     }
 //!     fn apply(
 //!         &mut self,
 //!         _: PlayerId,
-//!         _: Act,
+//!         _: Action,
 //!         _: &mut TickContext<'_>,
 //!     ) -> Result<(), &'static str> {
 //!         self.count += 1;
 //!         Ok(())
 //!     }
 //!     fn tick(&mut self, _: &mut TickContext<'_>) {}
-//!     fn write_state(&self, row: &mut NamedValues) {
-//!         row.set("count", self.count);
+//!     fn write_state(&self, rows: &mut StateRows) {
+//!         rows.push(StateRow { count: self.count });
 //!     }
 //! }
 //!

@@ -4,56 +4,8 @@
 //! [`Simple`] makes a [`Game`] of it. If each client needs a view of its own, implement [`Game`]
 //! itself. [`bots`] contains the hooks for bots.
 //!
-//! A test of a game needs no server. It steps the world directly:
-//!
-//! ```
-//! # use tickwire::game::simple::{Joining, TickContext};
-//! use tickwire::game::simple::{NamedValues, SimpleAction, SimpleGame, SimpleWorld};
-//! use tickwire::packet::DecodedPacket;
-//! use tickwire::sim::{Command, PlayerId, Sim, StepResult, WorldParams, fields};
-//! # #[derive(Clone, Debug, PartialEq)]
-//! # struct Presses { count: u32 }
-//! # fields!(Presses: count: u32);
-//! # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-//! # enum Act { Press }
-//! # fields!(enum Act: Press {});
-//! # impl SimpleGame for Presses {
-//! #     const NAME: &'static str = "presses";
-//! #     const DIALECT: &'static str = "presses";
-//! #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
-//! #     const PAGE: &'static str = "";
-//! #     type Action = Act;
-//! #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
-//! #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
-//! #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-//! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
-//! #         (packet.row.name == "press").then_some(Act::Press)
-//! #     }
-//! #     fn apply(
-//! #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
-//! #     ) -> Result<(), &'static str> {
-//! #         self.count += 1;
-//! #         Ok(())
-//! #     }
-//! #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-//! #     fn write_state(&self, row: &mut NamedValues) { row.set("count", self.count); }
-//! # }
-//!
-//! // The game of the crate's page.
-//! let params = WorldParams::default_for::<SimpleWorld<Presses>>(1);
-//! let mut world = SimpleWorld::<Presses>::new(&params);
-//! let (ann, mut stepped) = (PlayerId(1), StepResult::default());
-//! let join = SimpleAction::Join(ann, "Ann".to_owned(), None);
-//! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };
-//! world.step(&mut vec![join], &mut stepped);
-//! let press = Command { player: ann, sequence: 1, action: SimpleAction::Act(Act::Press) };
-//! world.step(&mut vec![press], &mut stepped);
-//! assert_eq!(world.game().count, 1);
-//!
-//! // A snapshot restores the world.
-//! assert_eq!(SimpleWorld::restore(&world.snapshot())?, world);
-//! # Ok::<(), String>(())
-//! ```
+//! A test of a game needs no server: [`simple::TestWorld`] is a world whose players join and act as
+//! the test says.
 //!
 //! # The parts of a `Game`
 //!

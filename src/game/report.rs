@@ -13,6 +13,16 @@ pub struct Report {
 }
 
 impl Report {
+    /// Creates a report without values.
+    pub fn new(name: &'static str) -> Report {
+        Report { name, values: Vec::new() }
+    }
+
+    /// Adds a value.
+    pub fn set(&mut self, name: &'static str, value: impl Into<Value>) {
+        self.values.push((name, value.into()));
+    }
+
     /// Returns a value; `None` if the report has no value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)

@@ -42,6 +42,12 @@ impl Rect {
         Rect { left: x - half, top: y - half, right: x + half, bottom: y + half }
     }
 
+    /// Converts the four edges, for example to another unit.
+    pub fn map(self, convert: impl Fn(i32) -> i32) -> Rect {
+        let Rect { left, top, right, bottom } = self;
+        Rect { left: convert(left), top: convert(top), right: convert(right), bottom: convert(bottom) }
+    }
+
     /// Returns whether a point is in the rectangle or on its edge.
     pub const fn contains(&self, (x, y): Point) -> bool {
         self.left <= x && x <= self.right && self.top <= y && y <= self.bottom

@@ -12,7 +12,8 @@
 //! and equal commands give equal worlds in debug and release builds, on every machine and in the
 //! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
 //! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
-//! roots), [`trig`], and [`geometry`] (walls).
+//! roots), [`trig`], [`geometry`] and [`arena`] (walls, movement, shots). [`timer`] and [`chat`] are
+//! small parts that many games need.
 //!
 //! ```
 //! use tickwire_sim::fields::{ByteSink, Field};
@@ -34,6 +35,8 @@
 //! assert_eq!(Ball::read(&mut Reader::new(&snapshot.0)), Ok(ball));
 //! ```
 
+pub mod arena;
+pub mod chat;
 mod checksum;
 mod command;
 pub mod command_frame;
@@ -45,10 +48,12 @@ pub mod migrate;
 mod named;
 mod named_enum;
 mod player;
+mod player_map;
 mod reader;
 pub mod rng;
 mod sim;
 pub mod state_tree;
+pub mod timer;
 pub mod trig;
 
 pub use checksum::Checksum;
@@ -56,6 +61,7 @@ pub use command::{Command, RawCommand};
 pub use command_frame::{MAX_COMMANDS, MAX_TEXT_BYTES};
 pub use encoded_action::{Action, EncodedAction, MembershipChange};
 pub use player::PlayerId;
+pub use player_map::PlayerMap;
 pub use reader::{Malformed, Reader};
 pub use rng::Rng;
 pub use sim::{OptionSpec, RejectedCommand, Sim, StepResult, WorldParams};

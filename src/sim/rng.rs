@@ -52,4 +52,35 @@ impl Rng {
         // A longer span is limited to 32 bits. No caller needs more than the size of the map.
         low.wrapping_add(self.below(span.min(i64::from(u32::MAX) - 1) as u32 + 1) as i32)
     }
+
+    /// Returns a random item; `None` if there are no items.
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len() as u32) as usize)
+    }
+
+    /// Returns a random index, each with the probability of its weight; `None` if all weights are 0.
+    ///
+    /// ```
+    /// use tickwire_sim::Rng;
+    ///
+    /// let mut random = Rng::new(1, 2);
+    /// assert_eq!(random.choose_weighted(&[0, 5, 0]), Some(1));
+    /// assert_eq!(random.choose_weighted(&[0, 0]), None);
+    /// ```
+    pub fn choose_weighted(&mut self, weights: &[u32]) -> Option<usize> {
+        let total = weights.iter().fold(0u32, |sum, weight| sum.saturating_add(*weight));
+        let mut left = self.below(total);
+        weights.iter().position(|weight| {
+            let is_chosen = left < *weight;
+            left = left.saturating_sub(*weight);
+            is_chosen
+        })
+    }
+
+    /// Puts items in a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u32 + 1) as usize);
+        }
+    }
 }

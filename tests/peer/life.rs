@@ -12,7 +12,7 @@ use tickwire::internal::server::room::{
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::sim::{Action as _, EncodedAction, PlayerId, RawCommand, Sim as _, WorldParams};
 
-use crate::diary::{Diary, Note};
+use crate::diary::{Action, Diary};
 use crate::support::{hex, to_hex};
 
 const ANN: PlayerId = PlayerId(1);
@@ -56,7 +56,7 @@ impl Running {
     }
 
     fn note(&self, connection: u64, sequence: u64, number: u8) {
-        let action = SimpleAction::Act(Note { number }).encoded();
+        let action = SimpleAction::Act(Action::Note { number }).encoded();
         let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
         let command = RawCommand { player: ANN, sequence, action };
         self.handle.push((from, connection), command, None, Duration::ZERO).expect("it has the seat");
@@ -124,7 +124,7 @@ fn a_seat_that_is_taken_over_disconnects_and_reconnects_in_one_tick() {
 fn an_action_of_the_operator_is_a_command_of_the_world_with_an_outcome() {
     let mut running = Running::new();
     let act = |running: &Running, number| {
-        let action = SimpleAction::Act(Note { number }).encoded();
+        let action = SimpleAction::Act(Action::Remark { number }).encoded();
         running.handle.command(action).expect("few queries")
     };
     let (good, zero) = (act(&running, 3), act(&running, 0));
@@ -152,11 +152,11 @@ fn a_report_is_of_the_tick_and_is_no_event_of_a_client() {
 #[test]
 fn an_action_without_account_has_the_bytes_of_older_captures() {
     let name = || "Ann".to_owned();
-    let rows: [(SimpleAction<Note>, &str); 6] = [
+    let rows: [(SimpleAction<Action>, &str); 6] = [
         (SimpleAction::Join(ANN, name(), None), "00010003416e6e"),
         (SimpleAction::Join(ANN, name(), Some("a".to_owned())), "05010003416e6e0161"),
         (SimpleAction::Leave(ANN), "010100"),
-        (SimpleAction::Act(Note { number: 9 }), "0209"),
+        (SimpleAction::Act(Action::Note { number: 9 }), "020009"),
         (SimpleAction::Disconnect(ANN), "030100"),
         (SimpleAction::Reconnect(ANN), "040100"),
     ];
@@ -165,9 +165,9 @@ fn an_action_without_account_has_the_bytes_of_older_captures() {
         assert_eq!(to_hex(action.encoded().bytes()), to_hex(&bytes), "{action:?}");
         assert_eq!(EncodedAction::new(&bytes).decoded(), Some(action.clone()), "{action:?}");
         for length in 0..bytes.len() {
-            let cut = EncodedAction::new(&bytes[..length]).decoded::<SimpleAction<Note>>();
+            let cut = EncodedAction::new(&bytes[..length]).decoded::<SimpleAction<Action>>();
             assert_eq!(cut, None, "{length} bytes of {action:?}");
         }
     }
-    assert_eq!(EncodedAction::new(&[6, 1, 0]).decoded::<SimpleAction<Note>>(), None, "no kind 6");
+    assert_eq!(EncodedAction::new(&[6, 1, 0]).decoded::<SimpleAction<Action>>(), None, "no kind 6");
 }

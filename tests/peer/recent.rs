@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::UpdateRates;
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, SimpleWorld, TickContext};
+use tickwire::game::simple::{
+    GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
+};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
@@ -31,13 +33,24 @@ struct Nothing {
 
 fields!(Nothing: unused: u8);
 
+impl GameAction for Nothing {
+    fn from_packet(_: &DecodedPacket<'_>) -> Option<Nothing> {
+        None
+    }
+
+    fn to_packet(&self) -> RowValues {
+        RowValues::new("", &[], Vec::new())
+    }
+}
+
 const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
     to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
     to_server\tjoin\treliable\t2\tname:str<=15|nil\tjoin\n\
     to_client\twelcome\treliable\t1\tversion:u16\twelcome\n\
     to_client\tspawned\tlatest\t2\tplayer:u16\tplays\n\
-    to_client\tview\treliable\t3\tcells:[u16]\ta list\n\
-    to_client\tstate\tlatest\t5\ttick:u32.tick\tthe state\n";
+    to_client\tview\treliable\t3\tcells:[u16]\ta list\n";
+
+tickwire::rows! { in TABLE; struct ViewRow in "view" { cells: Vec<u32> } }
 
 impl SimpleGame for Wide {
     const NAME: &'static str = "wide";
@@ -49,10 +62,6 @@ impl SimpleGame for Wide {
 
     fn new(_: &WorldParams) -> Self {
         Wide { players: Vec::new() }
-    }
-
-    fn action(_: &DecodedPacket<'_>) -> Option<Nothing> {
-        None
     }
 
     fn join(&mut self, player: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {
@@ -69,13 +78,11 @@ impl SimpleGame for Wide {
 
     fn tick(&mut self, context: &mut TickContext<'_>) {
         for player in &self.players {
-            context.send_to(*player, "view", |row: &mut NamedValues| {
-                row.list("cells", (0..VALUES).map(|n| [n.into()]))
-            });
+            context.send_to(*player, ViewRow { cells: (0..VALUES).collect() });
         }
     }
 
-    fn write_state(&self, _: &mut NamedValues) {}
+    fn write_state(&self, _: &mut StateRows) {}
 }
 
 fn room() -> Room<Simple<Wide>> {

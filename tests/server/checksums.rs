@@ -20,7 +20,7 @@ use tickwire::game::{Game, JoinRequest};
 use tickwire::internal::games::tanks::{Control, ShellKind, Tanks};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
-use crate::program_of_pong::{Paddle, Pong};
+use crate::program_of_pong::{Action, Pong};
 
 const SEED: u32 = 7;
 const TICKS: u32 = 480;
@@ -76,7 +76,7 @@ fn control(random: &mut Rng) -> ActionOf<Simple<Tanks>> {
 }
 
 fn paddle(random: &mut Rng) -> ActionOf<Simple<Pong>> {
-    SimpleAction::Act(Paddle { direction: random.between(-1, 1) as i8 })
+    SimpleAction::Act(Action::Paddle { direction: random.between(-1, 1) as i8 })
 }
 
 #[test]

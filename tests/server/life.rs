@@ -11,7 +11,7 @@ use tickwire::packet::Value;
 use tickwire::sim::PlayerId;
 use tickwire::{PlayerProfile, RoomError, RunningServer, Server, ServerEvent, ServerEventKind as Kind};
 
-use crate::diary::{Diary, Note};
+use crate::diary::{Action, Diary};
 use crate::program_of_pong::Pong;
 use crate::replay::File;
 use crate::support::PATIENCE;
@@ -84,8 +84,8 @@ fn a_program_follows_a_player_over_a_reconnect_and_a_replay_of_it_comes_out_the_
     until(&events, |kind| matches!(kind, Kind::Reported(report) if report.integer("number") == Some(6)));
 
     let room = server.room("").expect("the default room");
-    assert_eq!(room.act::<Diary>(Note { number: 3 }), Ok(()));
-    assert_eq!(room.act::<Diary>(Note { number: 0 }), Err(RoomError::Rejected("zero")));
+    assert_eq!(room.act::<Diary>(Action::Remark { number: 3 }), Ok(()));
+    assert_eq!(room.act::<Diary>(Action::Remark { number: 0 }), Err(RoomError::Rejected("zero")));
     let lines = room.state::<Diary>().expect("a world").lines;
     let expected = [
         "1 joins: Ann of ann-s",

@@ -4,17 +4,17 @@
 use std::time::Instant;
 
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::game::{Game as _, Messages};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use tickwire::limits;
-use tickwire::packet::{DecodedPacket, Direction, Value, json};
+use tickwire::packet::{Direction, Value, json};
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
 use crate::clients::Native;
 use crate::guest::config_of;
-use crate::program_of_units::{March, Units};
+use crate::program_of_units::{Action, Units};
 use crate::support::{PATIENCE, Peer};
 
 /// A client that runs the world itself.
@@ -245,7 +245,7 @@ impl SimpleGame for Huge {
     const PAGE: &'static str = Units::PAGE;
     const TICK_RATES: &'static [u32] = Units::TICK_RATES;
 
-    type Action = March;
+    type Action = Action;
 
     fn new(identity: &WorldParams) -> Huge {
         Huge { units: Units::new(identity), padding: vec![7; limits::SNAPSHOT_MOST_BYTES] }
@@ -259,25 +259,21 @@ impl SimpleGame for Huge {
         self.units.leave(player, context);
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<March> {
-        Units::action(packet)
-    }
-
     fn apply(
         &mut self,
         player: PlayerId,
-        march: March,
+        action: Action,
         context: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        self.units.apply(player, march, context)
+        self.units.apply(player, action, context)
     }
 
     fn tick(&mut self, context: &mut TickContext<'_>) {
         self.units.tick(context);
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        self.units.write_state(row);
+    fn write_state(&self, rows: &mut StateRows) {
+        self.units.write_state(rows);
     }
 }
 

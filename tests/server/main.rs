@@ -36,6 +36,9 @@ mod pong;
 #[path = "../support/program.rs"]
 mod program;
 #[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/fog.rs"]
+mod program_of_fog;
+#[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/kites.rs"]
 mod program_of_kites;
 #[allow(dead_code, reason = "its `main` is of the example")]

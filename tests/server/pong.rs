@@ -17,7 +17,7 @@ use tickwire::packet::{DecodedPacket, PacketTables, Value};
 use tickwire::sim::{Rng, Sim};
 
 use crate::guest::{Guest, server_of};
-use crate::program_of_pong::{Paddle, Pong};
+use crate::program_of_pong::{Action, Pong};
 use crate::replay::File;
 use crate::rooms::page;
 use crate::same_world::three_ways;
@@ -122,7 +122,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
 
 #[test]
 fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
-    let act = |random: &mut Rng| SimpleAction::Act(Paddle { direction: random.between(-1, 1) as i8 });
+    let act = |random: &mut Rng| SimpleAction::Act(Action::Paddle { direction: random.between(-1, 1) as i8 });
     let checksums = [1, 2].map(|seed| three_ways::<Game_>(seed, 10_000, act));
     // Of every build on every machine.
     assert_eq!(
@@ -167,7 +167,7 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
             "the packet paddle must begin with",
         ),
         ("to_client\tspawned", "to_client\tborn", "lacks the packet spawned to_client"),
-        ("to_client\tstate", "to_client\tstates", "lacks the packet state to_client"),
+        ("to_client\tstate", "to_client\tstates", "there is no packet state to clients"),
         ("to_server\tjoin", "to_server\tcome", "lacks the packet join to_server"),
         ("pong:int", "other:int", "lack the dialect pong"),
     ] {

@@ -13,7 +13,7 @@ use tickwire::packet::{DecodedPacket, PacketTables, Value};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams};
 
 use crate::guest::{Guest, config_of, server_of};
-use crate::program_of_units::{March, Units};
+use crate::program_of_units::{Action, Units};
 use crate::same_world::three_ways;
 use crate::support::PATIENCE;
 
@@ -103,7 +103,7 @@ fn a_packet_that_does_not_fit_its_table_is_counted() {
 fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
     let act = |random: &mut Rng| {
         let targets = (0..random.below(5)).map(|_| random.below(60) as u16).collect();
-        SimpleAction::Act(March { targets, x: random.below(700) as u16, y: random.below(500) as u16 })
+        SimpleAction::Act(Action::March { targets, x: random.below(700) as u16, y: random.below(500) as u16 })
     };
     let checksums = [1, 2].map(|seed| three_ways::<Simple<Units>>(seed, 10_000, act));
     assert_eq!(
@@ -117,7 +117,7 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
     type World = <Simple<Units> as Game>::Sim;
     let (ann, mut sequence) = (PlayerId(1), 0);
     let mut world = World::new(&WorldParams::default_for::<World>(1));
-    let mut step = |player: PlayerId, action: Option<SimpleAction<March>>| {
+    let mut step = |player: PlayerId, action: Option<SimpleAction<Action>>| {
         sequence += 1;
         let command = action.map(|action| Command { player, sequence, action });
         world.step(&mut command.into_iter().collect(), &mut StepResult::default());
@@ -127,7 +127,7 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
     };
     let profile = JoinRequest { name: "Ann".to_owned(), game_data: EncodedAction::new(&[]), account: None };
     step(PlayerId::OPERATOR, Simple::<Units>::join(ann, &profile).pop());
-    let march = || Some(SimpleAction::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
+    let march = || Some(SimpleAction::Act(Action::March { targets: vec![1, 2], x: 600, y: 400 }));
     let marched = step(ann, march());
     assert_ne!(step(ann, None), marched, "they are on their way");
     step(PlayerId::OPERATOR, Some(Simple::<Units>::disconnect(ann)));

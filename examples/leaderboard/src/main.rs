@@ -7,7 +7,7 @@
 //!
 //!  world ─ report "result" ─► hook, on a thread of its own ─► leaderboard.sqlite
 //!    ▲                                  │
-//!    └──── action Leaders ◄─────────────┘
+//!    └─── action SetLeaders ◄────────────┘
 //! ```
 
 #[cfg(test)]
@@ -18,11 +18,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
-use tickwire::game::simple::{Joining, NamedValues, Simple, SimpleGame, TickContext};
-use tickwire::packet::DecodedPacket;
+use tickwire::game::simple::{ActionResult, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::rows;
 use tickwire::sim::{OptionSpec, PlayerId, WorldParams, fields};
 use tickwire::{ServerEvent, ServerEventKind};
 
+const TICK_HZ: u32 = 30;
 /// Places of the leaderboard.
 const PLACES: u8 = 10;
 
@@ -35,45 +36,46 @@ struct Leader {
 
 fields!(Leader: account: Arc<str>, best: u16);
 
-/// An action: of a player, or of the program around the server.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Act {
-    /// A player presses the button.
-    Press,
-    /// The program sets the leaderboard.
-    Leaders { leaders: Vec<Leader> },
+const TABLE: &str = include_str!("leaderboard.tsv");
+
+rows! {
+    in TABLE;
+
+    /// The actions.
+    enum Action {
+        /// A player presses the button.
+        Press in "press" {},
+        /// The program sets the leaderboard. No client can send it.
+        SetLeaders { leaders: Vec<Leader> },
+    }
+
+    /// What every client sees.
+    struct StateRow in "state" { seconds: u32, pressers: Vec<PresserRow>, leaders: Vec<LeaderRow> }
+    struct PresserRow { player: PlayerId, name: Arc<str>, presses: u16 }
+    struct LeaderRow { account: Arc<str>, best: u16 }
 }
 
-fields!(enum Act: Press {}, Leaders { leaders: Vec<Leader> });
-
-#[derive(Clone, Debug, PartialEq)]
-struct Presser {
-    player: PlayerId,
-    name: Arc<str>,
-    account: Option<Arc<str>>,
-    presses: u16,
+fields! {
+    struct Presser { player: PlayerId, name: Arc<str>, account: Option<Arc<str>>, presses: u16 }
 }
 
-fields!(Presser: player: PlayerId, name: Arc<str>, account: Option<Arc<str>>, presses: u16);
-
-/// The whole state of the game.
-#[derive(Clone, Debug, PartialEq)]
-struct Presses {
-    round_s: u32,
-    /// Ticks until the end of the round.
-    left: u32,
-    pressers: Vec<Presser>,
-    leaders: Vec<Leader>,
+fields! {
+    /// The whole state of the game.
+    struct Presses {
+        round_s: u32,
+        /// Ticks until the end of the round.
+        left: u32,
+        pressers: Vec<Presser>,
+        leaders: Vec<Leader>,
+    }
 }
-
-fields!(Presses: round_s: u32, left: u32, pressers: Vec<Presser>, leaders: Vec<Leader>);
 
 impl SimpleGame for Presses {
     const NAME: &'static str = "leaderboard";
     const DIALECT: &'static str = "leaderboard";
-    const TABLE: (&'static str, &'static str) = ("leaderboard.tsv", include_str!("leaderboard.tsv"));
+    const TABLE: (&'static str, &'static str) = ("leaderboard.tsv", TABLE);
     const PAGE: &'static str = include_str!("leaderboard.html");
-    const TICK_RATES: &'static [u32] = &[30];
+    const TICK_RATES: &'static [u32] = &[TICK_HZ];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: "round_s",
         flag: "round",
@@ -84,15 +86,11 @@ impl SimpleGame for Presses {
         max: 600,
     }];
 
-    type Action = Act;
+    type Action = Action;
 
     fn new(params: &WorldParams) -> Presses {
         let round_s = params.option("round_s").unwrap_or(20);
         Presses { round_s, left: round_s * params.tick_hz, pressers: Vec::new(), leaders: Vec::new() }
-    }
-
-    fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
-        (packet.row.name == "press").then_some(Act::Press)
     }
 
     fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
@@ -104,15 +102,15 @@ impl SimpleGame for Presses {
         self.pressers.retain(|presser| presser.player != player);
     }
 
-    fn apply(&mut self, player: PlayerId, act: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, _: &mut TickContext<'_>) -> ActionResult {
         let presser = self.pressers.iter_mut().find(|presser| presser.player == player);
-        let presser = presser.filter(|_| act == Act::Press).ok_or("operator_only")?;
+        let presser = presser.filter(|_| action == Action::Press {}).ok_or("operator_only")?;
         presser.presses = presser.presses.saturating_add(1);
         Ok(())
     }
 
-    fn operate(&mut self, act: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
-        let Act::Leaders { leaders } = act else { return Err("player_only") };
+    fn operate(&mut self, action: Action, _: &mut TickContext<'_>) -> ActionResult {
+        let Action::SetLeaders { leaders } = action else { return Err("player_only") };
         self.leaders = leaders;
         Ok(())
     }
@@ -126,18 +124,25 @@ impl SimpleGame for Presses {
         for presser in &mut self.pressers {
             let presses = std::mem::take(&mut presser.presses);
             let Some(account) = presser.account.as_deref().filter(|_| presses > 0) else { continue };
-            context.report("result", |row| {
-                row.set("account", account);
-                row.set("presses", presses);
+            context.report("result", |report| {
+                report.set("account", account);
+                report.set("presses", presses);
             });
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        row.set("seconds", self.left.div_ceil(30));
-        let presser = |one: &Presser| [one.player.0.into(), (&*one.name).into(), one.presses.into()];
-        row.list("pressers", self.pressers.iter().map(presser));
-        row.list("leaders", self.leaders.iter().map(|one| [(&*one.account).into(), one.best.into()]));
+    fn write_state(&self, rows: &mut StateRows) {
+        let presser = |one: &Presser| PresserRow {
+            player: one.player,
+            name: Arc::clone(&one.name),
+            presses: one.presses,
+        };
+        let leader = |one: &Leader| LeaderRow { account: Arc::clone(&one.account), best: one.best };
+        rows.push(StateRow {
+            seconds: self.left.div_ceil(TICK_HZ),
+            pressers: self.pressers.iter().map(presser).collect(),
+            leaders: self.leaders.iter().map(leader).collect(),
+        });
     }
 }
 
@@ -178,7 +183,7 @@ impl Database {
             }
             _ => return Ok(()),
         }
-        event.room.act::<Presses>(Act::Leaders { leaders: self.leaders()? })?;
+        event.room.act::<Presses>(Action::SetLeaders { leaders: self.leaders()? })?;
         Ok(())
     }
 }

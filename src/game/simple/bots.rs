@@ -19,7 +19,7 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         Box::new(RandomBot::<S>::new(spec))
     }
 
-    /// Compares the agent's last `state` packet with the published row.
+    /// Compares the state rows that the agent received last with the published ones.
     fn compare_view(
         agent: &dyn Agent,
         player: Option<PlayerId>,
@@ -32,15 +32,20 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         if bot.player != Some(player) {
             return Err(format!("the client plays as {:?}, but it is {player:?}", bot.player));
         }
-        let Some(row) = bot.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
-        let Some(received) = bot.last_packets.get("state") else {
-            return Err("no state was received".to_owned());
-        };
-        let message = state.row.encode(&bot.dialect, "state")?;
-        let is = bot.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
-        for (argument, (value, is)) in row.arguments.iter().zip(received.iter().zip(&is.values)) {
-            if argument.name != TICK_ARGUMENT && value != is {
-                return Err(format!("state: {} is {is}, but the client received {value}", argument.name));
+        for state in &state.rows {
+            let packet = state.values.packet();
+            let Some(received) = bot.last_packets.get(packet) else {
+                return Err(format!("no packet {packet} was received"));
+            };
+            let message = state.values.encode(&bot.dialect, &[("tick", 0)])?;
+            let is = bot.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
+            for (argument, (value, is)) in is.row.arguments.iter().zip(received.iter().zip(&is.values)) {
+                if argument.name != TICK_ARGUMENT && value != is {
+                    return Err(format!(
+                        "{packet}: {} is {is}, but the client received {value}",
+                        argument.name
+                    ));
+                }
             }
         }
         if let Some(frame) = &state.entities {

@@ -36,7 +36,7 @@ impl<S: SimpleGame> GameChecks for Simple<S> {
         let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };
         let addressed =
             events.for_viewer(Viewer { player, spectated: None }).filter(|(_, is_addressed)| *is_addressed);
-        let messages = addressed.filter_map(|(event, _)| event.row.encode(dialect, event.packet).ok());
+        let messages = addressed.filter_map(|(event, _)| event.row.encode(dialect, &[]).ok());
         let is_game_event = |message: &Vec<u8>| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))
         };

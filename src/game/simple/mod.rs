@@ -1,7 +1,7 @@
 //! Games in one file: a state and a few functions.
 //!
 //! ```text
-//!   packet ─► action ─► room ─► apply, tick ─┬► write_state ─► the packet `state`, encoded once
+//!   packet ─► action ─► room ─► apply, tick ─┬► write_state ─► state rows, encoded once
 //!                                            └► write_entities ─► what each client sees
 //! ```
 //!
@@ -14,7 +14,7 @@
 //! A game in which clients see different things, or many things, has entity lists: rows of the
 //! table in the lane `latest` with an argument `enter` (PROTOCOL.md, section "Entity lists").
 //! [`SimpleGame::write_entities`] adds the entities of each tick, typed by
-//! [`entity_row!`](crate::entity_row). At each update, a client is sent the entities that it sees
+//! [`rows!`](crate::rows!). At each update, a client is sent the entities that it sees
 //! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
 //! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees, and nothing else is
 //! sent to it. `examples/fog.rs` is a complete game.
@@ -25,14 +25,16 @@ mod bots;
 mod checks;
 mod encode_once;
 mod entities;
-mod named_values;
 mod prediction;
 mod published;
 mod random_bot;
 mod random_packet;
 mod rewind;
+mod rows;
 mod simple_game;
 mod table_check;
+#[cfg(not(target_family = "wasm"))]
+mod test_world;
 mod world;
 
 use std::marker::PhantomData;
@@ -41,20 +43,25 @@ use std::time::Duration;
 
 pub use bot_policy::BotPolicy;
 use encode_once::encode_once;
-pub use entities::{
-    Entities, EntityError, EntityInfo, EntityRef, EntityRow, FieldValue, ReceivedEntities, Sight, Viewer,
-};
+pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
-pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
+use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 pub use rewind::RewindBuffer;
+#[doc(hidden)]
+pub use rows::has_argument;
+#[doc(no_inline)]
+pub use rows::rows;
+pub use rows::{ActionField, FieldValue, GameAction, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{Joining, SimpleGame, TickContext};
+pub use simple_game::{ActionResult, Joining, SimpleGame, TickContext};
 use table_check::OWN_STATE_PACKET;
+#[cfg(not(target_family = "wasm"))]
+pub use test_world::{TestTick, TestWorld};
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
-use world::rules_hash;
+use world::{PlayerEntry, rules_hash};
 pub use world::{SimpleAction, SimpleWorld};
 
 use super::command_acks::has_command_acks;
@@ -79,7 +86,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const NAME: &'static str = S::NAME;
     const PATHS: &'static [(&'static str, &'static str)] = &[("/play", S::DIALECT)];
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
-    const REQUIRED_PACKETS: &'static [&'static str] = &["state"];
+    const REQUIRED_PACKETS: &'static [&'static str] = &[];
     const PAGE: Option<&'static str> = Some(S::PAGE);
     #[cfg(target_family = "wasm")]
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
@@ -164,7 +171,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         _slack: Duration,
         effects: &mut Vec<PacketEffect>,
     ) {
-        effects.push(match S::action(packet) {
+        effects.push(match S::Action::from_packet(packet) {
             Some(action) => PacketEffect::Command(SimpleAction::Act(action).encoded(), None),
             None => {
                 let detail = "the game does nothing with this packet, or with these values";
@@ -179,30 +186,24 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
 #[derive(Debug)]
 pub struct SimplePublisher<S> {
     rates: UpdateRates,
-    last: NamedValues,
-    version: u64,
+    /// The state rows of the last tick, with the number of their changes.
+    rows: Vec<(Arc<RowValues>, u64)>,
     frames: FrameBuilder,
     entities: Option<Arc<EntityFrame<S>>>,
 }
 
 impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
     fn new(_: &SimpleWorld<S>, rates: UpdateRates) -> SimplePublisher<S> {
-        let (last, frames) = (NamedValues::default(), FrameBuilder::default());
-        SimplePublisher { rates, last, version: 0, frames, entities: None }
+        SimplePublisher { rates, rows: Vec::new(), frames: FrameBuilder::default(), entities: None }
     }
 
     fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
-        let mut row = NamedValues::default();
-        world.game.write_state(&mut row);
-        if row != self.last || self.version == 0 {
-            self.version += 1;
-            self.last.clone_from(&row);
-        }
-        row.set("tick", world.tick);
+        self.write_rows(&world.game);
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
-        let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
-        let (events, reports) = OutgoingEvent::split(&world.events);
+        let rates = self.rates;
+        let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
+        events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
             let mut entities = Entities::default();
             world.game.write_entities(&mut entities);
@@ -211,17 +212,38 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         Published {
             tick: world.tick,
             players: players.len(),
-            event_bytes: events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
-            events: Arc::new(SimpleEvents::new(world.tick, (events, reports), &world.game, &world.players)),
+            event_bytes: events.events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
+            events: Arc::new(events),
             state: Arc::new(SimpleState {
                 entities: self.entities.clone(),
                 rates,
                 players,
                 own: own_rows(world, margin),
-                row,
-                version,
-                encoded,
+                rows: self
+                    .rows
+                    .iter()
+                    .map(|(values, version)| StateRow {
+                        values: Arc::clone(values),
+                        version: *version,
+                        encoded: OnceLock::new(),
+                    })
+                    .collect(),
             }),
+        }
+    }
+}
+
+impl<S: SimpleGame> SimplePublisher<S> {
+    /// Compares the state rows with the ones of the last tick.
+    fn write_rows(&mut self, game: &S) {
+        let mut written = StateRows::default();
+        game.write_state(&mut written);
+        for new in written.rows {
+            match self.rows.iter_mut().find(|(last, _)| last.packet() == new.packet()) {
+                Some((last, version)) if **last != new => (*last, *version) = (Arc::new(new), *version + 1),
+                Some(_) => {}
+                None => self.rows.push((Arc::new(new), 1)),
+            }
         }
     }
 }
@@ -233,10 +255,12 @@ pub struct SimpleView {
     viewer: Viewer,
     /// The player of the last `spawned` packet.
     spawned: Option<PlayerId>,
-    /// The version of the state that the client has. 0 for none.
-    version: u64,
+    /// Whether the client has received an update.
+    has_update: bool,
+    /// The versions of the state rows that the client has. 0 for none.
+    versions: Vec<u64>,
     /// The values of the last `own_state` packet.
-    own: NamedValues,
+    own: Option<OwnState>,
     entities: KnownEntities,
     /// Whether the dialect has acks, so that rejected commands need no `error` packet.
     is_answered: bool,
@@ -246,8 +270,16 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
     fn new(dialect: &Dialect) -> SimpleView {
         let is_answered = has_command_acks(dialect);
         let viewer = Viewer { player: None, spectated: None };
-        let (own, entities) = (NamedValues::default(), KnownEntities::default());
-        SimpleView { viewer, spawned: None, version: 0, own, entities, is_answered }
+        let entities = KnownEntities::default();
+        SimpleView {
+            viewer,
+            spawned: None,
+            has_update: false,
+            versions: Vec::new(),
+            own: None,
+            entities,
+            is_answered,
+        }
     }
 
     fn set_subject(&mut self, player: Option<PlayerId>, spectated: Option<PlayerId>) {
@@ -268,12 +300,12 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         scratch: &mut EntityScratch,
         messages: &mut Messages,
     ) -> StateOutcome {
-        let SimpleState { entities, rates, players, own, row, version, encoded } = &*newest.state;
+        let SimpleState { entities, rates, players, own, rows } = &*newest.state;
         let is_visible = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
         let body = self.viewer.player.filter(is_visible);
         // Event handlers of a client may read its player and the state. A client that lacks one of
         // them therefore gets it without waiting for its update rate.
-        let is_new = self.version == 0 || body != self.spawned;
+        let is_new = !self.has_update || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
             false => StateOutcome::NotDue,
@@ -283,37 +315,33 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         let mut out = messages.writer(dialect, Lane::Latest);
         if body != self.spawned {
             self.spawned = body.filter(|_| !is_behind);
-            self.own = NamedValues::default();
+            self.own = None;
             if let Some(player) = self.spawned {
                 out.send("spawned", player);
             }
         }
-        if turn == StateOutcome::Written && self.version != *version {
-            self.version = *version;
-            match &*encode_once(encoded, dialect, || row.encode(dialect, "state")) {
-                Ok(bytes) => out.send_encoded("state", |_, out| {
-                    out.extend_from_slice(bytes);
-                    true
-                }),
-                Err(why) => messages.writer(dialect, Lane::Reliable).misfit("state", why),
+        if turn == StateOutcome::Written {
+            self.has_update = true;
+            self.versions.resize(rows.len(), 0);
+            let changed =
+                rows.iter().zip(&mut self.versions).filter(|(row, version)| row.version != **version);
+            for (StateRow { values, version, encoded }, known) in changed {
+                *known = *version;
+                let encode = || values.encode(dialect, &[("tick", newest.tick.into())]);
+                send_row(values.packet(), &encode_once(encoded, dialect, encode), dialect, messages);
             }
         }
         let own = body
             .filter(|_| turn == StateOutcome::Written)
-            .and_then(|body| own.binary_search_by_key(&body, |(player, _)| *player).ok().map(|at| &own[at]));
-        if let Some((_, row)) = own.filter(|(_, row)| *row != self.own) {
-            self.own.clone_from(row);
-            let mut row = row.clone();
-            row.set("tick", newest.tick);
-            match row.encode(dialect, OWN_STATE_PACKET) {
-                Ok(bytes) => {
-                    messages.writer(dialect, Lane::Latest).send_encoded(OWN_STATE_PACKET, |_, out| {
-                        out.extend_from_slice(&bytes);
-                        true
-                    })
-                }
-                Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN_STATE_PACKET, &why),
-            }
+            .and_then(|body| own.binary_search_by_key(&body, |own| own.player).ok().map(|at| &own[at]));
+        if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
+            self.own = Some(own.clone());
+            let server = [
+                ("tick", newest.tick.into()),
+                ("sequence", own.sequence as i64),
+                ("margin", own.margin_ticks.into()),
+            ];
+            send_row(OWN_STATE_PACKET, &own.row.encode(dialect, &server), dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
             self.entities.append_update(self.viewer, frame, dialect, scratch, messages);
@@ -334,38 +362,44 @@ impl SimpleView {
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
-        let encode = || events.events.iter().map(|event| event.row.encode(dialect, event.packet)).collect();
+        let encode = || events.events.iter().map(|event| event.row.encode(dialect, &[])).collect();
         let packets = encode_once(&events.encoded, dialect, encode);
         for ((event, is_addressed), bytes) in events.for_viewer(self.viewer).zip(packets.iter()) {
             let is_answered = event.is_answer && self.is_answered;
             match bytes {
                 _ if !is_addressed || is_answered || !is_of_kind(event) => {}
-                Ok(bytes) => out.send_encoded(event.packet, |_, out| {
+                Ok(bytes) => out.send_encoded(event.row.packet(), |_, out| {
                     out.extend_from_slice(bytes);
                     true
                 }),
-                Err(why) => out.misfit(event.packet, why),
+                Err(why) => out.misfit(event.row.packet(), why),
             }
         }
     }
 }
 
-/// Returns the values of `own_state` for each player. Empty for a game without prediction.
-fn own_rows<S: SimpleGame>(
-    world: &SimpleWorld<S>,
-    margin: &dyn Fn(PlayerId) -> i16,
-) -> Vec<(PlayerId, NamedValues)> {
+/// Queues an encoded packet in the lane `latest`, or reports the rule that its values violate.
+fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, messages: &mut Messages) {
+    match encoded {
+        Ok(bytes) => messages.writer(dialect, Lane::Latest).send_encoded(packet, |_, out| {
+            out.extend_from_slice(bytes);
+            true
+        }),
+        Err(why) => messages.writer(dialect, Lane::Reliable).misfit(packet, why),
+    }
+}
+
+/// Returns the packet `own_state` of each player. Empty for a game without prediction.
+fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<OwnState> {
     if S::PREDICTOR.is_none() {
         return Vec::new();
     }
-    let rows = world.players.iter().map(|seat| {
-        let mut row = NamedValues::default();
-        world.game.write_own_state(seat.player, &mut row);
-        row.set("sequence", seat.sequence);
-        row.set("margin", margin(seat.player));
-        (seat.player, row)
-    });
-    rows.collect()
+    let own_state = |seat: &PlayerEntry| {
+        let (player, sequence) = (seat.player, seat.sequence);
+        let row = world.game.own_state(player)?;
+        Some(OwnState { player, row, sequence, margin_ticks: margin(player) })
+    };
+    world.players.iter().filter_map(own_state).collect()
 }
 
 #[cfg(test)]
@@ -380,21 +414,14 @@ mod tests {
     /// Returns a tick of tanks at 60 Hz, with updates at 30 Hz. Player 2 is present, and an event
     /// names it.
     fn published(tick: u32, version: u64) -> Published<Played> {
-        let mut row = NamedValues::default();
-        for (name, value) in [("tick", tick), ("round", 1), ("left_s", 9)] {
-            row.set(name, value);
-        }
-        row.set("is_over", false);
-        row.set_or_nil("winner", None::<u16>);
-        row.list::<1>("tanks", []);
-        row.list::<1>("shells", []);
-        let mut hit = NamedValues::default();
-        for (name, value) in [("player", 2), ("shooter", 2), ("damage", 1)] {
-            hit.set(name, value);
-        }
-        hit.set("destroyed", false);
-        let events =
-            vec![OutgoingEvent { audience: Audience::All, packet: "hit", row: hit, is_answer: false }];
+        let number = |value: i64| FieldValue::Int(value);
+        let list = || FieldValue::List(Vec::new());
+        let values = vec![number(1), number(9), number(0), FieldValue::Nil, list(), list()];
+        let fields = &["round", "left_s", "is_over", "winner", "tanks", "shells"];
+        let state = RowValues::new("state", fields, values);
+        let values = [2, 2, 1, 0].map(number).to_vec();
+        let hit = RowValues::new("hit", &["player", "shooter", "damage", "destroyed"], values);
+        let events = vec![OutgoingEvent { audience: Audience::All, row: hit, is_answer: false }];
         Published {
             tick,
             players: 1,
@@ -411,9 +438,7 @@ mod tests {
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
                 players: vec![(PlayerId(2), "Ann".into())],
                 own: Vec::new(),
-                row,
-                version,
-                encoded: OnceLock::new(),
+                rows: vec![StateRow { values: Arc::new(state), version, encoded: OnceLock::new() }],
             }),
         }
     }

@@ -12,7 +12,7 @@ use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
-/// and [`SimpleGame::write_own_state`] sets its values.
+/// and [`SimpleGame::own_state`] returns it.
 ///
 /// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::new_predictor::<SimpleLocalWorld<Self>>)` for
 /// pages, and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
@@ -150,7 +150,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
     /// Creates a world with only the local player, just after its join.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
-        let mut events = Vec::new();
+        let (mut events, mut reports) = (Vec::new(), Vec::new());
         let mut random = world.random.clone();
         world.game.join(
             own,
@@ -160,6 +160,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
                 tick_hz: self.tick_hz,
                 random: &mut random,
                 events: &mut events,
+                reports: &mut reports,
             },
         );
         world.players = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tickwire_sim::PlayerId;
 
 use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
-use super::named_values::NamedValues;
+use super::rows::RowValues;
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
@@ -44,10 +44,10 @@ impl EventViewers {
         event: &OutgoingEvent,
         info: EntityInfo,
     ) -> EventViewers {
-        let entity = EntityRef { packet: event.packet, id: None, info };
+        let entity = EntityRef { packet: event.row.packet(), id: None, info };
         let sees = |player, spectated| {
             let viewer = Viewer { player, spectated };
-            game.sight(viewer, event.packet).includes(&info) && game.sees(viewer, &entity)
+            game.sight(viewer, event.row.packet()).includes(&info) && game.sees(viewer, &entity)
         };
         let players = || players.iter().map(|entry| entry.player);
         EventViewers {
@@ -70,15 +70,21 @@ impl SimpleEvents {
     /// Creates the events of a tick, after which the game has this state.
     pub(super) fn new<S: SimpleGame>(
         tick: u32,
-        (events, reports): (Vec<OutgoingEvent>, Vec<Report>),
+        events: Vec<OutgoingEvent>,
         game: &S,
         players: &[PlayerEntry],
     ) -> SimpleEvents {
         let viewers = events.iter().map(|event| match event.audience {
             Audience::Sight(info) => Some(EventViewers::new(game, players, event, info)),
-            Audience::All | Audience::Player(_) | Audience::Program => None,
+            Audience::All | Audience::Player(_) => None,
         });
-        SimpleEvents { tick, viewers: viewers.collect(), events, reports, encoded: OnceLock::new() }
+        SimpleEvents {
+            tick,
+            viewers: viewers.collect(),
+            events,
+            reports: Vec::new(),
+            encoded: OnceLock::new(),
+        }
     }
 
     /// Iterates over the events, each with whether a client receives it.
@@ -86,7 +92,6 @@ impl SimpleEvents {
         self.events.iter().zip(&self.viewers).map(move |(event, viewers)| {
             let is_addressed = match event.audience {
                 Audience::All => true,
-                Audience::Program => false,
                 Audience::Player(player) => viewer.player == Some(player),
                 Audience::Sight(_) => viewers.as_ref().is_some_and(|viewers| viewers.contains(viewer)),
             };
@@ -95,17 +100,34 @@ impl SimpleEvents {
     }
 }
 
-/// The state after a tick, encoded for the first client that receives it.
+/// The state after a tick.
 #[derive(Debug)]
 pub struct SimpleState<S> {
     /// The entities of the last due tick; `None` for a game without entity lists.
     pub(super) entities: Option<Arc<EntityFrame<S>>>,
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
-    /// The values of `own_state` for each player. Empty without prediction.
-    pub(super) own: Vec<(PlayerId, NamedValues)>,
-    pub(super) row: NamedValues,
-    /// Number of changes of `row`. Its argument `tick` is not compared.
+    /// The packets `own_state`, in ascending order of their players. Empty without prediction.
+    pub(super) own: Vec<OwnState>,
+    pub(super) rows: Vec<StateRow>,
+}
+
+/// The packet `own_state` of a player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnState {
+    pub(super) player: PlayerId,
+    pub(super) row: RowValues,
+    /// Sequence number of the player's last executed command.
+    pub(super) sequence: u64,
+    /// How many ticks before its execution that command arrived.
+    pub(super) margin_ticks: i16,
+}
+
+/// A state row after a tick, encoded for the first client that receives it.
+#[derive(Debug)]
+pub struct StateRow {
+    pub(super) values: Arc<RowValues>,
+    /// Number of changes of the values.
     pub(super) version: u64,
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
 }

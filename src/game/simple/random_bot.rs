@@ -12,8 +12,8 @@ use tickwire_sim::PlayerId;
 
 use super::bot_policy::BotPolicy;
 use super::entities::ReceivedEntities;
-use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
+use super::rows::GameAction as _;
 use super::simple_game::SimpleGame;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
@@ -48,13 +48,13 @@ const NON_EVENT_PACKETS: [&str; 10] = [
 ];
 
 /// A bot for any simple game.
-pub struct RandomBot<S> {
+pub struct RandomBot<S: SimpleGame> {
     pub(super) dialect: Arc<Dialect>,
     name: String,
     behavior: BotBehavior,
     checks: bool,
     dice: BotRng,
-    tactics: Option<Box<dyn BotPolicy>>,
+    tactics: Option<Box<dyn BotPolicy<S::Action>>>,
     /// Its player, according to `spawned`.
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
@@ -252,8 +252,10 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            if let Some((name, NamedValues(values))) = tactics.decide(own, &mut self.dice) {
-                self.send(name, values, false, out);
+            if let Some(action) = tactics.decide(own, &mut self.dice) {
+                let packet = action.to_packet();
+                let values = packet.iter().map(|(name, value)| (name, Value::from(value))).collect();
+                self.send(packet.packet(), values, false, out);
             }
             // Also sends extreme values from time to time, which no real player would send.
             if self.behavior != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::bot_policy::BotPolicy;
 use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
-use super::named_values::NamedValues;
+use super::rows::{GameAction, Row, RowField as _, RowValues, StateRows};
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
@@ -13,7 +13,6 @@ use crate::game::prediction::NewPredictor;
 use crate::game::report::Report;
 #[cfg(doc)]
 use crate::limits;
-use crate::packet::DecodedPacket;
 
 /// A game whose clients receive the same state, except for [entity lists](super#entity-lists).
 ///
@@ -26,8 +25,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     const NAME: &'static str;
     /// The packet table: file name and text. The game uses its first dialect.
     const TABLE: (&'static str, &'static str);
-    /// Name of that dialect.
-    const DIALECT: &'static str;
+    /// Name of that dialect. The default is the name of the game.
+    const DIALECT: &'static str = Self::NAME;
     /// The page of the game, as HTML.
     const PAGE: &'static str;
     /// Version of the rules. Increase it with every change, so that replays with other rules are
@@ -41,22 +40,19 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Options of the world.
     const OPTIONS: &'static [OptionSpec] = &[];
 
-    /// An action of a player: a type with [`fields!`](tickwire_sim::fields!).
-    type Action: Field + Clone + Debug + Ord + Send + 'static;
+    /// The actions of a player: an enum of [`rows!`](crate::rows!).
+    type Action: GameAction + Field + Clone + Debug + Ord + Send + 'static;
 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
     /// Creates the predictor of the local player for the page; see
     /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
     /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::write_own_state`] sets.
+    /// [`SimpleGame::own_state`] returns.
     const PREDICTOR: Option<NewPredictor> = None;
 
     /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
-
-    /// Converts a packet to an action. Returns `None` if the packet has no effect.
-    fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
     /// Adds a player.
     fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>);
@@ -96,13 +92,14 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         player: PlayerId,
         action: Self::Action,
         context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str>;
+    ) -> ActionResult;
 
     /// Executes one tick, after the actions of all players.
     fn tick(&mut self, context: &mut TickContext<'_>);
 
-    /// Sets the values of the packet `state`, by the names of its arguments.
-    fn write_state(&self, row: &mut NamedValues);
+    /// Adds the state rows: the packet `state`, and any further packets that every client receives
+    /// whenever their values change. The server sets the argument `tick`.
+    fn write_state(&self, rows: &mut StateRows);
 
     /// Adds the entities of the game's [entity lists](super#entity-lists).
     fn write_entities(&self, entities: &mut Entities) {
@@ -123,13 +120,14 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         true
     }
 
-    /// Sets the values of the packet `own_state`: the exact state of a player, for its own client.
-    fn write_own_state(&self, player: PlayerId, row: &mut NamedValues) {
-        let _ = (player, row);
+    /// Returns the packet `own_state`: the exact state of a player, for its own client.
+    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
+        let _ = player;
+        None
     }
 
     /// Creates the policy of a bot. With `None`, bots send random packets of the table.
-    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy<Self::Action>>> {
         None
     }
 }
@@ -144,6 +142,9 @@ pub struct Joining<'a> {
     pub account: Option<&'a str>,
 }
 
+/// The result of an action: the name of the violated rule if it is rejected.
+pub type ActionResult = Result<(), &'static str>;
+
 /// Context of a game's functions in a tick.
 #[derive(Debug)]
 pub struct TickContext<'a> {
@@ -154,68 +155,53 @@ pub struct TickContext<'a> {
     /// The random number generator of the world. Its state is part of the world.
     pub random: &'a mut Rng,
     pub(super) events: &'a mut Vec<OutgoingEvent>,
+    pub(super) reports: &'a mut Vec<Report>,
 }
 
 impl TickContext<'_> {
     /// Sends an event to all clients: a packet of the table in its reliable lane.
-    pub fn broadcast(&mut self, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.push_event(Audience::All, packet, values);
+    pub fn broadcast<R: Row>(&mut self, event: R) {
+        self.push_event(Audience::All, event.into());
     }
 
     /// Sends an event to the clients whose [sight](SimpleGame::sight) includes it after this tick.
-    pub fn broadcast_at(
-        &mut self,
-        info: EntityInfo,
-        packet: &'static str,
-        values: impl FnOnce(&mut NamedValues),
-    ) {
-        self.push_event(Audience::Sight(info), packet, values);
+    pub fn broadcast_at<R: Row>(&mut self, info: EntityInfo, event: R) {
+        self.push_event(Audience::Sight(info), event.into());
     }
 
     /// Sends an event to the client of one player.
-    pub fn send_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.push_event(Audience::Player(player), packet, values);
+    pub fn send_to<R: Row>(&mut self, player: PlayerId, event: R) {
+        self.push_event(Audience::Player(player), event.into());
     }
 
     /// Reports something to the program around the server, such as the result of a round; see
     /// [`Server::on_event`](crate::Server::on_event). No client receives it, and a replay ignores
     /// it.
-    pub fn report(&mut self, name: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.push_event(Audience::Program, name, values);
+    pub fn report(&mut self, name: &'static str, set_values: impl FnOnce(&mut Report)) {
+        let mut report = Report::new(name);
+        set_values(&mut report);
+        self.reports.push(report);
     }
 
     /// Sends an `error` packet to the client of a player, because an action was refused by this
     /// rule.
     pub fn send_error(&mut self, player: PlayerId, rule: &str) {
-        self.push_error(player, rule);
+        let detail = format!("the rules of the game refuse this: {}", rule.replace('_', " "));
+        let values = vec![rule.into_value(), (&*detail).into_value()];
+        self.push_event(Audience::Player(player), RowValues::new("error", &["rule", "detail"], values));
     }
 
     /// As [`TickContext::send_error`], for a rejected command. Not sent in dialects with
     /// `command_rejected`.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
-        self.push_error(player, rule);
+        self.send_error(player, rule);
         if let Some(event) = self.events.last_mut() {
             event.is_answer = true;
         }
     }
 
-    fn push_error(&mut self, player: PlayerId, rule: &str) {
-        let detail = format!("the rules of the game refuse this: {}", rule.replace('_', " "));
-        self.send_to(player, "error", |row| {
-            row.set("rule", rule);
-            row.set("detail", detail);
-        });
-    }
-
-    fn push_event(
-        &mut self,
-        audience: Audience,
-        packet: &'static str,
-        values: impl FnOnce(&mut NamedValues),
-    ) {
-        let mut row = NamedValues::default();
-        values(&mut row);
-        self.events.push(OutgoingEvent { audience, packet, row, is_answer: false });
+    fn push_event(&mut self, audience: Audience, row: RowValues) {
+        self.events.push(OutgoingEvent { audience, row, is_answer: false });
     }
 }
 
@@ -228,8 +214,6 @@ pub enum Audience {
     Player(PlayerId),
     /// The clients that see an event with these properties.
     Sight(EntityInfo),
-    /// No client: the event is a report to the program around the server.
-    Program,
 }
 
 /// A packet to some clients.
@@ -237,23 +221,13 @@ pub enum Audience {
 pub struct OutgoingEvent {
     /// The receiving clients.
     pub audience: Audience,
-    /// Name of the packet.
-    pub packet: &'static str,
-    /// Values of the packet.
-    pub row: NamedValues,
+    /// The packet.
+    pub row: RowValues,
     /// Whether it reports that a command was rejected.
     pub is_answer: bool,
 }
 
 impl OutgoingEvent {
-    /// Splits the events of a tick into those for clients, and the reports.
-    pub(super) fn split(events: &[OutgoingEvent]) -> (Vec<OutgoingEvent>, Vec<Report>) {
-        let (reports, events): (Vec<_>, Vec<_>) =
-            events.iter().partition(|event| event.audience == Audience::Program);
-        let report = |event: &OutgoingEvent| Report { name: event.packet, values: event.row.0.clone() };
-        (events.into_iter().cloned().collect(), reports.into_iter().map(report).collect())
-    }
-
     /// Returns whether the event is for one client only and does not answer a command. Such events
     /// are also sent after a resume.
     pub(super) fn is_private(&self) -> bool {

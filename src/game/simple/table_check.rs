@@ -5,20 +5,20 @@ use tickwire_sim::WorldParams;
 use super::entities::{Entities, EntityLayout, check_layouts};
 use super::random_packet::COMMON;
 use super::world::SimpleWorld;
-use super::{NamedValues, SimpleGame};
+use super::{RowValues, SimpleGame, StateRows};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::{Dialect, Direction, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
 pub const OWN_STATE_PACKET: &str = "own_state";
 
-/// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
-/// clients are events.
-const LATEST: [&str; 3] = ["state", OWN_STATE_PACKET, "spawned"];
+/// Packets of the lane `latest` besides state rows and entity lists. All other packets to clients
+/// are events.
+const LATEST: [&str; 2] = [OWN_STATE_PACKET, "spawned"];
 
 /// Checks that every packet of a player has a sequence number, that every packet to clients is in
-/// the required lane, that the entity lists have the required form, and that the state of a new
-/// world fits its row.
+/// the required lane, that the entity lists have the required form, and that the state rows
+/// of a new world fit the table.
 ///
 /// # Errors
 /// Names the row and the rule.
@@ -32,7 +32,14 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
             row.name
         ));
     }
-    check_lanes(&dialect)?;
+    let mut state = StateRows::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut state);
+    state.rows.iter().try_for_each(|row| {
+        row.encode(&dialect, &[("tick", 0)])
+            .map(drop)
+            .map_err(|why| format!("the game {} has a state that does not fit: {why}", S::NAME))
+    })?;
+    check_lanes(&dialect, &state.rows)?;
     check_entities::<S>(&dialect)?;
     if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
         return Err(format!(
@@ -40,12 +47,7 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
             S::NAME
         ));
     }
-    let mut row = NamedValues::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut row);
-    row.set("tick", 0);
-    row.encode(&dialect, "state")
-        .map(drop)
-        .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
+    Ok(())
 }
 
 /// Checks the entity lists of a table, and that a table with entity lists has the packets of
@@ -65,9 +67,10 @@ fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
 }
 
 /// Checks that each packet to clients has the lane in which the game sends it.
-fn check_lanes(dialect: &Dialect) -> Result<(), String> {
+fn check_lanes(dialect: &Dialect, state: &[RowValues]) -> Result<(), String> {
     for row in dialect.rows(Direction::ToClient) {
-        let is_latest = LATEST.contains(&&*row.name) || EntityLayout::of(row).is_some();
+        let is_state = state.iter().any(|state| state.packet() == row.name);
+        let is_latest = is_state || LATEST.contains(&&*row.name) || EntityLayout::of(row).is_some();
         let (lane, reason) = match is_latest {
             true => (Lane::Latest, "a newer one replaces it"),
             false => (Lane::Reliable, "it is an event, and every event arrives"),

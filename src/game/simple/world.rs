@@ -11,6 +11,7 @@ use tickwire_sim::{
 };
 
 use super::simple_game::{Joining, OutgoingEvent, SimpleGame, TickContext};
+use crate::game::report::Report;
 
 /// Actions in the world of a simple game: joins, leaves, and the game's own actions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +113,8 @@ pub struct SimpleWorld<S> {
     pub(super) game: S,
     /// The events of the last tick. They are not part of the state.
     pub(super) events: Vec<OutgoingEvent>,
+    /// The reports of the last tick. They are not part of the state.
+    pub(super) reports: Vec<Report>,
 }
 
 /// First bytes of the snapshots of all simple games. The game's name follows.
@@ -134,8 +137,8 @@ impl<S: SimpleGame> SimpleWorld<S> {
 
     /// Returns the game, and the context of this tick.
     fn game_and_context(&mut self) -> (&mut S, TickContext<'_>) {
-        let SimpleWorld { identity, tick, random, game, events, .. } = self;
-        (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events })
+        let SimpleWorld { identity, tick, random, game, events, reports, .. } = self;
+        (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events, reports })
     }
 
     /// Executes a command. Returns the player that has left, if any.
@@ -225,6 +228,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
             players: Vec::new(),
             game: S::new(&own),
             events: Vec::new(),
+            reports: Vec::new(),
             identity: own,
         }
     }
@@ -248,6 +252,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult) {
         out.clear();
         self.events.clear();
+        self.reports.clear();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
         commands.sort_unstable();
         for command in commands.drain(..) {
@@ -330,6 +335,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 players: saved.field("seats", &fresh.players)?,
                 game: saved.field("game", &fresh.game)?,
                 events: Vec::new(),
+                reports: Vec::new(),
                 identity: fresh.identity.clone(),
             })
         };
@@ -360,6 +366,7 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
         players: Field::read(reader)?,
         game: Field::read(reader)?,
         events: Vec::new(),
+        reports: Vec::new(),
     };
     let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
     if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {

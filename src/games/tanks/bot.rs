@@ -11,9 +11,11 @@ use std::ops::RangeInclusive;
 use tickwire_sim::PlayerId;
 
 use super::rules;
+use super::rules::ShellKind;
+use super::tank::Control;
 use crate::game::BotRng;
 use crate::game::bots::{AgentOutput, BotStats};
-use crate::game::simple::{BotPolicy, NamedValues};
+use crate::game::simple::BotPolicy;
 use crate::packet::{DecodedPacket, Value};
 
 /// Maximum distance that a tank drives per tick, in half px, rounded up.
@@ -75,7 +77,7 @@ pub struct TanksBotPolicy {
     kills: u64,
 }
 
-impl BotPolicy for TanksBotPolicy {
+impl BotPolicy<Control> for TanksBotPolicy {
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             "hit" => self.hit(packet, out),
@@ -84,7 +86,7 @@ impl BotPolicy for TanksBotPolicy {
         }
     }
 
-    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
+    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<Control> {
         if self.tick < self.steers {
             return None;
         }
@@ -92,14 +94,11 @@ impl BotPolicy for TanksBotPolicy {
             + i64::from(
                 STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
             );
-        let mut row = NamedValues::default();
-        row.set("drive", dice.below(3).min(1));
-        row.set("turn", i64::from(dice.below(3)) - 1);
-        row.set("aim", self.aim(own));
-        row.set("is_firing", true);
-        row.set("kind", u8::from(dice.below(4) == 0));
-        row.set("render_tick", self.tick.max(0));
-        Some(("control", row))
+        let (drive, turn) = (dice.below(3).min(1) as i8, dice.below(3) as i8 - 1);
+        let aim = self.aim(own);
+        let kind = if dice.below(4) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
+        let seen = u32::try_from(self.tick).ok();
+        Some(Control { drive, turn, aim, fires: true, kind, seen })
     }
 
     fn visible_players(&self) -> usize {
@@ -127,7 +126,7 @@ impl TanksBotPolicy {
         reported.min += get("damage");
         reported.max += get("damage");
         self.hits += 1;
-        let is_destroyed = packet.get("destroyed").and_then(Value::as_bool).unwrap_or_default();
+        let is_destroyed = packet.bool_value("destroyed").unwrap_or_default();
         self.kills += u64::from(is_destroyed);
     }
 

@@ -11,22 +11,23 @@ mod bot;
 mod map;
 mod prediction;
 mod round;
+mod rows;
 mod rules;
 mod shell;
 mod tank;
 #[cfg(test)]
 mod tests;
 
-use tickwire_sim::fixed::{Angle, Fixed, is_shorter, square, unit_direction};
+use tickwire_sim::fixed::{Fixed, is_shorter, square, unit_direction};
 use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
 use crate::game::prediction::{NewPredictor, new_predictor};
-use crate::game::simple::{BotPolicy, Joining, NamedValues, SimpleGame, SimpleLocalWorld, TickContext};
-use crate::packet::{DecodedPacket, Value};
+use crate::game::simple::{BotPolicy, Joining, RowValues, SimpleGame, SimpleLocalWorld, StateRows, TickContext};
 use map::Map;
 use round::Round;
+use rows::{Hit, OwnStateRow, Roster, RosterRow, ShellRow, StateRow, TABLE, TankRow};
 pub use rules::ShellKind;
 use shell::{Shell, ShellHit};
 pub use tank::Control;
@@ -53,8 +54,7 @@ fields!(Tanks: map: Map, round: Round, tanks: Vec<Tank>, shells: Vec<Shell>, nex
 
 impl SimpleGame for Tanks {
     const NAME: &'static str = "tanks";
-    const TABLE: (&'static str, &'static str) =
-        ("tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv"));
+    const TABLE: (&'static str, &'static str) = ("tanks.tsv", TABLE);
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
@@ -87,19 +87,6 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn action(packet: &DecodedPacket<'_>) -> Option<Control> {
-        let way = |name| packet.integer::<i8>(name).filter(|way| (-1..=1).contains(way));
-        let control = Control {
-            drive: way("drive")?,
-            turn: way("turn")?,
-            aim: packet.angle("aim")?,
-            fires: packet.bool_value("is_firing")?,
-            kind: ShellKind::from_number(packet.integer("kind")?)?,
-            seen: packet.integer("render_tick"),
-        };
-        Some(control).filter(|_| packet.row.name == "control")
-    }
-
     fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
         self.enter(player, joining.name);
     }
@@ -126,62 +113,31 @@ impl SimpleGame for Tanks {
 
     fn tick(&mut self, context: &mut TickContext<'_>) {
         for hit in self.step(context.tick, context.random) {
-            context.broadcast("hit", |row| {
-                row.set("player", hit.player.0);
-                row.set("shooter", hit.by.0);
-                row.set("damage", hit.damage);
-                row.set("destroyed", hit.is_destroyed);
-            });
+            context.broadcast(hit);
         }
         self.ticks_since_roster += 1;
         let due =
             if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
         if self.ticks_since_roster >= due {
             (self.ticks_since_roster, self.roster_changed) = (0, false);
-            context.broadcast("roster", |row| self.write_roster(row));
+            context.broadcast(Roster { players: self.tanks.iter().map(RosterRow::from).collect() });
         }
     }
 
-    fn write_state(&self, row: &mut NamedValues) {
-        let turn8 = |angle: Angle| angle.0.wrapping_add(0x80) >> 8;
-        self.round.show(row);
-        row.list(
-            "tanks",
-            self.tanks.iter().map(|tank| {
-                let (x, y) = (tank.x.to_half_px(), tank.y.to_half_px());
-                let [regular, piercing] = tank.shells.map(Value::from);
-                let ways = [turn8(tank.hull).into(), tank.turret.0.into()];
-                let [hull, turret]: [Value; 2] = ways;
-                let (health, reload) = (tank.health.into(), tank.reload.into());
-                [tank.player.0.into(), x.into(), y.into(), hull, turret, health, regular, piercing, reload]
-            }),
-        );
-        row.list(
-            "shells",
-            self.shells.iter().map(|shell| {
-                let (x, y) = (shell.x.to_half_px(), shell.y.to_half_px());
-                let (way, kind) = (turn8(shell.way).into(), (shell.kind as u8).into());
-                [shell.id.into(), x.into(), y.into(), way, kind, shell.owner.0.into()]
-            }),
-        );
+    fn write_state(&self, rows: &mut StateRows) {
+        let (round, is_over, left_s, winner) = self.round.clock();
+        let tanks = self.tanks.iter().map(TankRow::from).collect();
+        let shells = self.shells.iter().map(ShellRow::from).collect();
+        rows.push(StateRow { round, is_over, left_s, winner, tanks, shells });
     }
 
-    fn write_own_state(&self, player: PlayerId, row: &mut NamedValues) {
-        self.tank(player).into_iter().for_each(|tank| tank.show(row));
+    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
+        self.tank(player).map(|tank| OwnStateRow::from(tank).into())
     }
 
-    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy<Control>>> {
         Some(Box::<bot::TanksBotPolicy>::default())
     }
-}
-
-/// A hit of a shell on a tank.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Hit {
-    player: PlayerId,
-    by: PlayerId,
-    damage: u8,
-    is_destroyed: bool,
 }
 
 impl Tanks {
@@ -335,17 +291,6 @@ impl Tanks {
         }
         self.roster_changed = true;
     }
-
-    /// Writes the list of players.
-    fn write_roster(&self, row: &mut NamedValues) {
-        row.list(
-            "players",
-            self.tanks.iter().map(|tank| {
-                let [score, kills, deaths] = [tank.score, tank.kills, tank.deaths].map(Value::from);
-                [tank.player.0.into(), tank.name.to_string().into(), score, kills, deaths]
-            }),
-        );
-    }
 }
 
 /// The length of a vector, in the fractions of [`Fixed`].
@@ -370,5 +315,5 @@ fn apply_hit(tanks: &mut [Tank], at: usize, shell: &Shell) -> Hit {
         owner.score = owner.score.saturating_add(u16::from(damage) + bonus);
         owner.kills = owner.kills.saturating_add(u16::from(is_destroyed));
     }
-    Hit { player, by: shell.owner, damage, is_destroyed }
+    Hit { player, shooter: shell.owner, damage, destroyed: is_destroyed }
 }

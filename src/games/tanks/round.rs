@@ -4,7 +4,6 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::rules::{ROUND_PAUSE_TICKS, TICK_HZ};
 use super::tank::Tank;
-use crate::game::simple::NamedValues;
 
 /// The current round, or the pause after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,14 +61,6 @@ impl Round {
     /// and the winner.
     pub fn clock(&self) -> (u16, bool, u32, Option<PlayerId>) {
         (self.number, self.is_over, self.left.div_ceil(TICK_HZ), self.winner)
-    }
-
-    pub fn show(&self, row: &mut NamedValues) {
-        let (number, is_over, left_s, winner) = self.clock();
-        row.set("round", number);
-        row.set("is_over", is_over);
-        row.set("left_s", left_s);
-        row.set_or_nil("winner", winner.map(|player| player.0));
     }
 }
 

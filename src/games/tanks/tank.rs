@@ -11,7 +11,7 @@ use super::rules::{
     BACKWARDS, FORWARDS, HEALTH, HULL_TURN_PER_TICK, MAX_REWIND_TICKS, RELOAD_TICKS, SHELLS, ShellKind,
     TANK_RADIUS, TURRET_TURN_PER_TICK,
 };
-use crate::game::simple::{NamedValues, RewindBuffer};
+use crate::game::simple::RewindBuffer;
 
 /// The controls of a player's tank, valid until the next `control` packet. The controls contain no
 /// tank ID, position or speed.
@@ -114,19 +114,6 @@ impl Tank {
 
     pub fn is_alive(&self) -> bool {
         self.health > 0
-    }
-
-    /// Writes the values of the packet `own_state`.
-    pub fn show(&self, row: &mut NamedValues) {
-        row.set("x", self.x.0);
-        row.set("y", self.y.0);
-        row.set("hull", self.hull.0);
-        row.set("turret", self.turret.0);
-        row.set("reload", self.reload);
-        row.set("health", self.health);
-        let [regular, piercing] = self.shells;
-        row.set("shells", regular);
-        row.set("piercing", piercing);
     }
 
     /// Turns, drives and reloads for one tick.

@@ -36,42 +36,41 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// # use tickwire::game::simple::{Joining, NamedValues, SimpleGame, TickContext};
-/// # use tickwire::packet::DecodedPacket;
+/// # use tickwire::game::simple::{Joining, SimpleGame, StateRows, TickContext};
 /// # use tickwire::sim::{PlayerId, WorldParams, fields};
-/// # #[derive(Clone, Debug, PartialEq)]
-/// # struct Presses { count: u32 }
-/// # fields!(Presses: count: u32);
-/// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-/// # enum Act { Press }
-/// # fields!(enum Act: Press {});
+/// # const TABLE: &str = concat!(
+/// #     "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
+/// #     "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet\n",
+/// #     "to_server\tjoin\treliable\t2\tname:str<=15|nil\tbegin to play\n",
+/// #     "to_server\tping\treliable\t3\tnonce:u32\tanswered at once\n",
+/// #     "to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n",
+/// #     "to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello\n",
+/// #     "to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays\n",
+/// #     "to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping\n",
+/// #     "to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped\n",
+/// #     "to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game\n",
+/// # );
+/// # tickwire::rows! {
+/// #     in TABLE;
+/// #     enum Action { Press in "press" {} }
+/// #     struct StateRow in "state" { count: u32 }
+/// # }
+/// # fields! { struct Presses { count: u32 } }
 /// # impl SimpleGame for Presses {
 /// #     const NAME: &'static str = "presses";
 /// #     const DIALECT: &'static str = "presses";
-/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", concat!(
-/// #         "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
-/// #         "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet\n",
-/// #         "to_server\tjoin\treliable\t2\tname:str<=15|nil\tbegin to play\n",
-/// #         "to_server\tping\treliable\t3\tnonce:u32\tanswered at once\n",
-/// #         "to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n",
-/// #         "to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello\n",
-/// #         "to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays\n",
-/// #         "to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping\n",
-/// #         "to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped\n",
-/// #         "to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game\n",
-/// #     ));
+/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", TABLE);
 /// #     const PAGE: &'static str = "";
-/// #     type Action = Act;
+/// #     type Action = Action;
 /// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
 /// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-/// #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
-/// #     fn apply(&mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+/// #     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> Result<(), &'static str> {
 /// #         self.count += 1;
 /// #         Ok(())
 /// #     }
 /// #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-/// #     fn write_state(&self, row: &mut NamedValues) { row.set("count", self.count); }
+/// #     fn write_state(&self, rows: &mut StateRows) { rows.push(StateRow { count: self.count }); }
 /// # }
 /// use std::time::Duration;
 ///

@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use tickwire_sim::fields::Field;
-use tickwire_sim::{PlayerId, WorldParams, fields};
+use tickwire_sim::{PlayerId, WorldParams};
 
 use super::*;
-use crate::game::simple::{Joining, NamedValues, SimpleGame, TickContext};
+use crate::game::simple::{Joining, SimpleGame, StateRows, TickContext};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
-use crate::packet::DecodedPacket;
 
 fn plan(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
     plan_of::<Moo>(seed, peers, seconds)
@@ -193,13 +192,6 @@ impl<const WHICH: u8> Field for Mistaken<WHICH> {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Step {
-    by: u8,
-}
-
-fields!(Step: by: u8);
-
 const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
     to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
     to_server\tjoin\treliable\t2\tname:str<=15|nil\tjoin\n\
@@ -211,36 +203,40 @@ const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
     to_client\terror\treliable\t4\trule:str detail:str\terror\n\
     to_client\tstate\tlatest\t5\ttick:u32.tick steps:u16\tthe state\n";
 
+crate::game::simple::rows! {
+    in TABLE;
+
+    enum Action { Step in "step" { by: u8 } }
+    struct StateRow in "state" { steps: u16 }
+}
+
 impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
     const NAME: &'static str = "mistaken";
     const TABLE: (&'static str, &'static str) = ("mistaken.tsv", TABLE);
     const DIALECT: &'static str = "test";
     const PAGE: &'static str = "";
 
-    type Action = Step;
+    type Action = Action;
 
     fn new(_: &WorldParams) -> Self {
         Mistaken { steps: 0 }
-    }
-
-    fn action(packet: &DecodedPacket<'_>) -> Option<Step> {
-        packet.integer("by").map(|by| Step { by })
     }
 
     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 
     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 
-    fn apply(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
-        let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
+    fn apply(&mut self, _: PlayerId, action: Action, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+        let Action::Step { by } = action;
+        let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { by.into() };
         self.steps = self.steps.wrapping_add(by);
         Ok(())
     }
 
     fn tick(&mut self, _: &mut TickContext<'_>) {}
 
-    fn write_state(&self, row: &mut NamedValues) {
-        row.set("steps", self.steps);
+    fn write_state(&self, rows: &mut StateRows) {
+        rows.push(StateRow { steps: self.steps });
     }
 }
 

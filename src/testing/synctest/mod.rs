@@ -151,13 +151,13 @@ impl From<String> for SynctestError {
 /// ago. As a test of a game:
 ///
 /// ```no_run
-/// # use tickwire::game::simple::{Joining, NamedValues, TickContext};
-/// # use tickwire::packet::DecodedPacket;
+/// # use tickwire::game::simple::{Joining, StateRows, TickContext};
 /// # use tickwire::sim::{Malformed, PlayerId, Reader, WorldParams, fields};
 /// # type MyGame = tickwire::game::Simple<MyRules>;
+/// # const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning\n\
+/// #     to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n";
+/// # tickwire::rows! { in TABLE; enum Action { Press in "press" {} } }
 /// # #[derive(Clone, Debug, PartialEq)] struct MyRules {}
-/// # fields!(enum Act: Press {});
-/// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)] enum Act { Press }
 /// # impl fields::Field for MyRules {
 /// #     const MIN_BYTES: usize = 0;
 /// #     fn write(&self, _: &mut impl fields::Sink) {}
@@ -166,18 +166,17 @@ impl From<String> for SynctestError {
 /// # impl tickwire::game::SimpleGame for MyRules {
 /// #     const NAME: &'static str = "presses";
 /// #     const DIALECT: &'static str = "presses";
-/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
+/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", TABLE);
 /// #     const PAGE: &'static str = "";
-/// #     type Action = Act;
+/// #     type Action = Action;
 /// #     fn new(_: &WorldParams) -> MyRules { MyRules {} }
 /// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-/// #     fn action(_: &DecodedPacket<'_>) -> Option<Act> { None }
 /// #     fn apply(
-/// #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
+/// #         &mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>,
 /// #     ) -> Result<(), &'static str> { Ok(()) }
 /// #     fn tick(&mut self, _: &mut TickContext<'_>) {}
-/// #     fn write_state(&self, _: &mut NamedValues) {}
+/// #     fn write_state(&self, _: &mut StateRows) {}
 /// # }
 /// tickwire::synctest::<MyGame>(10_000, 1).expect("the same in every copy");
 /// ```

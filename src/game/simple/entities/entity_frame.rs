@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::entity_row::{Entities, EntityValues};
+use super::entity_values::{Entities, EntityValues};
 use super::layout::EntityLayout;
 use super::received_entities::ReceivedEntities;
 use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
@@ -155,6 +155,23 @@ impl<S> EntityFrame<S> {
         }
         encoded
     }
+}
+
+/// Returns the ids of the entities of a list that a client sees, in ascending order.
+#[cfg(not(target_family = "wasm"))]
+pub fn visible_ids<S: SimpleGame>(game: &S, viewer: Viewer, packet: &str) -> Vec<u32> {
+    let mut entities = Entities::default();
+    game.write_entities(&mut entities);
+    let Some(list) = entities.lists.iter_mut().find(|list| list.packet == packet) else {
+        return Vec::new();
+    };
+    list.sort();
+    let sight = game.sight(viewer, packet);
+    let is_visible = |(id, info): &(&u32, &EntityInfo)| {
+        let entity = EntityRef { packet, id: Some(**id), info: **info };
+        sight.includes(info) && game.sees(viewer, &entity)
+    };
+    list.ids.iter().zip(&list.infos).filter(is_visible).map(|(id, _)| *id).collect()
 }
 
 impl EncodedList {

@@ -1,6 +1,7 @@
 //! The layout of an entity list: its row of the packet table, in terms of fields.
 
-use super::entity_row::{Entities, FieldValue};
+use super::entity_values::Entities;
+use crate::game::simple::rows::FieldValue;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::msgpack::{write_int, write_nil, write_str};
 use crate::packet::{Dialect, Direction, Row};

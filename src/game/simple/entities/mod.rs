@@ -25,7 +25,7 @@
 //! first, then `enter`, then the change lists.
 
 mod entity_frame;
-mod entity_row;
+mod entity_values;
 mod known_entities;
 mod layout;
 mod received_entities;
@@ -34,8 +34,10 @@ mod spatial_index;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(target_family = "wasm"))]
+pub(super) use entity_frame::visible_ids;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
-pub use entity_row::{Entities, EntityRow, FieldValue};
+pub use entity_values::Entities;
 pub(super) use known_entities::{EntityScratch, KnownEntities};
 pub(super) use layout::{EntityLayout, check_layouts};
 pub use received_entities::{EntityError, ReceivedEntities};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::entity_row::FieldValue;
 use super::layout::{EntityArgument, EntityLayout};
+use crate::game::simple::rows::FieldValue;
 use crate::packet::msgpack::{write_array_len, write_uint};
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 

@@ -1,6 +1,7 @@
 //! The sight of a client, and the properties of entities that it depends on.
 
 use tickwire_sim::PlayerId;
+use tickwire_sim::geometry::Point;
 
 /// The client that sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +23,7 @@ impl Viewer {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntityInfo {
     /// The position, in units of the game.
-    pub x: i32,
-    /// The position, in units of the game.
-    pub y: i32,
+    pub position: Point,
     /// The player that owns the entity.
     pub owner: Option<PlayerId>,
     /// The team of the entity.
@@ -33,8 +32,8 @@ pub struct EntityInfo {
 
 impl EntityInfo {
     /// Creates the properties of an entity at this position, without owner and team.
-    pub const fn at(x: i32, y: i32) -> EntityInfo {
-        EntityInfo { x, y, owner: None, team: None }
+    pub const fn at(position: Point) -> EntityInfo {
+        EntityInfo { position, owner: None, team: None }
     }
 
     /// Sets the owner.
@@ -69,10 +68,10 @@ pub struct EntityRef<'a> {
 /// use tickwire::game::simple::{EntityInfo, Sight};
 /// use tickwire::sim::PlayerId;
 ///
-/// let sight = Sight::NOTHING.owned_by(PlayerId(7)).within(100, 100, 50);
-/// assert!(sight.includes(&EntityInfo::at(900, 900).owned_by(PlayerId(7))));
-/// assert!(sight.includes(&EntityInfo::at(130, 140)));
-/// assert!(!sight.includes(&EntityInfo::at(131, 140)));
+/// let sight = Sight::NOTHING.owned_by(PlayerId(7)).within((100, 100), 50);
+/// assert!(sight.includes(&EntityInfo::at((900, 900)).owned_by(PlayerId(7))));
+/// assert!(sight.includes(&EntityInfo::at((130, 140))));
+/// assert!(!sight.includes(&EntityInfo::at((131, 140))));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sight {
@@ -85,14 +84,13 @@ pub struct Sight {
 /// A circle in units of the game. Its edge is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circle {
-    pub x: i32,
-    pub y: i32,
+    pub center: Point,
     pub radius: u32,
 }
 
 impl Circle {
     pub fn includes(&self, info: &EntityInfo) -> bool {
-        let (dx, dy) = (info.x.abs_diff(self.x), info.y.abs_diff(self.y));
+        let (dx, dy) = (info.position.0.abs_diff(self.center.0), info.position.1.abs_diff(self.center.1));
         // The first two comparisons exclude most entities. The sum of the squares saturates.
         dx <= self.radius
             && dy <= self.radius
@@ -122,8 +120,8 @@ impl Sight {
 
     /// Adds the entities within a radius, in units of the game. May be called for several circles.
     #[must_use]
-    pub fn within(mut self, x: i32, y: i32, radius: u32) -> Sight {
-        self.circles.push(Circle { x, y, radius });
+    pub fn within(mut self, center: Point, radius: u32) -> Sight {
+        self.circles.push(Circle { center, radius });
         self
     }
 

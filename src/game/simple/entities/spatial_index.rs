@@ -26,7 +26,7 @@ impl SpatialIndex {
             (min, infos.iter().map(axis).max().unwrap_or_default().abs_diff(min))
         };
         let cells = infos.len().isqrt().clamp(1, MAX_CELLS as usize) as u32;
-        let ((left, width), (top, height)) = (bounds(|info| info.x), bounds(|info| info.y));
+        let ((left, width), (top, height)) = (bounds(|info| info.position.0), bounds(|info| info.position.1));
         let cell = [width / cells + 1, height / cells + 1];
         let mut index = SpatialIndex {
             min: [left, top],
@@ -53,7 +53,7 @@ impl SpatialIndex {
 
     fn cell_of(&self, info: &EntityInfo) -> usize {
         let along = |axis: usize, value: i32| value.abs_diff(self.min[axis]) / self.cell[axis];
-        (along(1, info.y) * self.cells + along(0, info.x)) as usize
+        (along(1, info.position.1) * self.cells + along(0, info.position.0)) as usize
     }
 
     /// Appends the indexes of the entities in the cells that a circle touches. Some of them may be
@@ -65,7 +65,7 @@ impl SpatialIndex {
             let last = i64::from(self.cells) - 1;
             (cell(i64::from(center) - radius).max(0), cell(i64::from(center) + radius).min(last))
         };
-        let ((left, right), (top, bottom)) = (range(0, circle.x), range(1, circle.y));
+        let ((left, right), (top, bottom)) = (range(0, circle.center.0), range(1, circle.center.1));
         if left > right {
             return;
         }

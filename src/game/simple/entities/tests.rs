@@ -6,8 +6,7 @@ use tickwire_sim::{Command, PlayerId, Rng, Sim as _, StepResult, WorldParams, fi
 
 use super::super::simple_game::{Joining, SimpleGame, TickContext};
 use super::super::world::{SimpleAction, SimpleWorld};
-use super::super::{NamedValues, Simple, SimplePublisher, SimpleView};
-use super::entity_row::entity_row;
+use super::super::{GameAction, Row, RowValues, Simple, SimplePublisher, SimpleView, StateRows};
 use super::{Entities, EntityInfo, EntityLayout, EntityRef, EntityScratch, ReceivedEntities, Sight, Viewer};
 use crate::game::{Game, Messages, Published, Publisher as _, StateOutcome, UpdateRates, View};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
@@ -22,7 +21,6 @@ to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str<=16 seed:u32 tick_hz
 to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
 to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
 to_client\terror\treliable\t4\trule:str detail:str\tan error
-to_client\tstate\tlatest\t5\ttick:u32.tick\tno fields
 to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[id:u32,dx:i8.px,dy:i8.px] placed:[id:u32,x:u16.px,y:u16.px] hurt:[id:u32,health:u8]\tanimals in sight
 to_client\tsecrets\tlatest\t7\ttick:u32.tick enter:[player:u16,gold:u32] leave:[u16] gold:[player:u16,gold:u32]\tthe own gold
 to_client\tcry\treliable\t8\tx:u16.px y:u16.px\tan animal cries
@@ -71,11 +69,22 @@ enum Nothing {
     Nothing,
 }
 
-entity_row! {
-    struct AnimalRow in "animals" { id: u32, name: Option<Arc<str>>, x: u16, y: u16, health: u8, is_asleep: bool }
+impl GameAction for Nothing {
+    fn from_packet(_: &DecodedPacket<'_>) -> Option<Nothing> {
+        None
+    }
+
+    fn to_packet(&self) -> RowValues {
+        RowValues::new("", &[], Vec::new())
+    }
 }
-entity_row! {
+
+crate::game::simple::rows! {
+    in ROWS;
+
+    struct AnimalRow in "animals" { id: u32, name: Option<Arc<str>>, x: u16, y: u16, health: u8, is_asleep: bool }
     struct SecretRow in "secrets" { player: PlayerId, gold: u32 }
+    struct Cry in "cry" { x: i32, y: i32 }
 }
 
 impl Herd {
@@ -98,10 +107,6 @@ impl SimpleGame for Herd {
 
     fn new(_: &WorldParams) -> Herd {
         Herd { animals: Vec::new(), next_id: 0, gold: Vec::new() }
-    }
-
-    fn action(_: &DecodedPacket<'_>) -> Option<Nothing> {
-        None
     }
 
     fn join(&mut self, player: PlayerId, _: &Joining<'_>, context: &mut TickContext<'_>) {
@@ -132,10 +137,10 @@ impl SimpleGame for Herd {
             match context.random.below(60) {
                 0 => animal.is_asleep = !animal.is_asleep,
                 1 => animal.health = animal.health.saturating_sub(1),
-                2 => context.broadcast_at(EntityInfo::at(animal.x, animal.y), "cry", |row| {
-                    row.set("x", animal.x);
-                    row.set("y", animal.y);
-                }),
+                2 => {
+                    let cry = Cry { x: animal.x, y: animal.y };
+                    context.broadcast_at(EntityInfo::at((animal.x, animal.y)), cry);
+                }
                 _ => {}
             }
         }
@@ -152,12 +157,12 @@ impl SimpleGame for Herd {
         }
     }
 
-    fn write_state(&self, _: &mut NamedValues) {}
+    fn write_state(&self, _: &mut StateRows) {}
 
     fn write_entities(&self, entities: &mut Entities) {
         for animal in &self.animals {
             let Animal { id, x, y, health, is_asleep, owner } = *animal;
-            let info = EntityInfo { owner, ..EntityInfo::at(x, y) };
+            let info = EntityInfo { owner, ..EntityInfo::at((x, y)) };
             let name: Option<Arc<str>> = owner.map(|owner| format!("animal of {}", owner.0).into());
             entities.push(info, AnimalRow { id, name, x: x as u16, y: y as u16, health, is_asleep });
         }
@@ -175,7 +180,7 @@ impl SimpleGame for Herd {
         let own = self.animals.iter().filter(|animal| animal.owner == Some(player));
         // Every other player sees by circles alone, which uses the spatial index.
         let sight = if player.0.is_multiple_of(2) { Sight::NOTHING } else { Sight::NOTHING.owned_by(player) };
-        own.fold(sight, |sight, animal| sight.within(animal.x, animal.y, 300))
+        own.fold(sight, |sight, animal| sight.within((animal.x, animal.y), 300))
     }
 
     fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
@@ -267,7 +272,7 @@ impl TestRoom {
             if packet.row.name == "cry" {
                 let place = |name| packet.integer::<u16>(name).expect("a coordinate").into();
                 let sight = self.world.game().sight(viewer, "cry");
-                assert!(sight.includes(&EntityInfo::at(place("x"), place("y"))), "{packet} is hidden");
+                assert!(sight.includes(&EntityInfo::at((place("x"), place("y")))), "{packet} is hidden");
                 client.counts[2] += 1;
             }
             let Some(list) = client.received.iter_mut().find(|list| list.packet() == packet.row.name) else {
@@ -355,7 +360,7 @@ fn a_change_uses_the_first_lists_that_contain_it() {
     let animals = &layouts[0];
     let row = |x: u16, y: u16, health: u8, is_asleep: bool| {
         let mut values = Vec::new();
-        super::EntityRow::push_values(AnimalRow { id: 1, name: None, x, y, health, is_asleep }, &mut values);
+        Row::push_values(AnimalRow { id: 1, name: None, x, y, health, is_asleep }, &mut values);
         values
     };
     let old = row(100, 100, 9, false);

@@ -13,9 +13,9 @@ use super::map::Map;
 use super::rules::{HEALTH, RELOAD_TICKS, RESPAWN_TICKS, ShellKind, TANK_RADIUS, TILES};
 use super::*;
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
-use crate::game::simple::SimpleWorld;
+use crate::game::simple::{GameAction as _, SimpleWorld};
 use crate::games::built_in_tables;
-use crate::packet::{Dialect, Direction};
+use crate::packet::{Dialect, Direction, Value};
 
 const ANN: PlayerId = PlayerId(1);
 const BO: PlayerId = PlayerId(2);
@@ -258,7 +258,7 @@ fn rule_10_a_depot_supplies_and_repairs_the_tanks_near_it() {
 fn decode_control(dialect: &Dialect, packet: &str, arguments: &[Value]) -> Result<Option<Control>, String> {
     let bytes = dialect.encode(Direction::ToServer, packet, arguments).map_err(|error| error.to_string())?;
     let decoded = dialect.decode(Direction::ToServer, &bytes);
-    decoded.map(|packet| Tanks::action(&packet)).map_err(|error| error.to_string())
+    decoded.map(|packet| Control::from_packet(&packet)).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -1,108 +1,7 @@
 //! The values of entities, as a game writes them.
 
-use std::sync::Arc;
-
-use tickwire_sim::PlayerId;
-
 use super::sight::EntityInfo;
-
-/// One field of an entity on the wire.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
-    /// A number, or a boolean as 0 or 1.
-    Int(i64),
-    /// A text.
-    Text(Arc<str>),
-    /// No value.
-    Nil,
-}
-
-macro_rules! integers {
-    ($($kind:ty)+) => {$(
-        impl From<$kind> for FieldValue {
-            fn from(value: $kind) -> FieldValue {
-                FieldValue::Int(value.into())
-            }
-        }
-    )+};
-}
-
-integers!(bool u8 u16 u32 i8 i16 i32 i64);
-
-impl From<PlayerId> for FieldValue {
-    fn from(player: PlayerId) -> FieldValue {
-        FieldValue::Int(player.0.into())
-    }
-}
-
-impl From<Arc<str>> for FieldValue {
-    fn from(text: Arc<str>) -> FieldValue {
-        FieldValue::Text(text)
-    }
-}
-
-impl<T: Into<FieldValue>> From<Option<T>> for FieldValue {
-    fn from(value: Option<T>) -> FieldValue {
-        value.map_or(FieldValue::Nil, Into::into)
-    }
-}
-
-/// The row of an entity: its fields in the order of the argument `enter` of its packet. Implemented
-/// by [`entity_row!`](crate::entity_row).
-pub trait EntityRow {
-    /// Name of the packet.
-    const PACKET: &'static str;
-    /// Names of the fields. The first one is the id, from 0 to `u32::MAX`.
-    const FIELDS: &'static [&'static str];
-
-    /// Appends the values of all fields.
-    fn push_values(self, out: &mut Vec<FieldValue>);
-}
-
-/// Defines the row of an entity list: a struct whose fields are the ones of the argument `enter` of
-/// its packet, in the same order. At its start, the server compares the names with the table.
-///
-/// ```
-/// use std::sync::Arc;
-/// use tickwire::sim::PlayerId;
-///
-/// tickwire::entity_row! {
-///     /// A soldier on the wire.
-///     struct SoldierRow in "soldiers" {
-///         player: PlayerId,
-///         name: Arc<str>,
-///         x: u16,
-///         y: u16,
-///     }
-/// }
-/// ```
-#[macro_export]
-macro_rules! entity_row {
-    (
-        $(#[$attribute:meta])*
-        $visibility:vis struct $name:ident in $packet:literal {
-            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
-        }
-    ) => {
-        $(#[$attribute])*
-        #[derive(Debug, Clone, PartialEq)]
-        $visibility struct $name {
-            $($(#[$field_attribute])* $field: $kind),+
-        }
-
-        impl $crate::game::simple::EntityRow for $name {
-            const PACKET: &'static str = $packet;
-            const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
-
-            fn push_values(self, out: &mut Vec<$crate::game::simple::FieldValue>) {
-                $(out.push(self.$field.into());)+
-            }
-        }
-    };
-}
-
-#[cfg(test)]
-pub(super) use entity_row;
+use crate::game::simple::rows::{FieldValue, Row};
 
 /// The entities of a tick, as a game adds them in
 /// [`SimpleGame::write_entities`](super::super::SimpleGame::write_entities).
@@ -113,7 +12,7 @@ pub struct Entities {
 
 impl Entities {
     /// Adds an entity with the properties that decide who sees it. Its id is unique in its list.
-    pub fn push<R: EntityRow>(&mut self, info: EntityInfo, row: R) {
+    pub fn push<R: Row>(&mut self, info: EntityInfo, row: R) {
         let at = self.lists.iter().position(|list| list.packet == R::PACKET).unwrap_or_else(|| {
             self.lists.push(EntityValues::new(R::PACKET, R::FIELDS));
             self.lists.len() - 1

@@ -1,0 +1,204 @@
+//! Single values of a packet, between the types of a game and the types of the packet table.
+
+use std::sync::Arc;
+
+use rmpv::Value;
+use tickwire_sim::PlayerId;
+use tickwire_sim::fixed::{Angle, Fixed};
+use tickwire_sim::geometry::Rect;
+
+use crate::packet::DecodedPacket;
+
+/// Approximate size of the head of a text or a list.
+const HEAD_BYTES: usize = 3;
+
+/// A value of a packet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue {
+    /// A number, or a boolean as 0 or 1.
+    Int(i64),
+    /// A text.
+    Text(Arc<str>),
+    /// A list. The fields of its records follow each other.
+    List(Vec<FieldValue>),
+    /// No value.
+    Nil,
+}
+
+impl FieldValue {
+    /// Approximate size as MessagePack.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            FieldValue::Int(-32..=127) => 1,
+            FieldValue::Int(number) if i16::try_from(*number).is_ok() => 3,
+            FieldValue::Int(_) => 5,
+            FieldValue::Text(text) => HEAD_BYTES + text.len(),
+            FieldValue::List(values) => HEAD_BYTES + values.iter().map(FieldValue::bytes).sum::<usize>(),
+            FieldValue::Nil => 1,
+        }
+    }
+}
+
+impl From<&FieldValue> for Value {
+    fn from(value: &FieldValue) -> Value {
+        match value {
+            FieldValue::Int(number) => Value::from(*number),
+            FieldValue::Text(text) => Value::from(&**text),
+            FieldValue::List(values) => Value::Array(values.iter().map(Value::from).collect()),
+            FieldValue::Nil => Value::Nil,
+        }
+    }
+}
+
+/// A type that a row may have as a field.
+pub trait RowField {
+    /// For a record: the names of its fields.
+    const MEMBERS: &'static [&'static str] = &[];
+
+    /// Converts to a value of a packet.
+    fn into_value(self) -> FieldValue;
+}
+
+/// A type that an action may have as a field.
+pub trait ActionField: RowField + Clone + Sized {
+    /// Reads an argument. `None` if the value does not fit the type.
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Self>;
+}
+
+macro_rules! integers {
+    ($($kind:ty)+) => {$(
+        impl RowField for $kind {
+            fn into_value(self) -> FieldValue {
+                FieldValue::Int(self.into())
+            }
+        }
+
+        impl ActionField for $kind {
+            fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<$kind> {
+                packet.integer(name)
+            }
+        }
+    )+};
+}
+
+integers!(u8 u16 u32 i8 i16 i32 i64);
+
+impl RowField for bool {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Int(self.into())
+    }
+}
+
+impl ActionField for bool {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<bool> {
+        packet.bool_value(name)
+    }
+}
+
+impl RowField for PlayerId {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Int(self.0.into())
+    }
+}
+
+impl ActionField for PlayerId {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<PlayerId> {
+        packet.integer(name).map(PlayerId)
+    }
+}
+
+/// In units of 1/65,536 turn.
+impl RowField for Angle {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Int(self.0.into())
+    }
+}
+
+impl ActionField for Angle {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Angle> {
+        packet.angle(name).map(Angle)
+    }
+}
+
+/// In units of 1/65,536.
+impl RowField for Fixed {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Int(self.0.into())
+    }
+}
+
+impl RowField for Rect {
+    const MEMBERS: &'static [&'static str] = &["left", "top", "right", "bottom"];
+
+    fn into_value(self) -> FieldValue {
+        list([self.left, self.top, self.right, self.bottom])
+    }
+}
+
+impl RowField for Arc<str> {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Text(self)
+    }
+}
+
+impl ActionField for Arc<str> {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Arc<str>> {
+        packet.text(name).map(Arc::from)
+    }
+}
+
+impl RowField for &str {
+    fn into_value(self) -> FieldValue {
+        FieldValue::Text(self.into())
+    }
+}
+
+impl<T: RowField> RowField for Option<T> {
+    fn into_value(self) -> FieldValue {
+        self.map_or(FieldValue::Nil, T::into_value)
+    }
+}
+
+impl<T: ActionField> ActionField for Option<T> {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Option<T>> {
+        match packet.get(name) {
+            None => Some(None),
+            Some(_) => T::from_argument(packet, name).map(Some),
+        }
+    }
+}
+
+impl<T: RowField> RowField for Vec<T> {
+    const MEMBERS: &'static [&'static str] = T::MEMBERS;
+
+    fn into_value(self) -> FieldValue {
+        list(self)
+    }
+}
+
+impl<T: ActionField + TryFrom<i64>> ActionField for Vec<T> {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Vec<T>> {
+        let item = |value: &Value| T::try_from(value.as_i64()?).ok();
+        packet.get(name)?.as_array()?.iter().map(item).collect()
+    }
+}
+
+impl<T: RowField, const N: usize> RowField for [T; N] {
+    const MEMBERS: &'static [&'static str] = T::MEMBERS;
+
+    fn into_value(self) -> FieldValue {
+        list(self)
+    }
+}
+
+/// Returns the list of some items. The fields of records follow each other.
+fn list<T: RowField>(items: impl IntoIterator<Item = T>) -> FieldValue {
+    let mut values = Vec::new();
+    for item in items {
+        match item.into_value() {
+            FieldValue::List(fields) if !T::MEMBERS.is_empty() => values.extend(fields),
+            value => values.push(value),
+        }
+    }
+    FieldValue::List(values)
+}

@@ -1,0 +1,97 @@
+//! The values of one packet.
+
+use rmpv::Value;
+
+use super::field_value::FieldValue;
+use crate::packet::{Dialect, Direction};
+
+/// Fields of a packet: names and values, in the same order.
+pub trait Row {
+    /// Name of the packet.
+    const PACKET: &'static str;
+    /// Names of the fields.
+    const FIELDS: &'static [&'static str];
+
+    /// Appends the values of all fields.
+    fn push_values(self, out: &mut Vec<FieldValue>);
+}
+
+/// The values of one packet, by the names of its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowValues {
+    packet: &'static str,
+    fields: &'static [&'static str],
+    values: Vec<FieldValue>,
+}
+
+impl<R: Row> From<R> for RowValues {
+    fn from(row: R) -> RowValues {
+        let mut values = Vec::with_capacity(R::FIELDS.len());
+        row.push_values(&mut values);
+        RowValues { packet: R::PACKET, fields: R::FIELDS, values }
+    }
+}
+
+impl RowValues {
+    /// Creates the values of a packet. Both lists have the same length.
+    pub fn new(packet: &'static str, fields: &'static [&'static str], values: Vec<FieldValue>) -> RowValues {
+        RowValues { packet, fields, values }
+    }
+
+    /// Name of the packet.
+    pub fn packet(&self) -> &'static str {
+        self.packet
+    }
+
+    /// Iterates over the names and the values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &FieldValue)> {
+        self.fields.iter().copied().zip(&self.values)
+    }
+
+    /// Size of the values as MessagePack, approximately the size of the message.
+    pub(in crate::game::simple) fn bytes(&self) -> usize {
+        self.values.iter().map(FieldValue::bytes).sum()
+    }
+
+    /// Encodes the packet to clients with these values. `server` has the values of arguments that
+    /// the server sets. Other arguments without a value are nil.
+    ///
+    /// # Errors
+    /// Names the value that does not fit the table.
+    pub fn encode(&self, dialect: &Dialect, server: &[(&str, i64)]) -> Result<Vec<u8>, String> {
+        let packet = self.packet;
+        let row = dialect.row(Direction::ToClient, packet);
+        let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
+        if let Some(field) = self.fields.iter().find(|field| row.argument(field).is_none()) {
+            return Err(format!("{packet} has no argument {field}"));
+        }
+        let value = |name: &str| {
+            let own = || self.iter().find(|(field, _)| *field == name).map(|(_, value)| value.into());
+            let set = server.iter().find(|(argument, _)| *argument == name);
+            set.map(|(_, value)| (*value).into()).or_else(own).unwrap_or(Value::Nil)
+        };
+        let values = row.arguments.iter().map(|argument| value(&argument.name));
+        let values: Vec<Value> = values.collect();
+        dialect.encode(Direction::ToClient, packet, &values).map_err(|error| error.to_string())
+    }
+}
+
+/// The state rows of a tick, as a game adds them in
+/// [`SimpleGame::write_state`](super::super::SimpleGame::write_state).
+#[derive(Debug, Default)]
+pub struct StateRows {
+    pub(in crate::game::simple) rows: Vec<RowValues>,
+}
+
+impl StateRows {
+    /// Returns the rows in the order in which they were added.
+    pub fn rows(&self) -> &[RowValues] {
+        &self.rows
+    }
+
+    /// Adds a row. It replaces an earlier row of the same packet.
+    pub fn push<R: Row>(&mut self, row: R) {
+        self.rows.retain(|earlier| earlier.packet != R::PACKET);
+        self.rows.push(row.into());
+    }
+}
