@@ -76,20 +76,13 @@ impl SimpleGame for Presses {
     const TABLE: (&'static str, &'static str) = ("leaderboard.tsv", TABLE);
     const PAGE: &'static str = include_str!("leaderboard.html");
     const TICK_RATES: &'static [u32] = &[TICK_HZ];
-    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
-        name: "round_s",
-        flag: "round",
-        unit: "s",
-        meaning: "length of a round",
-        default: 20,
-        min: 1,
-        max: 600,
-    }];
+    const OPTIONS: &'static [OptionSpec] =
+        &[OptionSpec::new("round", "length of a round, in seconds", 20, 1..=600)];
 
     type Action = Action;
 
     fn new(params: &WorldParams) -> Presses {
-        let round_s = params.option("round_s").unwrap_or(20);
+        let round_s = params.option("round").unwrap_or_default();
         Presses { round_s, left: round_s * params.tick_hz, pressers: Vec::new(), leaders: Vec::new() }
     }
 
