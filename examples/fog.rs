@@ -12,7 +12,6 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::BotRng;
 use tickwire::game::simple::{
     ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, StateRows,
     TickContext, Viewer,
@@ -25,6 +24,8 @@ use tickwire::sim::geometry::{Point, Rect};
 use tickwire::sim::timer::Timer;
 use tickwire::sim::{OptionSpec, PlayerId, PlayerMap, WorldParams, fields};
 
+#[path = "fog/bot.rs"]
+mod bot;
 #[cfg(test)]
 #[path = "fog/tests.rs"]
 mod tests;
@@ -229,7 +230,7 @@ impl SimpleGame for Fog {
     }
 
     fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
-        Some(Box::new(Hunter))
+        Some(Box::new(bot::Hunter))
     }
 }
 
@@ -323,16 +324,6 @@ impl Fog {
 /// A coordinate on the wire.
 fn px(at: i32) -> u16 {
     (at / PX).clamp(0, i32::from(u16::MAX)) as u16
-}
-
-/// A bot that runs about and fires.
-struct Hunter;
-
-impl BotPolicy<Action> for Hunter {
-    fn decide(&mut self, _: PlayerId, random: &mut BotRng) -> Option<Action> {
-        let (way, aim, is_firing) = (random.below(9) as u8, random.below(256) as u8, random.below(3) == 0);
-        (random.below(5) == 0).then_some(Action::Control { way, aim, is_firing })
-    }
 }
 
 fn main() -> ExitCode {

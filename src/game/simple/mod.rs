@@ -41,7 +41,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use bot_policy::BotPolicy;
+pub use bot_policy::{BotPolicy, BotView};
 use encode_once::encode_once;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
