@@ -64,6 +64,7 @@ use super::info::{GameInfo, KillPacket};
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
+use super::room_properties::RoomProperties;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
 
@@ -130,6 +131,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         let players = published.state.players.iter();
         let players = players.map(|(player, name)| (*player, name.to_string(), String::new())).collect();
         Roster { heading: "", players }
+    }
+
+    fn write_room(sim: &SimpleWorld<S>, room: &mut RoomProperties) {
+        sim.game.write_room(room);
     }
 }
 

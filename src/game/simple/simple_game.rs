@@ -10,6 +10,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
 use crate::game::prediction::NewPredictor;
+use crate::game::room_properties::RoomProperties;
 #[cfg(doc)]
 use crate::limits;
 use crate::packet::DecodedPacket;
@@ -85,6 +86,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// Sets the values of the packet `state`, by the names of its arguments.
     fn write_state(&self, row: &mut NamedValues);
+
+    /// Sets the properties of the room, by which clients choose it: `?room=any&where=state:lobby`.
+    /// The number `max_players` limits the clients whom `?room=any` sends here. All clients see
+    /// them, also at `/rooms`.
+    fn write_room(&self, room: &mut RoomProperties) {
+        let _ = room;
+    }
 
     /// Adds the entities of the game's [entity lists](super#entity-lists).
     fn write_entities(&self, entities: &mut Entities) {

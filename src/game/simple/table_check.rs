@@ -7,6 +7,7 @@ use super::random_packet::COMMON;
 use super::world::SimpleWorld;
 use super::{NamedValues, SimpleGame};
 use crate::game::lockstep_packets::has_lockstep;
+use crate::game::room_properties::RoomProperties;
 use crate::packet::{Dialect, Direction, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
@@ -41,7 +42,13 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
         ));
     }
     let mut row = NamedValues::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut row);
+    let game = S::new(&WorldParams::default_for::<SimpleWorld<S>>(0));
+    let mut room = RoomProperties::default();
+    game.write_room(&mut room);
+    if let Some(rule) = room.misfit() {
+        return Err(format!("the game {} writes of its room {rule}", S::NAME));
+    }
+    game.write_state(&mut row);
     row.set("tick", 0);
     row.encode(&dialect, "state")
         .map(drop)
