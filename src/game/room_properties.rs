@@ -219,7 +219,10 @@ mod tests {
             let mut properties = RoomProperties::default();
             properties.set(name, value.clone());
             let misfit = properties.misfit().unwrap_or_default();
-            assert!(misfit.contains(rule) && misfit.is_empty() == rule.is_empty(), "{name} {value}: {misfit}");
+            assert!(
+                misfit.contains(rule) && misfit.is_empty() == rule.is_empty(),
+                "{name} {value}: {misfit}"
+            );
             assert_eq!(properties.get(name), Some(&value).filter(|_| rule.is_empty()), "{name} {value}");
         }
     }

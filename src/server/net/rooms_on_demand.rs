@@ -120,9 +120,7 @@ pub fn join_any_or_create(
     admit: impl FnOnce() -> Result<(), Refusal>,
 ) -> Result<JoinedRoom, Refusal> {
     let none = || Refusal::from_rule(503, NO_ROOM_FITS);
-    if let AnyRoom::Entered(room, permit) =
-        host.rooms.enter_any(game.name, wanted, None).map_err(refused)?
-    {
+    if let AnyRoom::Entered(room, permit) = host.rooms.enter_any(game.name, wanted, None).map_err(refused)? {
         return Ok((room, Some(permit)));
     }
     if host.config.rooms_on_demand == 0 || host.room().handle.about.name != game.name {

@@ -21,7 +21,7 @@ use super::missed_events::MissedEvents;
 use super::query::{QueryQueueFull, RoomQuery, SavedRoom, WorldSnapshot};
 use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
-use crate::game::{DynTick, GameInfo, Roster, RoomProperties, UpdateRates};
+use crate::game::{DynTick, GameInfo, RoomProperties, Roster, UpdateRates};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
