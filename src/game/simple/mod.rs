@@ -25,6 +25,7 @@ mod bots;
 mod checks;
 mod encode_once;
 mod entities;
+mod lobby;
 mod named_values;
 mod prediction;
 mod published;
@@ -45,6 +46,7 @@ pub use entities::{
     Entities, EntityError, EntityInfo, EntityRef, EntityRow, FieldValue, ReceivedEntities, Sight, Viewer,
 };
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
+pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 #[doc(hidden)]
