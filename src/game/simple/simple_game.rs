@@ -88,8 +88,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn write_state(&self, row: &mut NamedValues);
 
     /// Sets the properties of the room, by which clients choose it: `?room=any&where=state:lobby`.
-    /// The number `max_players` limits the clients whom `?room=any` sends here. All clients see
-    /// them, also at `/rooms`.
+    /// With the number `max_players`, `?room=any` leads at most as many clients here. The
+    /// properties are public, at `/rooms`.
     fn write_room(&self, room: &mut RoomProperties) {
         let _ = room;
     }
