@@ -22,8 +22,8 @@
 //! - [`blocking_client`]: a client for tests and tools, which waits for replies.
 //! - [`room_list`]: the rooms of a server, with the properties that their games have set.
 //!
-//! Only `dial`, `blocking_client` and `room_list` use sockets and clocks. The other modules are pure; time is an
-//! argument.
+//! Only `dial`, `blocking_client` and `room_list` use sockets and clocks. The other modules are
+//! pure; time is an argument.
 //!
 //! # Writing a bot
 //!

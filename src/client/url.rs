@@ -49,8 +49,8 @@ impl Url {
         page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
-    /// Path, and query with its question mark, if the query only chooses a room. Otherwise the query
-    /// is part of the path.
+    /// Path, and query with its question mark, if the query only chooses a room. Otherwise the
+    /// query is part of the path.
     fn split_room_query(&self) -> (&str, &str) {
         let at = self.target.find('?').unwrap_or(self.target.len());
         let (path, query) = self.target.split_at(at);

@@ -51,8 +51,8 @@ pub enum CloseReason {
     /// The request would create a room. On a server with tokens, such a request must contain a
     /// token.
     RoomTokenMissing,
-    /// The request wants any room. No room meets its conditions, and the server can create none that
-    /// does.
+    /// The request wants any room. No room meets its conditions, and the server can create none
+    /// that does.
     NoRoomFits,
     /// The client requests lockstep. The server does not offer it, or offers it only to clients
     /// with a token.

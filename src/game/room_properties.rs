@@ -7,8 +7,8 @@ use std::fmt;
 
 use crate::limits;
 
-/// Property that limits the clients of a room for [`?room=any`](RoomConditions): a room with as many
-/// clients and suspended players is full.
+/// Property that limits the clients of a room for [`?room=any`](RoomConditions): a room with as
+/// many clients and suspended players is full.
 pub const MAX_PLAYERS: &str = "max_players";
 
 /// The value of a property.

@@ -36,8 +36,8 @@ pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);
 /// any tolerable pause of a loaded machine. After this time, `/healthz` responds with 503.
 pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum number of properties of a room, and of conditions of a request: a client that looks for a
-/// room compares each condition with each room. Further properties are left out and logged; a
+/// Maximum number of properties of a room, and of conditions of a request: a client that looks for
+/// a room compares each condition with each room. Further properties are left out and logged; a
 /// request with further conditions is refused with 400.
 pub const ROOM_PROPERTIES: usize = 8;
 /// Maximum characters of a property's name, so that a list of 1,024 rooms stays within

@@ -7,8 +7,8 @@
 //!     └────────────────── finish(), or no player is left ◄──────┘
 //! ```
 //!
-//! The lobby is a field of the game's state. Its rules are a constant of the game and no part of the
-//! state, so that a restored world follows the rules of the running program.
+//! The lobby is a field of the game's state. Its rules are a constant of the game and no part of
+//! the state, so that a restored world follows the rules of the running program.
 
 use tickwire_sim::{PlayerId, fields};
 
@@ -21,7 +21,8 @@ pub struct LobbyRules {
     pub min_players: u16,
     /// Maximum number of players of a match. Others in the room wait for the next one.
     pub max_players: u16,
-    /// Seconds between the moment at which all are ready and the match. 0: the match begins at once.
+    /// Seconds between the moment at which all are ready and the match. 0: the match begins at
+    /// once.
     pub countdown_s: u16,
     /// Number of teams, into which players are divided evenly. 0 counts as 1.
     pub teams: u8,
@@ -71,7 +72,8 @@ fields!(LobbyMember: player: PlayerId, is_ready: bool, team: Option<u8>);
 /// # use tickwire::game::simple::{Lobby, LobbyRules, TickContext};
 /// # use tickwire::game::RoomProperties;
 /// # use tickwire::sim::{PlayerId, fields};
-/// const LOBBY: LobbyRules = LobbyRules { min_players: 2, max_players: 4, countdown_s: 3, teams: 2 };
+/// const LOBBY: LobbyRules =
+///     LobbyRules { min_players: 2, max_players: 4, countdown_s: 3, teams: 2 };
 ///
 /// # #[derive(Clone, Debug, PartialEq)]
 /// struct Race { lobby: Lobby, left: u32 }
@@ -175,8 +177,8 @@ impl Lobby {
         self.phase == LobbyPhase::Playing
     }
 
-    /// Ends the match. No player is ready, and players that have waited come first in the next match.
-    /// Does nothing without a match.
+    /// Ends the match. No player is ready, and players that have waited come first in the next
+    /// match. Does nothing without a match.
     pub fn finish(&mut self) {
         if self.phase != LobbyPhase::Playing {
             return;
@@ -189,8 +191,8 @@ impl Lobby {
         }
     }
 
-    /// Gives a team to each player with a place in the next match: to the smallest team. After a leave
-    /// the newest player of the largest team changes to the smallest, if they differ by two.
+    /// Gives a team to each player with a place in the next match: to the smallest team. After a
+    /// leave the newest player of the largest team changes to the smallest, if they differ by two.
     fn assign_teams(&mut self, rules: &LobbyRules) {
         let (places, teams) = (usize::from(rules.max_players), rules.teams.max(1));
         let mut sizes = vec![0_usize; usize::from(teams)];

@@ -1,12 +1,12 @@
 //! `?room=any`: an upgrade request that lets the server choose the room.
 //!
 //! ```text
-//!  ?room=any&where=state:lobby ─► the fullest room that fits ─► entered at once, by its client slot
+//!  ?room=any&where=state:lobby ─► the fullest room that fits ─► entered at once
 //!                                 └─ none ─► a new room on demand, if it fits ─► entered
 //! ```
 //!
-//! The server chooses and enters in one step, so there is no reservation that an address could hold,
-//! and two clients never get the last slot. The response names the room in the header
+//! The server chooses and enters in one step, so there is no reservation that an address could
+//! hold, and two clients never get the last slot. The response names the room in the header
 //! [`ROOM_HEADER`]. A browser does not reveal this header; a page finds its room in the list of
 //! rooms, by the `epoch` of `welcome`.
 

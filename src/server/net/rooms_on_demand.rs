@@ -139,8 +139,8 @@ pub fn join_any_or_create(
     }
 }
 
-/// Returns the name of a room that a client creates without choosing a name: 40 random bits, so that
-/// a link to an ended room does not lead to another one.
+/// Returns the name of a room that a client creates without choosing a name: 40 random bits, so
+/// that a link to an ended room does not lead to another one.
 fn new_name() -> String {
     let bits: [u8; NEW_NAME_CHARS] = os::random();
     let sign = |byte: &u8| char::from(NEW_NAME_ALPHABET[usize::from(*byte) % NEW_NAME_ALPHABET.len()]);

@@ -127,8 +127,8 @@ pub fn replay_client(
     Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
 }
 
-/// The name of the room of a connection: the one that the server has chosen for it, by the header of
-/// the response, otherwise the one that its request selects.
+/// The name of the room of a connection: the one that the server has chosen for it, by the header
+/// of the response, otherwise the one that its request selects.
 pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     let pieces = |side| connection.pieces.iter().filter(move |piece| piece.from == side);
     let mut response = ResponseReader::new(limits::HEAD_LIMITS);

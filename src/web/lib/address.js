@@ -47,7 +47,10 @@ export function wrongConditions(conditions) {
   return CONDITIONS.test(conditions) ? '' : `where=${conditions}: must be at most 8 of name:value, with a comma between two of them, as in state:lobby,map:3.`;
 }
 
-/** Returns conditions as in the address. @param {Record<string, string | number | boolean>} where */
+/**
+ * Returns conditions as in the address.
+ * @param {Record<string, string | number | boolean>} where
+ */
 export const conditionsText = (where) => Object.entries(where).map(([name, value]) => `${name}:${value}`).join(',');
 
 /**

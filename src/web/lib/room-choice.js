@@ -20,11 +20,18 @@ const FIND_RETRY_MS = 1000;
 /** Folder of the pages of a room, from the server's root. @param {string} name */
 const folderOf = (name) => (name === '' ? '' : `r/${name}/`);
 
-/** Whether a page is served by the server of this endpoint, in a room. @param {string} page @param {string} endpoint */
+/**
+ * Whether a page is the page of a room on the server of this endpoint.
+ * @param {string} page
+ * @param {string} endpoint
+ */
 const isOwnPage = (page, endpoint) => /\/(index\.html)?$/.test(new URL(page).pathname) && urlFromRoot(page, '') === urlFromRoot(endpoint, '');
 
 export class RoomChoice {
-  /** Conditions for a room of the server's choice, as in the address; null for a named room. @type {string | null} */
+  /**
+   * Conditions for a room of the server's choice, as in the address; null for a named room.
+   * @type {string | null}
+   */
   #conditions = null;
   /** Whether the room differs from the one of the endpoint. */
   #isGiven = false;
@@ -52,7 +59,12 @@ export class RoomChoice {
     else this.#chooseFor(new URL(page), room, conditions);
   }
 
-  /** The address precedes the option, so that a link leads to its room. @param {URL} page @param {string | undefined} room @param {string} conditions */
+  /**
+   * The address precedes the option, so that a link leads to its room.
+   * @param {URL} page
+   * @param {string | undefined} room
+   * @param {string} conditions
+   */
   #chooseFor(page, room, conditions) {
     const query = page.searchParams;
     const [asked, where] = [query.get('room'), query.get('where') ?? ''];
@@ -82,7 +94,7 @@ export class RoomChoice {
     return url;
   }
 
-  /** Address of the room for a link: of the page in this room, without secrets. @returns {string} */
+  /** Address of the page in this room, for a link, without secrets. @returns {string} */
   get link() {
     const url = new URL(this.#page === '' ? urlFromRoot(this.#endpoint, '') : globalThis.location?.href ?? this.#page);
     url.hash = '';

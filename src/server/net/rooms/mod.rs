@@ -81,8 +81,8 @@ pub enum CreateRoomError {
 }
 
 impl RoomList {
-    /// Adds a client to the fullest room of this game that fits and has a free slot. Of equally full
-    /// rooms, the first by name.
+    /// Adds a client to the fullest room of this game that fits and has a free slot. Of equally
+    /// full rooms, the first by name.
     fn enter_fullest(&self, game: &str, wanted: &RoomConditions) -> Option<AnyRoom<'static>> {
         let rooms = self.present.values().filter(|room| room.is_open_to(game, wanted));
         let mut rooms: Vec<_> = rooms.map(|room| (Reverse(room.occupied()), room)).collect();

@@ -153,8 +153,8 @@ impl RunningRoom {
         Some(RoomPermit { room: Arc::clone(self) })
     }
 
-    /// Returns whether a client that wants any room of this game may enter: the room is public, runs,
-    /// meets the conditions, and is not full by its property `max_players`.
+    /// Returns whether a client that wants any room of this game may enter: the room is public,
+    /// runs, meets the conditions, and is not full by its property `max_players`.
     pub(super) fn is_open_to(&self, game: &str, wanted: &RoomConditions) -> bool {
         if self.game() != game || self.is_private() || self.is_ending() || self.handle.is_over() {
             return false;

@@ -1,7 +1,7 @@
 /**
  * Invitation of friends: a button creates a private room and opens it; the page of a private room
- * shows its link, and the settings of every room but the default one copy it. The page first checks with the server, because only a server with rooms on demand
- * creates rooms.
+ * shows its link, and the settings of every room but the default one copy it. The page first checks
+ * with the server, because only a server with rooms on demand creates rooms.
  *
  * @module game/hud/invite
  */
