@@ -24,7 +24,8 @@ pub struct Url {
     pub port: u16,
     /// Path and query; starts with a slash.
     pub target: String,
-    /// Whether the text has a path or a query. The path `/` counts.
+    /// Whether the text has a path, or a query that does more than choose a room. The path `/`
+    /// counts.
     pub has_path: bool,
 }
 
@@ -107,9 +108,11 @@ impl FromStr for Url {
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
-        let has_path = !target.is_empty();
-        let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        Ok(Url { host: host.to_owned(), port, target, has_path })
+        let (has_target, is_path) = (!target.is_empty(), target.starts_with('/'));
+        let target = if is_path { target.to_owned() } else { format!("/{target}") };
+        let mut url = Url { host: host.to_owned(), port, target, has_path: is_path };
+        url.has_path |= has_target && url.split_room_query().1.is_empty();
+        Ok(url)
     }
 }
 
