@@ -35,6 +35,7 @@ mod messages;
 mod packet_handler;
 pub mod prediction;
 mod records;
+pub mod room_properties;
 pub mod simple;
 
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
@@ -55,4 +56,5 @@ pub use packet_handler::{
     JoinRequest, NamedPacket, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
 };
 pub use records::{RecordList, Records};
+pub use room_properties::{PropertyValue, RoomConditions, RoomProperties};
 pub use simple::{Simple, SimpleGame};

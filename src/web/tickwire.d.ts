@@ -88,6 +88,14 @@ export interface Options<ToClient> {
   /** Endpoint, relative to the module; default: `play`. */
   path?: string;
   /**
+   * Room: a name, '' for the default room, or `any` for the fullest room that fits and has a free
+   * place, or a new one. Default: the room of the module's address. A room in the page's address
+   * precedes `any`, and `?room=` precedes both.
+   */
+  room?: string;
+  /** With `room: 'any'`: properties that the room must have, such as `{ state: 'lobby' }`. */
+  where?: Record<string, string | number | boolean>;
+  /**
    * Packet tables or their address; default: `codes.json` in the folder of the endpoint, fetched
    * for each connection.
    */
@@ -178,6 +186,11 @@ export interface Game<ToServer, ToClient> {
   readonly welcome: Welcome<ToClient> | null;
   /** Number of the local player; null while the page has no player. */
   readonly player: number | null;
+  /**
+   * Room. `name`: '' for the default room, null until the server has chosen one; `link`: address for
+   * friends, which leads to the same room.
+   */
+  readonly room: { readonly name: string | null; readonly link: string };
   /** Reason why there is no connection; null while there is one. */
   readonly closed: CloseInfo | null;
   /** Median of the recent round trips, ms; null before the first. */

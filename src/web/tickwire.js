@@ -174,6 +174,11 @@ export class Game {
     return this.#netem;
   }
 
+  /** Room: its `name` (null until the server has chosen one), and its `link` for friends. */
+  get room() {
+    return this.#connection.room;
+  }
+
   /** Median of the recent round trips, ms; null before the first. @returns {number | null} */
   get ping() {
     return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
@@ -408,7 +413,7 @@ export class Game {
     if (isNewWorld || !this.#states) this.#states = new StateBuffer(welcome);
     this.#states.onPacket('welcome', welcome, now, true);
     if (this.#dialect) this.#entities.begin(this.#dialect, this.#states, welcome, now);
-    this.#connection.onWelcome(now);
+    this.#connection.onWelcome(now, welcome.epoch, this.#resolveConnected);
     this.history.begin();
     this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
@@ -416,7 +421,6 @@ export class Game {
     if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('join')) this.join();
     if (this.#prediction && this.#dialect) this.#startPrediction(this.#prediction, this.#dialect);
     this.#heartbeat.begin(now);
-    this.#resolveConnected();
     this.#emit('welcome', welcome);
     this.#emit('open', { welcome, isReconnect, isNewWorld });
   }

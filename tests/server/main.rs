@@ -2,6 +2,7 @@
 
 mod access;
 mod admin;
+mod any_room;
 mod bots_agree;
 mod bots_play;
 mod bots_walk;

@@ -25,6 +25,7 @@ mod bots;
 mod checks;
 mod encode_once;
 mod entities;
+mod lobby;
 mod prediction;
 mod published;
 mod random_bot;
@@ -45,6 +46,7 @@ pub use bot_policy::{BotPolicy, BotView};
 use encode_once::encode_once;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
+pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
@@ -71,6 +73,7 @@ use super::info::{GameInfo, KillPacket};
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
+use super::room_properties::RoomProperties;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
 
@@ -137,6 +140,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         let players = published.state.players.iter();
         let players = players.map(|(player, name)| (*player, name.to_string(), String::new())).collect();
         Roster { heading: "", players }
+    }
+
+    fn write_room(sim: &SimpleWorld<S>, room: &mut RoomProperties) {
+        sim.game.write_room(room);
     }
 }
 

@@ -10,6 +10,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
 use crate::game::prediction::NewPredictor;
+use crate::game::room_properties::RoomProperties;
 #[cfg(doc)]
 use crate::limits;
 
@@ -82,6 +83,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Adds the state rows: the packet `state`, and any further packets that every client receives
     /// whenever their values change. The server sets the argument `tick`.
     fn write_state(&self, rows: &mut StateRows);
+
+    /// Sets the properties of the room, by which clients choose it: `?room=any&where=state:lobby`.
+    /// With the number `max_players`, `?room=any` leads at most as many clients here. The
+    /// properties are public, at `/rooms`.
+    fn write_room(&self, room: &mut RoomProperties) {
+        let _ = room;
+    }
 
     /// Adds the entities of the game's [entity lists](super#entity-lists).
     fn write_entities(&self, entities: &mut Entities) {

@@ -7,6 +7,7 @@ use super::random_packet::COMMON;
 use super::world::SimpleWorld;
 use super::{RowValues, SimpleGame, StateRows};
 use crate::game::lockstep_packets::has_lockstep;
+use crate::game::room_properties::RoomProperties;
 use crate::packet::{Dialect, Direction, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
@@ -47,7 +48,12 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
             S::NAME
         ));
     }
-    Ok(())
+    let mut room = RoomProperties::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_room(&mut room);
+    match room.misfit() {
+        Some(rule) => Err(format!("the game {} writes of its room {rule}", S::NAME)),
+        None => Ok(()),
+    }
 }
 
 /// Checks the entity lists of a table, and that a table with entity lists has the packets of

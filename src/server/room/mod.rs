@@ -39,7 +39,7 @@ use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
 };
 
-use crate::game::{ActionOf, DynTick, Game, Publisher as _};
+use crate::game::{ActionOf, DynTick, Game, Publisher as _, RoomProperties};
 use crate::limits;
 
 /// Optional outputs of one tick. An output is computed only if its flag is set.
@@ -86,6 +86,8 @@ pub struct Room<G: Game> {
     batch: TickCommands,
     commands: Vec<Command<ActionOf<G>>>,
     stepped: StepResult,
+    /// Buffer for the properties of the room after a tick.
+    properties: RoomProperties,
     handle: Arc<RoomHandle>,
 }
 
@@ -93,13 +95,19 @@ impl<G: Game> Room<G> {
     /// Creates a room for an existing world. The players of the world get seats without a
     /// connection.
     pub fn new(world: G::Sim, options: RoomConfig) -> Room<G> {
+        let publisher = G::Publisher::new(&world, options.rates);
+        let handle = Arc::new(RoomHandle::new(G::INFO, &world, options));
+        let mut properties = RoomProperties::default();
+        G::write_room(&world, &mut properties);
+        handle.set_properties(&properties);
         Room {
-            publisher: G::Publisher::new(&world, options.rates),
+            publisher,
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
             batch: TickCommands::default(),
             commands: Vec::new(),
             stepped: StepResult::default(),
-            handle: Arc::new(RoomHandle::new(G::INFO, &world, options)),
+            handle,
+            properties,
             world,
         }
     }
@@ -141,6 +149,9 @@ impl<G: Game> Room<G> {
             }
         }
         let answers = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
+        self.properties.clear();
+        G::write_room(&self.world, &mut self.properties);
+        self.handle.set_properties(&self.properties);
         self.handle.end_tick(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();

@@ -100,7 +100,8 @@ export class Controls {
     this.applySettings();
     this.hud.showSound(this.sound.on);
     for (const text of missing()) title.note(text);
-    if (!startPlayback) new InviteButton((text) => this.hud.showToast(text));
+    /** Invitation of friends; null for a capture. */
+    this.invite = startPlayback ? null : new InviteButton((text) => this.hud.showToast(text));
     this.pane = this.createPane();
     /** Playback of a capture; null in a game. */
     this.playback = startPlayback && this.createPlayback(startPlayback);

@@ -57,6 +57,10 @@ const session = new Session(world, prediction, lockstep, capture !== null, {
   onState: () => { if (session.connection.state === 'waiting') loadControls().catch(fail); },
 });
 const { connection } = session;
+connection.onRoom = (/** @type {string} */ room) => {
+  title.nameRoom(room);
+  controls?.invite?.showInGame();
+};
 const scene = new Scene(/** @type {HTMLCanvasElement} */ (byId('world')), world);
 /** Texts that were shown before the controls were loaded. @type {string[]} */
 const earlyToasts = [];

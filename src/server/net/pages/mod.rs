@@ -77,7 +77,7 @@ const FILES: browser_edition::Files = files! {
     "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/entities.js" "lib/heartbeat.js"
     "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
     "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js"
-    "lib/prediction.js" "lib/resume.js"
+    "lib/prediction.js" "lib/resume.js" "lib/room-choice.js"
     "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js"
     "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
     "playback/playback.js"
