@@ -14,13 +14,17 @@ use std::sync::Arc;
 
 use tickwire::game::BotRng;
 use tickwire::game::simple::{
-    BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, StateRows, TickContext, Viewer,
+    BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, SimplePrediction, StateRows,
+    TickContext, Viewer,
 };
 use tickwire::rows;
 use tickwire::sim::fixed::{Angle, is_within};
 use tickwire::sim::geometry::{Point, Rect, has_line_of_sight, sweep};
 use tickwire::sim::trig::{cosine, direction, sine};
 use tickwire::sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
+
+#[path = "fog/prediction.rs"]
+mod prediction;
 
 /// Positions are in 1/16 px, so that slow movements add up.
 const PX: i32 = 16;
@@ -126,6 +130,7 @@ impl SimpleGame for Fog {
     const PAGE: &'static str = include_str!("fog.html");
     const TICK_RATES: &'static [u32] = &[30];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new("wolves", "number of wolves", 60, 0..=5_000)];
+    const PREDICTION: Option<SimplePrediction<Fog>> = Some(SimplePrediction::for_game());
 
     type Action = Action;
 

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::bot_policy::BotPolicy;
 use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
+use super::prediction::SimplePrediction;
 use super::rows::{GameAction, Row, RowField as _, RowValues, StateRows};
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
-use crate::game::prediction::NewPredictor;
 #[cfg(doc)]
 use crate::limits;
 
@@ -44,11 +44,9 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Creates the predictor of the local player for the page; see
-    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
-    /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::own_state`] returns.
-    const PREDICTOR: Option<NewPredictor> = None;
+    /// The prediction of the local player: `Some(SimplePrediction::for_game())` for a
+    /// [`PredictedGame`](super::PredictedGame).
+    const PREDICTION: Option<SimplePrediction<Self>> = None;
 
     /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
@@ -100,12 +98,6 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
         let _ = (viewer, entity);
         true
-    }
-
-    /// Returns the packet `own_state`: the exact state of a player, for its own client.
-    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
-        let _ = player;
-        None
     }
 
     /// Creates the policy of a bot. With `None`, bots send random packets of the table.

@@ -126,6 +126,12 @@ impl RowField for Fixed {
     }
 }
 
+impl ActionField for Fixed {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Fixed> {
+        packet.integer(name).map(Fixed)
+    }
+}
+
 impl RowField for Arc<str> {
     fn into_value(self) -> FieldValue {
         FieldValue::Text(self)
