@@ -88,7 +88,7 @@ fields! {
 
 fields! {
     /// The whole state. A wolf and a pack have their index as id.
-    pub struct Fog {
+    pub(crate) struct Fog {
         soldiers: Vec<Soldier>,
         wolves: Vec<Wolf>,
         packs: Vec<Point>,
@@ -103,7 +103,7 @@ rows! {
     in TABLE;
 
     /// The actions of a player.
-    pub enum Action {
+    pub(crate) enum Action {
         Control in "control" { way: u8, aim: u8, is_firing: bool },
         Say in "say" { text: Arc<str> },
     }

@@ -321,11 +321,10 @@ fn the_first_game_is_the_one_in_examples() {
 #[test]
 fn what_the_documents_about_games_show_is_in_the_examples() {
     let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
-    let examples = |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
-    let all: [(_, &[&str], _); 2] = [
-        ("owned.md", &["kites.rs"], 2),
-        ("your-second-game.md", &["fog.rs", "fog/prediction.rs"], 7),
-    ];
+    let examples =
+        |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
+    let all: [(_, &[&str], _); 2] =
+        [("owned.md", &["kites.rs"], 2), ("your-second-game.md", &["fog.rs", "fog/prediction.rs"], 7)];
     for (document, files, count) in all {
         let (text, example) = (read(&format!("docs/{document}")), examples(files));
         let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());

@@ -10,7 +10,7 @@ use super::{Fog, PX, TABLE};
 rows! {
     in TABLE;
     /// The own soldier. Coordinates are in 1/16 px.
-    pub struct OwnState in "own_state" { x: i32, y: i32, way: u8, is_alive: bool }
+    pub(crate) struct OwnState in "own_state" { x: i32, y: i32, way: u8, is_alive: bool }
 }
 
 impl PredictedGame for Fog {

@@ -44,23 +44,19 @@ pub struct PredictionArgs {
 
 /// Builds the module.
 pub fn run(args: &PredictionArgs, games: &GameList) -> Result<(), CliError> {
-    let game = games.factories.first().map(|factory| factory.about).ok_or("this program has no game")?;
-    if games.is_built_in() || !game.is_predicted {
-        return match games.is_built_in() {
-            _ if args.if_possible => Ok(()),
-            true => Err("the prediction module of the built-in games is part of this program".to_owned()),
-            false => Err(format!(
-                "the game {} has no prediction: implement PredictedGame, and set SimpleGame::PREDICTION",
-                game.name
-            )),
-        };
+    if let Some(why) = no_module(games) {
+        return if args.if_possible { Ok(()) } else { Err(why) };
     }
     let program = CargoProgram::current("prediction")?;
     if !has_target(&program)? {
-        let why = format!(
-            "prediction: the page needs the compiler's target {TARGET}: rustup target add {TARGET}"
-        );
-        return if args.if_possible { print(&format!("{why}\n")); Ok(()) } else { Err(why) };
+        let why =
+            format!("prediction: the page needs the compiler's target {TARGET}: rustup target add {TARGET}");
+        return if args.if_possible {
+            print(&format!("{why}\n"));
+            Ok(())
+        } else {
+            Err(why)
+        };
     }
     let built = build(&program)?;
     let module = module_path(&program.path);
@@ -71,6 +67,18 @@ pub fn run(args: &PredictionArgs, games: &GameList) -> Result<(), CliError> {
     fs::rename(&part, &module).map_err(failure)?;
     print(&format!("prediction: {}, {size} bytes\n", module.display()));
     Ok(())
+}
+
+/// Returns why a program with these games has no prediction module; `None` if it has one.
+fn no_module(games: &GameList) -> Option<String> {
+    if games.is_built_in() {
+        return Some("the prediction module of the built-in games is part of this program".to_owned());
+    }
+    let game = games.factories.first().map(|factory| factory.about).filter(|game| !game.is_predicted)?;
+    let name = game.name;
+    Some(format!(
+        "the game {name} has no prediction: implement PredictedGame, and set SimpleGame::PREDICTION"
+    ))
 }
 
 /// The path of a program's prediction module.
@@ -133,8 +141,33 @@ fn build(program: &CargoProgram) -> Result<PathBuf, CliError> {
     command.envs(PROFILE.map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), value)));
     let status = command.status().map_err(|error| format!("cargo cannot be run: {error}"))?;
     if !status.success() {
-        return Err("prediction: the program does not build for WebAssembly; pages go on as before".to_owned());
+        return Err(
+            "prediction: the program does not build for WebAssembly; pages go on as before".to_owned()
+        );
     }
     let folder = program.result_folder(&target.join(TARGET).join("release"));
     Ok(folder.join(format!("{}.wasm", program.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_games_need_no_module_of_their_own() {
+        let games = GameList::built_in();
+        let error = run(&PredictionArgs { if_possible: false }, &games);
+        assert_eq!(
+            error,
+            Err("the prediction module of the built-in games is part of this program".to_owned())
+        );
+        assert_eq!(run(&PredictionArgs { if_possible: true }, &games), Ok(()));
+        assert!(load(&games).is_none());
+    }
+
+    #[test]
+    fn a_module_stands_next_to_its_program() {
+        assert_eq!(module_path(Path::new("/t/debug/coins")), Path::new("/t/debug/coins.prediction.wasm"));
+        assert_eq!(module_path(Path::new("coins.exe")), Path::new("coins.prediction.wasm"));
+    }
 }

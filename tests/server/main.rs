@@ -29,8 +29,12 @@ mod library;
 mod lockstep;
 mod old_http;
 mod pong;
+mod prediction;
 #[path = "../support/program.rs"]
 mod program;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/fog.rs"]
+mod program_of_fog;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/kites.rs"]
 mod program_of_kites;

@@ -9,9 +9,7 @@ use super::simple_game::{SimpleGame, TickContext};
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
-use crate::game::prediction::{
-    Acked, LocalWorld, NewPredictor, Position, RemotePlayers, new_predictor,
-};
+use crate::game::prediction::{Acked, LocalWorld, NewPredictor, Position, RemotePlayers, new_predictor};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
@@ -57,11 +55,7 @@ pub trait PredictedGame: SimpleGame {
     }
 
     /// As [`LocalWorld::collect_remote_players`].
-    fn collect_remote_players(
-        packet: &DecodedPacket<'_>,
-        own: Option<PlayerId>,
-        others: &mut RemotePlayers,
-    ) {
+    fn collect_remote_players(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let _ = (packet, own, others);
     }
 
@@ -210,12 +204,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
         world.game.join(
             own,
             "",
-            &mut TickContext {
-                tick: 0,
-                tick_hz: self.tick_hz,
-                random: &mut random,
-                events: &mut events,
-            },
+            &mut TickContext { tick: 0, tick_hz: self.tick_hz, random: &mut random, events: &mut events },
         );
         world.players = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
         LocalState { own, world }

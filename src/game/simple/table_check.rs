@@ -50,7 +50,8 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
 /// Checks the packet of prediction. The server sets three of its arguments.
 fn check_own_state(dialect: &Dialect) -> Result<(), String> {
     let row = dialect.row(Direction::ToClient, OWN_STATE_PACKET);
-    let row = row.ok_or_else(|| format!("must have the packet {OWN_STATE_PACKET}, which prediction needs"))?;
+    let row =
+        row.ok_or_else(|| format!("must have the packet {OWN_STATE_PACKET}, which prediction needs"))?;
     let missing = ["tick", "sequence", "margin"].into_iter().find(|name| row.argument(name).is_none());
     match missing {
         Some(name) => Err(format!(
