@@ -173,8 +173,7 @@ extern crate self as tickwire;
 /// The exports of a program's prediction module.
 #[cfg(tickwire_prediction)]
 #[path = "wasm/lib.rs"]
-#[allow(unsafe_code, unexpected_cfgs)]
-pub mod wasm;
+mod wasm;
 
 #[cfg(not(target_family = "wasm"))]
 mod testing;

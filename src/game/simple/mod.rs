@@ -48,7 +48,7 @@ pub use bot_policy::BotPolicy;
 use encode_once::encode_once;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
-pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld, SimplePrediction};
+pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
@@ -59,7 +59,7 @@ pub use rows::has_argument;
 pub use rows::rows;
 pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{SimpleGame, TickContext};
+pub use simple_game::{SimpleGame, SimplePrediction, TickContext};
 use table_check::OWN_STATE_PACKET;
 use tickwire_sim::{Action as _, EncodedAction, PlayerId};
 use world::{PlayerEntry, rules_hash};

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::rows::{ReceivedRow, RowValues};
-use super::simple_game::{SimpleGame, TickContext};
+use super::simple_game::{SimpleGame, SimplePrediction, TickContext};
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
-use crate::game::prediction::{Acked, LocalWorld, NewPredictor, Position, RemotePlayers, new_predictor};
+use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers, new_predictor};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
 /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the fields of
 /// [`PredictedGame::OwnState`].
 ///
-/// Set [`SimpleGame::PREDICTION`] to `Some(SimplePrediction::for_game())`. A page then predicts with
-/// the module that the command `prediction` of the program builds, a client in Rust with
+/// Set [`SimpleGame::PREDICTION`] to `Some(SimplePrediction::for_game())`. A page then predicts
+/// with the module that the command `prediction` of the program builds, a client in Rust with
 /// `Prediction::<SimpleLocalWorld<Self>>`.
 pub trait PredictedGame: SimpleGame {
     /// The packet `own_state`, as a struct of [`rows!`](crate::rows!).
@@ -27,8 +27,8 @@ pub trait PredictedGame: SimpleGame {
     fn own_state(&self, player: PlayerId) -> Option<Self::OwnState>;
 
     /// Sets these fields in the client's game, which has been simulated up to the tick of the
-    /// packet. In this game, only the local player has joined. Returns whether there is something to
-    /// predict; false, for example, after a death.
+    /// packet. In this game, only the local player has joined. Returns whether there is something
+    /// to predict; false, for example, after a death.
     fn apply_own_state(&mut self, player: PlayerId, own: Self::OwnState) -> bool;
 
     /// Returns the position of a player in 1/65,536 px.
@@ -65,13 +65,6 @@ pub trait PredictedGame: SimpleGame {
         let on = |at: i32, step: i32| at.saturating_add(step.saturating_mul(ticks));
         (on(from.0, velocity.0), on(from.1, velocity.1))
     }
-}
-
-/// The functions of a [`PredictedGame`], for [`SimpleGame::PREDICTION`].
-#[derive(Debug)]
-pub struct SimplePrediction<S> {
-    pub(super) new_predictor: NewPredictor,
-    pub(super) own_state: fn(&S, PlayerId) -> Option<RowValues>,
 }
 
 impl<S: PredictedGame> SimplePrediction<S> {

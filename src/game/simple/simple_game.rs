@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::bot_policy::BotPolicy;
 use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
-use super::prediction::SimplePrediction;
 use super::rows::{GameAction, Row, RowField as _, RowValues, StateRows};
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
+use crate::game::prediction::NewPredictor;
 #[cfg(doc)]
 use crate::limits;
 
@@ -104,6 +104,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn bot_policy() -> Option<Box<dyn BotPolicy<Self::Action>>> {
         None
     }
+}
+
+/// The functions of a [`PredictedGame`](super::PredictedGame), for [`SimpleGame::PREDICTION`].
+#[derive(Debug)]
+pub struct SimplePrediction<S> {
+    pub(super) new_predictor: NewPredictor,
+    pub(super) own_state: fn(&S, PlayerId) -> Option<RowValues>,
 }
 
 /// Context of a game's functions in a tick.
