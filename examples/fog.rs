@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::simple::{
-    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, StateRows,
-    TickContext, Viewer,
+    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, SimplePrediction,
+    StateRows, TickContext, Viewer,
 };
 use tickwire::rows;
 use tickwire::sim::arena::{self, Arena, is_near};
@@ -29,6 +29,9 @@ mod bot;
 #[cfg(test)]
 #[path = "fog/tests.rs"]
 mod tests;
+
+#[path = "fog/prediction.rs"]
+mod prediction;
 
 /// Positions are in 1/16 px, so that slow movements add up.
 const PX: i32 = 16;
@@ -74,7 +77,7 @@ rows! {
     in TABLE;
 
     /// The actions of a player.
-    enum Action {
+    pub(crate) enum Action {
         Control in "control" { way: u8, aim: u8, is_firing: bool },
         Say in "say" { text: Arc<str> },
     }
@@ -114,7 +117,7 @@ fields! { struct Wolf { at: Point, heading: Angle } }
 fields! {
     /// The whole state. A wolf and a pack have their index as id.
     #[derive(Default)]
-    struct Fog {
+    pub(crate) struct Fog {
         soldiers: PlayerMap<Soldier>,
         wolves: Vec<Wolf>,
         packs: Vec<Point>,
@@ -129,6 +132,7 @@ impl SimpleGame for Fog {
     const PAGE: &'static str = include_str!("fog.html");
     const TICK_RATES: &'static [u32] = &[30];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new("wolves", "number of wolves", 60, 0..=5_000)];
+    const PREDICTION: Option<SimplePrediction<Fog>> = Some(SimplePrediction::for_game());
 
     type Action = Action;
 

@@ -100,14 +100,14 @@ export interface Options<ToClient> {
    * for each connection.
    */
   codes?: object | string;
-  /** Name of the game whose rules predict the local player, for `game.predicted`. */
-  predict?: string;
+  /** True to predict the local player with the rules of the game, for `game.predicted`. */
+  predict?: boolean;
   /**
    * `lockstep`: the page runs the room's world, and `tickwire.wasm` must contain the game's rules.
    * If lockstep is unavailable, the page receives a stream; see `game.lockstep`.
    */
   mode?: 'stream' | 'lockstep' | null;
-  /** Name of the game for `mode`; default: `predict`. */
+  /** Name of the game for `mode`. */
   game?: string;
   /**
    * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for a network without delay until

@@ -33,7 +33,7 @@ import { Prediction } from './lib/prediction.js';
 import { ResumeTick } from './lib/resume.js';
 import { StateBuffer } from './lib/state-buffer.js';
 import { netemOf, workerHost } from './wasm/worker-host.js';
-import { compile, wasmModule } from './wasm/module.js';
+import { compileChanged, wasmModule } from './wasm/module.js';
 import { PlaybackConnection } from './playback/connection.js';
 
 export { HeldKeys, HeldPointers } from './lib/held.js';
@@ -84,7 +84,7 @@ export class Game {
   /** @type {Prediction | null} */
   #prediction = null;
   /** Instance of `prediction.wasm` with the rules and the network model. */
-  #rules = new Prediction(() => compile(new URL('wasm/prediction.wasm', import.meta.url)));
+  #rules = new Prediction((tag) => compileChanged(new URL('wasm/prediction.wasm', import.meta.url), tag));
   #netem = new NetemLink();
   /** Last reported reason why there is no prediction. */
   #whyNoPrediction = '';
@@ -132,7 +132,7 @@ export class Game {
     const isGame = asked === null;
     /** Round trips, gaps, leads and corrections of the last seconds. */
     this.history = new NetHistory();
-    if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
+    if (isGame && options.predict) this.#prediction = this.#rules;
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) if (handler) this.on(name, handler);
     const listener = {
@@ -141,7 +141,7 @@ export class Game {
       onClose: (/** @type {import('./lib/connection.js').CloseInfo} */ closed) => this.#onClose(closed),
       onPageReturn: () => this.#heartbeat.probe(performance.now()),
     };
-    this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? options.predict ?? GAME, options, listener);
+    this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? GAME, options, listener);
     this.#start(isGame ? options.net ?? netemOf(globalThis.location?.search ?? '') : '');
   }
 
@@ -357,7 +357,7 @@ export class Game {
     this.#sequence = 0;
     const lockstep = dialect.hasArgument('hello', 'mode') ? this.#lockstep : null;
     const { attempt } = this.#connection;
-    if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, formatTable(dialect.codes, dialect.name));
+    if (lockstep) await lockstep.begin(this.#options.game ?? GAME, dialect.name, formatTable(dialect.codes, dialect.name));
     // The connection has ended meanwhile.
     if (attempt !== this.#connection.attempt) return;
     this.#isInLockstep = lockstep?.isActive ?? false;
@@ -437,7 +437,7 @@ export class Game {
    */
   async #startPrediction(prediction, { name, codes }) {
     try {
-      await prediction.begin(this.#options.predict ?? '', name, formatTable(codes, name));
+      await prediction.begin(name, formatTable(codes, name));
     } catch (error) {
       prediction.fail(error);
     }

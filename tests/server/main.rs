@@ -30,6 +30,7 @@ mod library;
 mod lockstep;
 mod old_http;
 mod pong;
+mod prediction;
 #[path = "../support/program.rs"]
 mod program;
 #[allow(dead_code, reason = "its `main` is of the example")]

@@ -18,6 +18,11 @@
 //! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
 //! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees, and nothing else is
 //! sent to it. `examples/fog.rs` is a complete game.
+//!
+//! # Prediction
+//!
+//! [`PredictedGame`] adds the prediction of the local player, for clients in Rust and for the page:
+//! the player's own movement then shows in the next frame, whatever the latency.
 
 mod bot_policy;
 mod bots;
@@ -56,9 +61,9 @@ pub use rewind::RewindBuffer;
 pub use rows::has_argument;
 #[doc(no_inline)]
 pub use rows::rows;
-pub use rows::{ActionField, FieldValue, GameAction, Row, RowField, RowValues, StateRows};
+pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{ActionResult, SimpleGame, TickContext};
+pub use simple_game::{ActionResult, SimpleGame, SimplePrediction, TickContext};
 use table_check::OWN_STATE_PACKET;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
@@ -94,7 +99,10 @@ impl<S: SimpleGame> Game for Simple<S> {
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
     #[cfg(not(target_family = "wasm"))]
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_checks::<Self>();
-    const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
+    const PREDICTOR: Option<NewPredictor> = match S::PREDICTION {
+        Some(SimplePrediction { new_predictor, .. }) => Some(new_predictor),
+        None => None,
+    };
     const KILL_PACKET: Option<KillPacket> = S::KILL_PACKET;
 
     type Sim = SimpleWorld<S>;
@@ -387,12 +395,10 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
 
 /// Returns the packet `own_state` of each player. Empty for a game without prediction.
 fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<OwnState> {
-    if S::PREDICTOR.is_none() {
-        return Vec::new();
-    }
+    let Some(prediction) = S::PREDICTION else { return Vec::new() };
     let own_state = |seat: &PlayerEntry| {
         let (player, sequence) = (seat.player, seat.sequence);
-        let row = world.game.own_state(player)?;
+        let row = (prediction.own_state)(&world.game, player)?;
         Some(OwnState { player, row, sequence, margin_ticks: margin(player) })
     };
     world.players.iter().filter_map(own_state).collect()

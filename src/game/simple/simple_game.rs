@@ -45,11 +45,9 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Creates the predictor of the local player for the page; see
-    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
-    /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::own_state`] returns.
-    const PREDICTOR: Option<NewPredictor> = None;
+    /// The prediction of the local player: `Some(SimplePrediction::for_game())` for a
+    /// [`PredictedGame`](super::PredictedGame).
+    const PREDICTION: Option<SimplePrediction<Self>> = None;
 
     /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
@@ -110,12 +108,6 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         true
     }
 
-    /// Returns the packet `own_state`: the exact state of a player, for its own client.
-    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
-        let _ = player;
-        None
-    }
-
     /// Creates the policy of a bot. With `None`, bots send random packets of the table.
     fn bot_policy() -> Option<Box<dyn BotPolicy<Self::Action>>> {
         None
@@ -124,6 +116,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
 /// The result of an action: the name of the violated rule if it is rejected.
 pub type ActionResult = Result<(), &'static str>;
+
+/// The functions of a [`PredictedGame`](super::PredictedGame), for [`SimpleGame::PREDICTION`].
+#[derive(Debug)]
+pub struct SimplePrediction<S> {
+    pub(super) new_predictor: NewPredictor,
+    pub(super) own_state: fn(&S, PlayerId) -> Option<RowValues>,
+}
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]

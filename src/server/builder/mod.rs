@@ -13,6 +13,7 @@ use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::console::Source;
 use crate::server::net::console::admin_token::AdminToken;
+use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::recorder::CaptureTarget;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
@@ -100,6 +101,7 @@ pub struct Server {
     spectators: bool,
     lockstep: Lockstep,
     self_check: bool,
+    prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
 }
 
@@ -124,6 +126,7 @@ impl Server {
             spectators: false,
             lockstep: Lockstep::default(),
             self_check: false,
+            prediction_module: None,
             capture: None,
         }
     }
@@ -218,6 +221,14 @@ impl Server {
         Server { self_check: on, ..self }
     }
 
+    /// Sets the module by which the page of a game predicts the local player: the file that the
+    /// command `prediction` of a program with this game writes. By default, pages of games that are
+    /// not built in have no prediction.
+    #[must_use]
+    pub fn prediction_module(self, bytes: &'static [u8]) -> Server {
+        Server { prediction_module: Some(bytes), ..self }
+    }
+
     /// Captures all traffic to this file, which must not exist yet, for Wireshark and
     /// [`capture`](crate::tools::capture).
     #[must_use]
@@ -283,6 +294,7 @@ impl Server {
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
+            prediction_module: self.prediction_module.map(PredictionModule::new),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
             ..ServerConfig::new(bind)
         })

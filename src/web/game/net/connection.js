@@ -11,7 +11,7 @@ import { NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from '../../lib/c
 import { MODE, ReconnectingConnection, VERSION } from '../../lib/connection.js';
 import { Heartbeat } from '../../lib/heartbeat.js';
 import { NetHistory } from '../../lib/net-history.js';
-import { DIALECT, decode, encode, loadTables, predictionSetup } from './protocol.js';
+import { DIALECT, GAME, decode, dialectAndTable, encode, loadTables } from './protocol.js';
 import { loadRules } from '../rules/rules.js';
 
 /** Close code of a server that stops. */
@@ -115,7 +115,7 @@ export class GameConnection {
   /** Sends `hello`, which also resumes the player after an outage. */
   async begin() {
     const { attempt } = this.transport;
-    await this.lockstep?.begin(...predictionSetup());
+    await this.lockstep?.begin(GAME, ...dialectAndTable());
     // The connection has ended meanwhile.
     if (attempt !== this.transport.attempt) return;
     this.history.begin();
