@@ -12,10 +12,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::BotRng;
 use tickwire::game::simple::{
-    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Joining, Sight, Simple, SimpleGame, StateRows,
-    TickContext, Viewer,
+    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Joining, Sight, Simple, SimpleGame,
+    SimplePrediction, StateRows, TickContext, Viewer,
 };
 use tickwire::rows;
 use tickwire::sim::arena::{self, Arena, is_near};
@@ -25,9 +24,14 @@ use tickwire::sim::geometry::{Point, Rect};
 use tickwire::sim::timer::Timer;
 use tickwire::sim::{OptionSpec, PlayerId, PlayerMap, WorldParams, fields};
 
+#[path = "fog/bot.rs"]
+mod bot;
 #[cfg(test)]
 #[path = "fog/tests.rs"]
 mod tests;
+
+#[path = "fog/prediction.rs"]
+mod prediction;
 
 /// Positions are in 1/16 px, so that slow movements add up.
 const PX: i32 = 16;
@@ -73,7 +77,7 @@ rows! {
     in TABLE;
 
     /// The actions of a player.
-    enum Action {
+    pub(crate) enum Action {
         Control in "control" { way: u8, aim: u8, is_firing: bool },
         Say in "say" { text: Arc<str> },
     }
@@ -113,7 +117,7 @@ fields! { struct Wolf { at: Point, heading: Angle } }
 fields! {
     /// The whole state. A wolf and a pack have their index as id.
     #[derive(Default)]
-    struct Fog {
+    pub(crate) struct Fog {
         soldiers: PlayerMap<Soldier>,
         wolves: Vec<Wolf>,
         packs: Vec<Point>,
@@ -128,6 +132,7 @@ impl SimpleGame for Fog {
     const PAGE: &'static str = include_str!("fog.html");
     const TICK_RATES: &'static [u32] = &[30];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new("wolves", "number of wolves", 60, 0..=5_000)];
+    const PREDICTION: Option<SimplePrediction<Fog>> = Some(SimplePrediction::for_game());
 
     type Action = Action;
 
@@ -229,7 +234,7 @@ impl SimpleGame for Fog {
     }
 
     fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
-        Some(Box::new(Hunter))
+        Some(Box::new(bot::Hunter))
     }
 }
 
@@ -323,16 +328,6 @@ impl Fog {
 /// A coordinate on the wire.
 fn px(at: i32) -> u16 {
     (at / PX).clamp(0, i32::from(u16::MAX)) as u16
-}
-
-/// A bot that runs about and fires.
-struct Hunter;
-
-impl BotPolicy<Action> for Hunter {
-    fn decide(&mut self, _: PlayerId, random: &mut BotRng) -> Option<Action> {
-        let (way, aim, is_firing) = (random.below(9) as u8, random.below(256) as u8, random.below(3) == 0);
-        (random.below(5) == 0).then_some(Action::Control { way, aim, is_firing })
-    }
 }
 
 fn main() -> ExitCode {

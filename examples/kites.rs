@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tickwire::game::BotRng;
 use tickwire::game::bots::{AgentOutput, BotStats};
 use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
-use tickwire::game::simple::{BotPolicy, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::rows;
 use tickwire::sim::fixed::is_within;
@@ -302,12 +302,12 @@ impl BotPolicy<Action> for Bot {
         }
     }
 
-    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<Action> {
+    fn decide(&mut self, view: &BotView<'_>, dice: &mut BotRng) -> Option<Action> {
         let mine = self
             .kites
             .iter()
             .copied()
-            .filter(|id| client_authority::owner_of(*id) == own)
+            .filter(|id| client_authority::owner_of(*id) == view.player)
             .collect::<Vec<_>>();
         let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
         if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {

@@ -7,11 +7,13 @@
 //!
 //! The program has the whole command line of tickwire: rooms (`--room NAME`), captures (`--capture
 //! FILE`), `explain`, `replay`, and the inspector at `/wire`. The first two players that join take
-//! the sides. The others wait, and take a side that becomes free.
+//! the sides. The others wait, and take a side that becomes free. With `--rooms-on-demand 20`, a
+//! page at `?room=any` finds an opponent: the server sends it to a room with one player, or makes one.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tickwire::game::RoomProperties;
 use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
@@ -180,6 +182,11 @@ impl SimpleGame for Pong {
         if !(0..=WIDTH * STEPS).contains(&self.x) {
             self.score(self.x < 0);
         }
+    }
+
+    fn write_room(&self, room: &mut RoomProperties) {
+        room.set("state", if self.guests.len() < 2 { "waiting" } else { "playing" });
+        room.set("max_players", 2);
     }
 
     fn write_state(&self, rows: &mut StateRows) {

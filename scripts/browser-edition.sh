@@ -73,6 +73,9 @@ if [ -n "$game" ]; then
     # A program has one game of its own, whatever its name.
     if [ -n "$program" ]; then
         scripts/build-wasm-game.sh "$program" "$out/wasm/tickwire.wasm"
+        if grep -q 'const PREDICTION:' "$program"; then
+            scripts/build-wasm-game.sh --predict "$program" "$out/wasm/prediction.wasm"
+        fi
         game=''
     fi
     sed -e "s/^export const GAME = .*/export const GAME = '$game';/" -e "s/^export const BOTS = .*/export const BOTS = $bots;/" \

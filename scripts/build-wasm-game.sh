@@ -1,10 +1,13 @@
 #!/bin/sh
 # Builds the server in a tab for a game of one's own: WebAssembly of a program whose `main` calls tickwire::serve, and of src/wasm, from a
-# generated package in target/tab-game/. Its only dependency is tickwire.
+# generated package in target/tab-game/. Its only dependency is tickwire. With --predict it builds only what predicts the local player, as the
+# command `prediction` of a program does in the program's own package, and prints the sizes.
 #
-# usage: scripts/build-wasm-game.sh PROGRAM.rs OUT.wasm
+# usage: scripts/build-wasm-game.sh [--predict] PROGRAM.rs OUT.wasm
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
+predict=''
+[ "$1" != --predict ] || { predict='--cfg tickwire_prediction -Awarnings ' && shift; }
 source=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 out=$2
 name=$(basename "$source" .rs)
@@ -23,7 +26,8 @@ ln -s "$(dirname "$source")"/* "$package/src/"
 rm -f "$package/src/$(basename "$source")"
 {
     cat "$source"
-    printf '\n#[path = "%s"]\n#[allow(unsafe_code, dead_code, missing_docs)]\nmod tickwire_wasm_shim;\n' "$root/src/wasm/lib.rs"
+    # The exports of prediction are in the library.
+    [ -n "$predict" ] || printf '\n#[path = "%s"]\n#[allow(unsafe_code, dead_code, missing_docs)]\nmod tickwire_wasm_shim;\n' "$root/src/wasm/lib.rs"
 } >"$package/src/$(basename "$source")"
 cat >"$package/Cargo.toml" <<TOML
 [package]
@@ -56,7 +60,8 @@ strip = "symbols"
 TOML
 cp "$root/Cargo.lock" "$package/Cargo.lock"
 
-RUSTFLAGS="--remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$(rustc --print sysroot)=rust"
+RUSTFLAGS="$predict--remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$(rustc --print sysroot)=rust"
 export RUSTFLAGS
 cargo build --quiet --manifest-path "$package/Cargo.toml" --target "$target" --profile tab --target-dir "$root/target/tab"
 cp "$root/target/tab/$target/tab/game.wasm" "$out"
+[ -z "$predict" ] || echo "$out: $(wc -c <"$out") bytes, $(gzip -9c "$out" | wc -c) compressed"

@@ -129,6 +129,9 @@
 //! server therefore also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository
 //! has the details.
 
+// A prediction module, which the command `prediction` of a program builds for its page with
+// `--cfg tickwire_prediction`, has the rules of the game and nothing of the server.
+
 // Public modules come first, in the order of the data flow, then the modules that only this
 // repository uses.
 
@@ -143,20 +146,34 @@ pub use tickwire_sim as sim;
 
 pub mod game;
 
+#[cfg(not(tickwire_prediction))]
 #[doc(inline)]
 pub use tools::{capture, explain};
 
+#[cfg(not(tickwire_prediction))]
 pub mod client;
 
 mod util;
 
+#[cfg(not(tickwire_prediction))]
 mod connection;
 
+#[cfg(not(tickwire_prediction))]
 mod games;
 
+#[cfg(not(tickwire_prediction))]
 mod tools;
 
+#[cfg(not(tickwire_prediction))]
 mod server;
+
+#[cfg(tickwire_prediction)]
+extern crate self as tickwire;
+
+/// The exports of a program's prediction module.
+#[cfg(tickwire_prediction)]
+#[path = "wasm/lib.rs"]
+mod wasm;
 
 #[cfg(not(target_family = "wasm"))]
 mod testing;
@@ -173,9 +190,18 @@ pub use server::builder::{
     ServerEvent, ServerEventKind, StartError,
 };
 
+/// What the exports of a prediction module use.
+#[cfg(tickwire_prediction)]
+#[doc(hidden)]
+pub mod internal {
+    pub mod util {
+        pub use crate::util::*;
+    }
+}
+
 // Hidden from rustdoc, which would otherwise treat links between private modules as links between
 // public ones.
-#[cfg(not(doc))]
+#[cfg(not(any(doc, tickwire_prediction)))]
 #[doc(hidden)]
 pub mod internal {
     //! Private modules that this repository's program, tests, benchmarks and browser package use.
@@ -259,11 +285,16 @@ pub mod internal {
 /// [crate documentation](crate) has an example.
 ///
 /// A browser has no command line: there this registers the game for the server that `src/wasm` in
-/// the repository starts.
+/// the repository starts, or the prediction of the game.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
     let code = cli::run_of(&[cli::GameEntry::of::<G>()]);
-    #[cfg(target_family = "wasm")]
+    #[cfg(tickwire_prediction)]
+    let code = {
+        game::prediction::register(G::PREDICTOR);
+        std::process::ExitCode::SUCCESS
+    };
+    #[cfg(all(target_family = "wasm", not(tickwire_prediction)))]
     let code = {
         server::embedded::register::<G>();
         std::process::ExitCode::SUCCESS

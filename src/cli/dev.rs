@@ -3,28 +3,27 @@
 //!
 //! ```text
 //!  sources ─ change ─► cargo build ─ fails ─► the old server continues
-//!                          └─ new program ─► its tables load ─► `stop`: the old server saves
-//!                                        its worlds ─► the new server restores them
+//!                          └─ new program ─► its tables load ─► its prediction module
+//!               ─► `stop`: the old server saves its worlds ─► the new server restores them
 //! ```
+//! Pages load the new prediction module when they reconnect.
+//!
 //! Cargo lists the source files of the program in `NAME.d`, in the directory of the program.
 
-use std::collections::BTreeMap;
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::cargo_program::{CargoProgram, modified_time};
 use super::output::{CliError, print};
-use super::signals;
+use super::{prediction, signals};
 use crate::limits;
 use crate::server::net::state_file;
 use crate::util::sync::Mutex;
@@ -42,9 +41,7 @@ type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 /// Runs until the server ends without a restart, or a signal stops the program.
 pub fn run(args: &DevArgs) -> Result<(), CliError> {
-    let program = WatchedProgram::of(
-        &env::current_exe().map_err(|error| format!("no path of this program: {error}"))?,
-    )?;
+    let program = CargoProgram::current("dev")?;
     let (serve, state_path) = (with_one_port(&args.serve)?, program.state_file());
     // A killed run leaves this file.
     state_file::remove(&state_path);
@@ -58,6 +55,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     let (input, is_ending) = (Input::default(), Arc::new(AtomicBool::new(false)));
     let ending = Arc::clone(&is_ending);
     signals::on_stop(move || ending.store(true, Ordering::Relaxed))?;
+    prediction::build_for_dev(&program)?;
     let mut server = start(&input)?;
     forward(&input)?;
     let mut last_sources = program.sources()?;
@@ -95,6 +93,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
             print("dev: the new program does not start; the server goes on as it is\n");
             continue;
         }
+        prediction::build_for_dev(&program)?;
         let (built, stops) = (began.elapsed(), Instant::now());
         if gone.is_none() {
             stop(&mut server, &input)?;
@@ -141,115 +140,6 @@ fn forward(input: &Input) -> Result<(), CliError> {
     spawned.map(drop).map_err(|error| format!("cannot start the thread for standard input: {error}"))
 }
 
-/// A program built by cargo from sources on this machine.
-#[derive(Debug)]
-struct WatchedProgram {
-    path: PathBuf,
-    name: String,
-    is_example: bool,
-    /// The target directory of cargo.
-    target: PathBuf,
-    /// Name of the cargo profile.
-    profile: String,
-    /// The directory of the package.
-    package: PathBuf,
-}
-
-impl WatchedProgram {
-    /// # Errors
-    /// The path is not in a cargo target directory.
-    fn of(path: &Path) -> Result<WatchedProgram, CliError> {
-        let foreign = || {
-            format!(
-                "{}: dev works for a program that cargo has built, in the folder of its package: cargo run -- dev",
-                path.display()
-            )
-        };
-        let folder_of = |path: &Path| path.parent().map(Path::to_owned).ok_or_else(foreign);
-        let mut folder = folder_of(path)?;
-        let is_example = folder.ends_with("examples");
-        if is_example {
-            folder = folder_of(&folder)?;
-        }
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(foreign)?;
-        let profile = folder.file_name().and_then(|name| name.to_str()).ok_or_else(foreign)?;
-        let current_dir = env::current_dir().map_err(|error| error.to_string())?;
-        let package = env::var_os("CARGO_MANIFEST_DIR").map_or(current_dir, PathBuf::from);
-        if !package.join("Cargo.toml").is_file() || !path.with_extension("d").is_file() {
-            return Err(foreign());
-        }
-        Ok(WatchedProgram {
-            name: name.to_owned(),
-            is_example,
-            target: folder_of(&folder)?,
-            profile: if profile == "debug" { "dev".to_owned() } else { profile.to_owned() },
-            package,
-            path: path.to_owned(),
-        })
-    }
-
-    /// The state file, from which the next server restores the worlds.
-    fn state_file(&self) -> PathBuf {
-        self.target.join(format!("{}.kept", self.name))
-    }
-
-    /// The modification time of each source file.
-    fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, CliError> {
-        let list = self.path.with_extension("d");
-        let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-        let mut files = parse_depfile(&text);
-        files.push(self.package.join("Cargo.toml"));
-        Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
-    }
-
-    /// Returns whether the program can load its own packet tables, which every command loads first.
-    /// After a failure, the program has printed the file, the line and the reason.
-    fn loads_its_tables(&self) -> Result<bool, CliError> {
-        let mut command = Command::new(&self.path);
-        let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
-        Ok(status.map_err(|error| format!("{}: {error}", self.path.display()))?.success())
-    }
-
-    /// Builds the program. Returns whether the build succeeded.
-    fn build(&self) -> Result<bool, CliError> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(["build", "--quiet", "--profile", &self.profile]);
-        command.args([if self.is_example { "--example" } else { "--bin" }, &self.name]);
-        command
-            .arg("--manifest-path")
-            .arg(self.package.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(&self.target);
-        let status = command.stdin(Stdio::null()).status();
-        Ok(status.map_err(|error| format!("cargo cannot be run: {error}"))?.success())
-    }
-}
-
-/// The Rust files of a program's own package, without its dependencies.
-pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let program = WatchedProgram::of(path)?;
-    let folder = program.package.join(if program.is_example { "examples" } else { "src" });
-    let is_own = |file: &PathBuf| {
-        file.starts_with(&folder) && file.extension().is_some_and(|extension| extension == "rs")
-    };
-    Ok(program.sources()?.into_keys().filter(is_own).collect())
-}
-
-/// The modification time of a file; `None` if it does not exist.
-fn modified_time(file: &Path) -> Option<SystemTime> {
-    fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
-}
-
-/// The files in a dependency list in the syntax of `make`: after the colon, separated by spaces. A
-/// space in a name follows a backslash.
-fn parse_depfile(text: &str) -> Vec<PathBuf> {
-    let line = text.lines().next().unwrap_or_default();
-    let (_, files) = line.split_once(": ").unwrap_or_default();
-    let files = files.replace("\\ ", "\0");
-    files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
-}
-
 /// The options with port 0 replaced by a free port, because all runs of the server must use the
 /// same port.
 fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
@@ -272,14 +162,6 @@ fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_files_of_a_list_may_have_spaces_in_their_names() {
-        let text = "/t/debug/game: /a/src/main.rs /a/my\\ table.tsv C:\\game\\page.html\n\n/a/src/main.rs:\n";
-        let files = ["/a/src/main.rs", "/a/my table.tsv", "C:\\game\\page.html"];
-        assert_eq!(parse_depfile(text), files.map(PathBuf::from));
-        assert!(parse_depfile("").is_empty());
-    }
 
     #[test]
     fn port_0_becomes_one_free_port() {

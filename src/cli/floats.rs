@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::dev;
+use super::cargo_program;
 
 /// Maximum number of reported lines.
 const NAMED: usize = 5;
@@ -12,8 +12,7 @@ const NAMED: usize = 5;
 /// A sentence with the lines that contain floats in the running program's own sources. Empty if
 /// there are no such lines, or if cargo has not built the program here.
 pub fn note() -> String {
-    let Ok(program) = env::current_exe() else { return String::new() };
-    let sources = dev::own_sources(&program).unwrap_or_default();
+    let sources = cargo_program::own_sources().unwrap_or_default();
     let mut places = Vec::new();
     for path in sources {
         let text = fs::read_to_string(&path).unwrap_or_default();

@@ -6,6 +6,7 @@
 
 mod banner;
 mod bots;
+mod cargo_program;
 mod color;
 mod connect;
 mod console;
@@ -21,6 +22,7 @@ mod netem;
 mod output;
 mod playback;
 mod player_args;
+mod prediction;
 mod replay;
 mod room_arg;
 mod serve;
@@ -63,6 +65,9 @@ enum Command {
     /// Run the game server, and rebuild and restart it whenever its sources change. Its worlds and
     /// players continue.
     Dev(dev::DevArgs),
+    /// Build the prediction module of this program's game, with which its pages predict the local
+    /// player. `dev` does this with every change.
+    Prediction(prediction::PredictionArgs),
     /// Explain the bytes of WebSocket frames (each header bit, the mask, the payload, the packet)
     /// or of an upgrade.
     Explain(explain::ExplainArgs),
@@ -129,6 +134,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
         None => return ended(serve::run(&cli.serve, games)),
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
+        Some(Command::Prediction(args)) => prediction::run(&args, games),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
         Some(Command::Netem(args)) => netem::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, games),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tickwire_sim::WorldParams;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::banner::banner;
 use super::game_list::{GameList, OptionValues};
@@ -19,7 +19,7 @@ use super::log::Log;
 use super::output::{CliError, print, print_to_stderr, warn_of_other_localhost};
 use super::player_args::{PlayerArgs, TokenArg};
 use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
-use super::{console, signals, tables, value_parsers};
+use super::{console, prediction, signals, tables, value_parsers};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
@@ -257,6 +257,9 @@ fn serve(
     }
     print(&banner(&server, args.admin_token.is_none(), has_own_game));
     warn_of_other_localhost(server.address());
+    if let Some(why) = prediction::problem(server.config()) {
+        warn!("{why}");
+    }
     for (room, tick) in restored {
         info!(
             room = Some(&*room.options.name).filter(|name| !name.is_empty()),
@@ -319,6 +322,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
         codes: tables::load_or_built_in(args.codes.as_deref(), games)?,
+        prediction_module: prediction::load(games),
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),

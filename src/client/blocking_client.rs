@@ -184,6 +184,12 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         }
     }
 
+    /// The name of the room that the server has chosen for `?room=any`; empty for the default room.
+    /// `None` for a URL that names its room.
+    pub fn room(&self) -> Option<&str> {
+        self.link.room()
+    }
+
     /// The reason why the connection ended: the close code and the server's reason, or "end without
     /// a close frame". `None` while it is open.
     pub fn close_reason(&self) -> Option<&str> {

@@ -18,6 +18,7 @@ use super::url::without_credentials;
 use crate::limits;
 #[cfg(doc)]
 use crate::packet::credentials;
+use crate::packet::routes::{ROOM_HEADER, room_of_page};
 use crate::util::escape::Untrusted;
 use crate::ws::HeadLimits;
 use crate::ws::close::CloseCode;
@@ -118,6 +119,8 @@ pub struct ClientConnection {
     state: ConnectionState,
     /// The offered subprotocol that the server may select. Credentials are never selected.
     protocol: Option<&'static str>,
+    /// The room that the server has chosen.
+    room: Option<String>,
     output: Vec<u8>,
     /// An error of the response that has not been returned yet.
     failure: Option<ClientConnectionError>,
@@ -159,7 +162,13 @@ impl ClientConnection {
             key,
             mask: keys.mask,
         };
-        ClientConnection { state, protocol, output, failure: None, closed_early: false }
+        ClientConnection { state, protocol, room: None, output, failure: None, closed_early: false }
+    }
+
+    /// The name of the room that the server has chosen for `?room=any`; empty for the default room.
+    /// `None` before the upgrade, and for a request that names its room.
+    pub fn room(&self) -> Option<&str> {
+        self.room.as_deref()
     }
 
     /// Handles bytes from the server.
@@ -191,6 +200,7 @@ impl ClientConnection {
             return Err(ClientConnectionError::Refused(head.status));
         }
         handshake::check_response(&head, key, self.protocol.as_slice())?;
+        self.room = head.headers.get(ROOM_HEADER).and_then(room_of_page).map(str::to_owned);
         let mut conn = Connection::new(Role::Client { mask_key: *mask }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
         self.state = ConnectionState::Upgraded(conn);
@@ -299,6 +309,24 @@ mod tests {
         link.receive_eof();
         assert_eq!(link.next_event(), Ok(Some(ClientEvent::Ended)));
         assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn the_room_that_the_server_has_chosen_is_known_from_the_response() {
+        for (header, room) in [
+            ("", None),
+            ("Tickwire-Room: /r/arena/\r\n", Some("arena")),
+            ("tickwire-room: /\r\n", Some("")),
+            ("Tickwire-Room: /r/Arena/\r\n", None),
+            ("Tickwire-Room: arena\r\n", None),
+        ] {
+            let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+            let response = answer(&mut link);
+            let (head, end) = response.split_at(response.len() - 2);
+            link.receive(&[head, header.as_bytes(), end].concat());
+            assert_eq!(link.next_event(), Ok(Some(ClientEvent::Open)));
+            assert_eq!(link.room(), room, "{header}");
+        }
     }
 
     #[test]

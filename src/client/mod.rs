@@ -20,9 +20,10 @@
 //!   which simulates the local player before the server's answer.
 //! - [`local_worlds`]: the worlds of the built-in games for predictions.
 //! - [`blocking_client`]: a client for tests and tools, which waits for replies.
+//! - [`room_list`]: the rooms of a server, with the properties that their games have set.
 //!
-//! Only `dial` and `blocking_client` use sockets and clocks. The other modules are pure; time is an
-//! argument.
+//! Only `dial`, `blocking_client` and `room_list` use sockets and clocks. The other modules are
+//! pure; time is an argument.
 //!
 //! # Writing a bot
 //!
@@ -130,5 +131,5 @@ pub mod lockstep_follower;
 pub(crate) mod outgoing;
 pub mod predicting_client;
 #[cfg(not(target_family = "wasm"))]
-pub(crate) mod room_list;
+pub mod room_list;
 pub mod url;

@@ -1,8 +1,11 @@
-//! Queries the game of a room from the server's list of rooms, in JSON.
+//! The server's list of rooms, and the game of a room of it.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Instant;
+
+use serde_json::Value;
 
 use super::answer::Answer;
 use super::dial;
@@ -13,14 +16,57 @@ use crate::util::os::PollInterest;
 /// The request path of the list.
 const ROOM_LIST_PATH: &str = "/rooms?format=json";
 
+/// A room of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRoom {
+    /// The name; empty for the default room.
+    pub name: String,
+    /// The path of its page, such as `/r/arena/`.
+    pub path: String,
+    /// The game.
+    pub game: String,
+    /// Number of players in its world.
+    pub players: u64,
+    /// Number of clients, spectators included.
+    pub clients: u64,
+    /// The properties that its game has set, by name. Numbers and flags are text, as in
+    /// `?where=map:3`.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// Requests the list of the public rooms from the server of a URL, the default room first.
+///
+/// # Errors
+/// The server cannot be reached or does not respond; `InvalidData` if it has no such list.
+pub fn rooms(url: &Url) -> io::Result<Vec<ListedRoom>> {
+    let list = get(dial::resolve(url)?, &url.authority())?;
+    let list: Value = serde_json::from_slice(&list)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, format!("{url} has no list of rooms")))?;
+    Ok(list["rooms"].as_array().into_iter().flatten().map(listed_room).collect())
+}
+
+fn listed_room(room: &Value) -> ListedRoom {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let field = |name: &str| room[name].as_str().unwrap_or_default().to_owned();
+    let properties = room["properties"].as_object().into_iter().flatten();
+    ListedRoom {
+        name: field("name"),
+        path: field("path"),
+        game: field("game"),
+        players: room["players"].as_u64().unwrap_or_default(),
+        clients: room["clients"].as_u64().unwrap_or_default(),
+        properties: properties.map(|(name, value)| (name.clone(), text(value))).collect(),
+    }
+}
+
 /// The game of the room of a URL, from the server at address `to`. `None` if the server has no list
 /// of rooms, or the list lacks the room.
 ///
 /// # Errors
 /// The server cannot be reached or does not respond.
-pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
+pub(crate) fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     let list = get(to, &url.authority())?;
-    let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
+    let Ok(list) = serde_json::from_slice::<Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
     let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
     // The list omits private rooms and rooms that do not exist yet. Both have the game of the

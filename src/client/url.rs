@@ -10,6 +10,8 @@ use crate::packet::credentials::{self, KEY_FIELD, TOKEN_FIELD};
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, split_room_path};
 use crate::ws::http::percent_decode;
 
+/// Query fields that choose a room.
+const ROOM_FIELDS: [&str; 2] = ["room", "where"];
 /// The default port of `ws` (RFC 6455, section 3).
 const DEFAULT_PORT: u16 = 80;
 
@@ -22,7 +24,8 @@ pub struct Url {
     pub port: u16,
     /// Path and query; starts with a slash.
     pub target: String,
-    /// Whether the text has a path or a query. The path `/` counts.
+    /// Whether the text has a path, or a query that does more than choose a room. The path `/`
+    /// counts.
     pub has_path: bool,
 }
 
@@ -41,15 +44,27 @@ impl Url {
     }
 
     /// The name of the room; empty for the default room.
+    /// With `?room=any` the server chooses the room, of the game of this one.
     pub fn room(&self) -> &str {
         let page = self.room_prefix().and_then(|prefix| prefix.strip_prefix(ROOM_PREFIX));
         page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
+    /// Path, and query with its question mark, if the query only chooses a room. Otherwise the
+    /// query is part of the path.
+    fn split_room_query(&self) -> (&str, &str) {
+        let at = self.target.find('?').unwrap_or(self.target.len());
+        let (path, query) = self.target.split_at(at);
+        let is_of_room = |field: &str| ROOM_FIELDS.contains(&field.split('=').next().unwrap_or_default());
+        let is_room_query = query.strip_prefix('?').is_some_and(|fields| fields.split('&').all(is_of_room));
+        if is_room_query { (path, query) } else { (&self.target, "") }
+    }
+
     /// The prefix of the room's paths, if the URL names the page of a room or only the server.
     /// `None` if it names an endpoint.
     pub fn room_prefix(&self) -> Option<&str> {
-        let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
+        let (path, _) = self.split_room_query();
+        let prefix = path.strip_suffix('/').unwrap_or(path);
         let is_page = prefix.is_empty() || prefix.strip_prefix(ROOM_PREFIX).is_some_and(is_room_name);
         is_page.then_some(prefix)
     }
@@ -57,7 +72,7 @@ impl Url {
     /// Whether the URL is the exact path to request. False for a server or a room without a slash
     /// at its end.
     pub fn is_exact(&self) -> bool {
-        self.room_prefix().is_none() || self.has_path && self.target.ends_with('/')
+        self.room_prefix().is_none() || self.has_path && self.split_room_query().0.ends_with('/')
     }
 
     /// The URL of the same room at the endpoint of a dialect, unless the URL already names an
@@ -65,10 +80,12 @@ impl Url {
     /// the query of the last path.
     #[must_use]
     pub fn with_dialect_path(mut self, paths: &[(&str, &str)], dialect: &str) -> Url {
+        let (_, room) = self.split_room_query();
         if let (Some(prefix), Some((last, _))) = (self.room_prefix(), paths.last()) {
             self.target = match paths.iter().find(|(_, spoken)| *spoken == dialect) {
-                Some((path, _)) => format!("{prefix}{path}"),
-                None => format!("{prefix}{last}?dialect={dialect}"),
+                Some((path, _)) => format!("{prefix}{path}{room}"),
+                None if room.is_empty() => format!("{prefix}{last}?dialect={dialect}"),
+                None => format!("{prefix}{last}{room}&dialect={dialect}"),
             };
         }
         self
@@ -91,9 +108,11 @@ impl FromStr for Url {
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
-        let has_path = !target.is_empty();
-        let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        Ok(Url { host: host.to_owned(), port, target, has_path })
+        let (has_target, is_path) = (!target.is_empty(), target.starts_with('/'));
+        let target = if is_path { target.to_owned() } else { format!("/{target}") };
+        let mut url = Url { host: host.to_owned(), port, target, has_path: is_path };
+        url.has_path |= has_target && url.split_room_query().1.is_empty();
+        Ok(url)
     }
 }
 
@@ -187,6 +206,12 @@ mod tests {
             ("ws://a:1/r/arena", "native", "/r/arena/play", "arena", false),
             ("ws://a:1/r/arena/", "legacy", "/r/arena/", "arena", true),
             ("ws://a:1/r/arena/server", "native", "/r/arena/server", "arena", true),
+            ("ws://a:1?room=any", "native", "/play?room=any", "", false),
+            ("ws://a:1/?room=any&where=a:1", "letters", "/server?room=any&where=a:1", "", true),
+            ("ws://a:1/?room=any", "letters-2023", "/server?room=any&dialect=letters-2023", "", true),
+            ("ws://a:1/r/arena/?room=any", "native", "/r/arena/play?room=any", "arena", true),
+            ("ws://a:1/play?room=any", "native", "/play?room=any", "", true),
+            ("ws://a:1/?room=any&format=json", "native", "/?room=any&format=json", "", true),
         ] {
             let url: Url = text.parse().unwrap();
             assert_eq!(url.room(), room, "{text}");

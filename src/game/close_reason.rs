@@ -51,6 +51,9 @@ pub enum CloseReason {
     /// The request would create a room. On a server with tokens, such a request must contain a
     /// token.
     RoomTokenMissing,
+    /// The request wants any room. No room meets its conditions, and the server can create none
+    /// that does.
+    NoRoomFits,
     /// The client requests lockstep. The server does not offer it, or offers it only to clients
     /// with a token.
     LockstepOff,
@@ -61,7 +64,7 @@ pub enum CloseReason {
 }
 
 /// Each reason with its name, its close code (RFC 6455, section 7.4.1) and its text, in enum order.
-const ROWS: [(CloseReason, &str, u16, &str); 21] = [
+const ROWS: [(CloseReason, &str, u16, &str); 22] = [
     (CloseReason::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (CloseReason::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (CloseReason::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -94,6 +97,12 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
         "room_token_missing",
         1008,
         "a new room needs a player's token in the request: as a subprotocol, or in the query",
+    ),
+    (
+        CloseReason::NoRoomFits,
+        "no_room_fits",
+        1013,
+        "no room fits, and none can be created that does: leave out a condition, or try again",
     ),
     (
         CloseReason::LockstepOff,

@@ -27,6 +27,7 @@ impl GameInfo {
             rules: G::RULES_JSON,
             operator_commands: G::OPERATOR_COMMANDS,
             kill_packet: G::KILL_PACKET,
+            is_predicted: G::PREDICTOR.is_some(),
             bots: None,
             checks: GameCheckHooks::NONE,
             options: G::Sim::OPTIONS,

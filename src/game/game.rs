@@ -13,6 +13,7 @@ use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
 use super::prediction::NewPredictor;
 use super::report::Report;
+use super::room_properties::RoomProperties;
 use crate::packet::{Dialect, PacketTables};
 
 /// The action of a game's world.
@@ -121,6 +122,11 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
 
     /// Returns the list of players for the operator.
     fn roster(published: &Published<Self>) -> Roster;
+
+    /// Writes the properties of the room, by which clients choose it. Called after each tick.
+    fn write_room(sim: &Self::Sim, room: &mut RoomProperties) {
+        let _ = (sim, room);
+    }
 }
 
 /// Tick and update rates of a room. Update rates are at most the tick rate.

@@ -37,6 +37,8 @@ pub struct GameInfo {
     pub operator_commands: &'static [OperatorCommand],
     /// As [`Game::KILL_PACKET`](super::Game::KILL_PACKET).
     pub kill_packet: Option<KillPacket>,
+    /// Whether the game has prediction ([`Game::PREDICTOR`](super::Game::PREDICTOR)).
+    pub is_predicted: bool,
     /// The bots of the game; `None` if it has none.
     pub bots: Option<BotHooks>,
     /// Checks of the game in a simulation.

@@ -36,6 +36,7 @@ mod packet_handler;
 pub mod prediction;
 mod records;
 mod report;
+pub mod room_properties;
 pub mod simple;
 
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
@@ -57,4 +58,5 @@ pub use packet_handler::{
 };
 pub use records::{RecordList, Records};
 pub use report::Report;
+pub use room_properties::{PropertyValue, RoomConditions, RoomProperties};
 pub use simple::{Simple, SimpleGame};

@@ -31,15 +31,18 @@ macro_rules! games {
         /// Names, rates and options of the games, in the order of [`visit`].
         pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
-        /// Returns the function that creates the predictor of the game with this name; `None` if
-        /// the game has no prediction. This function refers to no other item of a game, so that a
+        /// Returns the function that creates the predictor of the game with this dialect; `None`
+        /// if the game has no prediction. This function refers to no code of a game, so that a
         /// build for prediction alone contains nothing else of the games.
-        pub fn predictor(name: &str) -> Option<NewPredictor> {
-            match name {
-                <$default as Game>::NAME => <$default as Game>::PREDICTOR,
-                $(<$game as Game>::NAME => <$game as Game>::PREDICTOR,)*
-                _ => None,
+        pub fn predictor(dialect: &str) -> Option<NewPredictor> {
+            let has = |paths: &[(&str, &str)]| paths.iter().any(|(_, known)| *known == dialect);
+            if has(<$default as Game>::PATHS) {
+                return <$default as Game>::PREDICTOR;
             }
+            $(if has(<$game as Game>::PATHS) {
+                return <$game as Game>::PREDICTOR;
+            })*
+            None
         }
     };
 }

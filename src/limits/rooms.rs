@@ -36,6 +36,17 @@ pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);
 /// any tolerable pause of a loaded machine. After this time, `/healthz` responds with 503.
 pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 
+/// Maximum number of properties of a room, and of conditions of a request: a client that looks for
+/// a room compares each condition with each room. Further properties are left out and logged; a
+/// request with further conditions is refused with 400.
+pub const ROOM_PROPERTIES: usize = 8;
+/// Maximum characters of a property's name, so that a list of 1,024 rooms stays within
+/// [`ROOM_LIST_BYTES`]. A property with a longer name is left out and logged.
+pub const ROOM_PROPERTY_NAME_CHARS: usize = 16;
+/// Maximum characters of a property's text, for the same reason: about as many as the name of a
+/// room. A property with a longer text is left out and logged.
+pub const ROOM_PROPERTY_TEXT_CHARS: usize = 32;
+
 /// Maximum number of rate limits per address that a game may declare for actions that affect other
 /// players. Further actions share the last one.
 pub const GAME_RATE_LIMITS: usize = 4;

@@ -17,6 +17,21 @@ pub const DEFAULT_PATHS: [(&str, &str); 4] =
 /// default room.
 pub const ROOM_PREFIX: &str = "/r/";
 
+/// Header of the response to an upgrade with `?room=any`: the path of the room that the server has
+/// chosen, such as `/r/arena/`.
+pub const ROOM_HEADER: &str = "Tickwire-Room";
+
+/// Returns the path of a room's page.
+pub fn room_path(name: &str) -> String {
+    if name.is_empty() { "/".to_owned() } else { format!("{ROOM_PREFIX}{name}/") }
+}
+
+/// Returns the name of the room of a page's path; `None` for any other path.
+pub fn room_of_page(path: &str) -> Option<&str> {
+    let name = || path.strip_prefix(ROOM_PREFIX)?.strip_suffix('/');
+    if path == "/" { Some("") } else { name().filter(|name| is_room_name(name)) }
+}
+
 /// Whether a room may have this name: up to [`limits::ROOM_NAME_CHARS`] characters of a-z, 0-9 and
 /// -.
 pub fn is_room_name(name: &str) -> bool {

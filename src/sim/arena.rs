@@ -19,10 +19,10 @@ use crate::trig::{cosine, direction, sine};
 /// assert_eq!(ARENA.step((980, 100), RIGHT, 30, 10), (990, 100), "stops at the edge");
 /// assert!(!ARENA.has_line_of_sight((300, 100), (600, 100)));
 ///
-/// // A shot hits the first of two targets, and none behind the wall.
+/// // A shot hits the first of two targets, and none after the wall.
 /// let targets = [((300, 104), "far"), ((235, 96), "near")];
 /// assert_eq!(ARENA.shoot((0, 100), RIGHT, 900, 10, targets), ((225, 100), Some("near")));
-/// let targets = [((500, 100), "behind the wall")];
+/// let targets = [((500, 100), "after the wall")];
 /// assert_eq!(ARENA.shoot((175, 100), RIGHT, 900, 10, targets), ((400, 100), None));
 /// ```
 #[derive(Debug, Clone, Copy)]

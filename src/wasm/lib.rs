@@ -14,6 +14,9 @@
 //! milliseconds of any one clock.
 //!
 //! The export attributes are the only `unsafe` code here. No address is ever dereferenced.
+//!
+//! In the prediction module of a program with its own game, this is a module of the library.
+#![allow(unsafe_code, unexpected_cfgs)]
 
 #[cfg(feature = "server")]
 pub mod any_world;

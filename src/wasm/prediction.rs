@@ -1,14 +1,14 @@
 //! Prediction for a page: simulates the local player before the server's answer.
 //!
 //! The module `prediction.wasm` is built from this folder without the server. A page that connects
-//! to a remote server therefore loads only the code that it needs.
+//! to a remote server therefore loads only the code that it needs. The prediction module of a
+//! program with its own game has the same exports, and the rules of that game alone.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::prediction::{PredictionFeatures, Predictor};
-use tickwire::internal::games;
+use tickwire::game::prediction::{NewPredictor, PredictionFeatures, Predictor};
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 
@@ -32,18 +32,29 @@ fn call<T: Default>(call: impl FnOnce(&mut dyn Predictor, &[u8]) -> T) -> T {
     })
 }
 
-/// Starts a prediction. The input has a line with the name of the game, a line with the name of the
-/// dialect, and then the packet table. Returns 1, or 0 if the game has no prediction or the table
-/// is invalid.
+/// Returns the function that creates the predictor of the game with this dialect.
+#[cfg(not(tickwire_prediction))]
+fn find_predictor(dialect: &str) -> Option<NewPredictor> {
+    tickwire::internal::games::predictor(dialect)
+}
+
+/// Returns the function that creates the predictor of the program's own game, which has registered
+/// it in its `main`.
+#[cfg(tickwire_prediction)]
+fn find_predictor(_: &str) -> Option<NewPredictor> {
+    tickwire::game::prediction::registered()
+}
+
+/// Starts a prediction. The input has a line with the name of the dialect, and then the packet
+/// table. Returns 1, or 0 if this module does not have the game or the table is invalid.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_start() -> u32 {
     let predictor = with(|buffers| {
         let text = std::str::from_utf8(&buffers.input).ok()?;
-        let (game, rest) = text.split_once('\n')?;
-        let (dialect, table) = rest.split_once('\n')?;
+        let (name, table) = text.split_once('\n')?;
         let codes = PacketTables::from_texts(&[("table.tsv", table)]).ok()?;
-        let dialect: Arc<_> = codes.dialect(dialect)?;
-        games::predictor(game).map(|start| start(dialect))
+        let dialect: Arc<_> = codes.dialect(name)?;
+        find_predictor(name).map(|start| start(dialect))
     });
     let is_there = predictor.is_some();
     PREDICTOR.set(predictor);
@@ -54,6 +65,12 @@ pub extern "C" fn prediction_start() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_receive(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_received(message, time(now_ms))))
+}
+
+/// Returns 1 if the server of the last `welcome` has the rules of this module.
+#[unsafe(no_mangle)]
+pub extern "C" fn prediction_has_rules() -> u32 {
+    u32::from(call(|predictor, _| predictor.has_rules()))
 }
 
 /// Handles the page's own message in the input. Returns 1 if it is a packet.

@@ -88,18 +88,26 @@ export interface Options<ToClient> {
   /** Endpoint, relative to the module; default: `play`. */
   path?: string;
   /**
+   * Room: a name, '' for the default room, or `any` for the fullest room that fits and has a free
+   * place, or a new one. Default: the room of the module's address. A room in the page's address
+   * precedes `any`, and `?room=` precedes both.
+   */
+  room?: string;
+  /** With `room: 'any'`: properties that the room must have, such as `{ state: 'lobby' }`. */
+  where?: Record<string, string | number | boolean>;
+  /**
    * Packet tables or their address; default: `codes.json` in the folder of the endpoint, fetched
    * for each connection.
    */
   codes?: object | string;
-  /** Name of the game whose rules predict the local player, for `game.predicted`. */
-  predict?: string;
+  /** True to predict the local player with the rules of the game, for `game.predicted`. */
+  predict?: boolean;
   /**
    * `lockstep`: the page runs the room's world, and `tickwire.wasm` must contain the game's rules.
    * If lockstep is unavailable, the page receives a stream; see `game.lockstep`.
    */
   mode?: 'stream' | 'lockstep' | null;
-  /** Name of the game for `mode`; default: `predict`. */
+  /** Name of the game for `mode`. */
   game?: string;
   /**
    * Simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for a network without delay until
@@ -178,6 +186,11 @@ export interface Game<ToServer, ToClient> {
   readonly welcome: Welcome<ToClient> | null;
   /** Number of the local player; null while the page has no player. */
   readonly player: number | null;
+  /**
+   * Room. `name`: '' for the default room, null until the server has chosen one; `link`: address for
+   * friends, which leads to the same room.
+   */
+  readonly room: { readonly name: string | null; readonly link: string };
   /** Reason why there is no connection; null while there is one. */
   readonly closed: CloseInfo | null;
   /** Median of the recent round trips, ms; null before the first. */

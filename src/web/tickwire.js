@@ -33,7 +33,7 @@ import { Prediction } from './lib/prediction.js';
 import { ResumeTick } from './lib/resume.js';
 import { StateBuffer } from './lib/state-buffer.js';
 import { netemOf, workerHost } from './wasm/worker-host.js';
-import { compile, wasmModule } from './wasm/module.js';
+import { compileChanged, wasmModule } from './wasm/module.js';
 import { PlaybackConnection } from './playback/connection.js';
 
 export { HeldKeys, HeldPointers } from './lib/held.js';
@@ -84,7 +84,7 @@ export class Game {
   /** @type {Prediction | null} */
   #prediction = null;
   /** Instance of `prediction.wasm` with the rules and the network model. */
-  #rules = new Prediction(() => compile(new URL('wasm/prediction.wasm', import.meta.url)));
+  #rules = new Prediction((tag) => compileChanged(new URL('wasm/prediction.wasm', import.meta.url), tag));
   #netem = new NetemLink();
   /** Last reported reason why there is no prediction. */
   #whyNoPrediction = '';
@@ -132,7 +132,7 @@ export class Game {
     const isGame = asked === null;
     /** Round trips, gaps, leads and corrections of the last seconds. */
     this.history = new NetHistory();
-    if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
+    if (isGame && options.predict) this.#prediction = this.#rules;
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) if (handler) this.on(name, handler);
     const listener = {
@@ -141,7 +141,7 @@ export class Game {
       onClose: (/** @type {import('./lib/connection.js').CloseInfo} */ closed) => this.#onClose(closed),
       onPageReturn: () => this.#heartbeat.probe(performance.now()),
     };
-    this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? options.predict ?? GAME, options, listener);
+    this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? GAME, options, listener);
     this.#start(isGame ? options.net ?? netemOf(globalThis.location?.search ?? '') : '');
   }
 
@@ -172,6 +172,11 @@ export class Game {
     const wasm = await this.#rules.load();
     if (!this.#netem.wasm) this.#netem.begin(wasm);
     return this.#netem;
+  }
+
+  /** Room: its `name` (null until the server has chosen one), and its `link` for friends. */
+  get room() {
+    return this.#connection.room;
   }
 
   /** Median of the recent round trips, ms; null before the first. @returns {number | null} */
@@ -352,7 +357,7 @@ export class Game {
     this.#sequence = 0;
     const lockstep = dialect.hasArgument('hello', 'mode') ? this.#lockstep : null;
     const { attempt } = this.#connection;
-    if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, formatTable(dialect.codes, dialect.name));
+    if (lockstep) await lockstep.begin(this.#options.game ?? GAME, dialect.name, formatTable(dialect.codes, dialect.name));
     // The connection has ended meanwhile.
     if (attempt !== this.#connection.attempt) return;
     this.#isInLockstep = lockstep?.isActive ?? false;
@@ -408,7 +413,7 @@ export class Game {
     if (isNewWorld || !this.#states) this.#states = new StateBuffer(welcome);
     this.#states.onPacket('welcome', welcome, now, true);
     if (this.#dialect) this.#entities.begin(this.#dialect, this.#states, welcome, now);
-    this.#connection.onWelcome(now);
+    this.#connection.onWelcome(now, welcome.epoch, this.#resolveConnected);
     this.history.begin();
     this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
@@ -416,7 +421,6 @@ export class Game {
     if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('join')) this.join();
     if (this.#prediction && this.#dialect) this.#startPrediction(this.#prediction, this.#dialect);
     this.#heartbeat.begin(now);
-    this.#resolveConnected();
     this.#emit('welcome', welcome);
     this.#emit('open', { welcome, isReconnect, isNewWorld });
   }
@@ -433,7 +437,7 @@ export class Game {
    */
   async #startPrediction(prediction, { name, codes }) {
     try {
-      await prediction.begin(this.#options.predict ?? '', name, formatTable(codes, name));
+      await prediction.begin(name, formatTable(codes, name));
     } catch (error) {
       prediction.fail(error);
     }

@@ -2,14 +2,23 @@
 // `node fog.mjs [path of the program]`.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { boxesOf, outside, overlaps } from './lib/boxes.mjs';
-import { keep, until, watchFor } from './lib/browser.mjs';
+import { keep, launch, until, watchFor } from './lib/browser.mjs';
 import { DESKTOP, Game } from './lib/game.mjs';
+import { shownAfter, watchCanvas } from './lib/next-frame.mjs';
+import { ROUND_TRIP_MS, relay } from './lib/relay.mjs';
 
 process.env.TICKWIRE_BIN = process.argv[2] ?? fileURLToPath(new URL('../../target/debug/examples/fog', import.meta.url));
 process.argv.length = 2;
+// Cargo builds the rules of the game for the pages, in the folder of the package.
+const root = fileURLToPath(new URL('../../', import.meta.url));
+execFileSync(process.env.TICKWIRE_BIN, ['prediction'], { cwd: root, env: { ...process.env, CARGO_MANIFEST_DIR: root }, stdio: ['ignore', 'inherit', 'inherit'] });
 
+/** Pixels that differ where the whole map moves. */
+const WALKED_PX = 300;
 const SHOWN = ['#points', '#say', '.bar a', '#chat', '#feed', '#status', '#own', '#join'];
 
 // Without wolves, no soldier dies while the test looks at it.
@@ -19,8 +28,8 @@ const cy = await game.page('cy', { viewport: DESKTOP });
 const phone = await game.page('phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 
 /** @param {import('playwright-core').Page} page @param {string} name */
-async function play(page, name) {
-  await page.goto(game.server.url);
+async function play(page, name, url = game.server.url) {
+  await page.goto(url);
   await page.fill('#name', name);
   await page.click('#join button');
   await until(page, () => window.game.entities('soldiers').has(window.game.player) && !document.getElementById('own').hidden);
@@ -127,6 +136,43 @@ await game.check('two enemies walk towards each other, receive each other within
   await until(bo, () => window.game.entities('soldiers').get(window.game.player).health === 100);
   assert.deepEqual(await bo.evaluate(() => window.game.newest('state').points), [1, 0]);
   return `first seen at ${Math.round(farthest)} px`;
+});
+
+await game.check('on a network of 150 ms, a walk shows in the next frame and is not corrected; without prediction a round trip later', async () => {
+  // Draws each frame of the display.
+  const browser = await launch(1);
+  const line = await relay(game.server.port);
+  try {
+    const eve = await (await browser.newContext({ viewport: { width: 640, height: 400 } })).newPage();
+    game.complaints.watch(eve, 'eve');
+    await play(eve, 'Eve', line.url);
+    await until(eve, () => window.game.predicted() !== null);
+    await sleep(4000);
+    await watchCanvas(eve, '#field');
+    const [times, figures] = [{}, {}];
+    // Without prediction, also the end of a walk is shown late.
+    for (const [name, tries, holdMs, restMs] of /** @type {const} */ ([['on', 6, 300, 700], ['off', 3, 1000, 2000]])) {
+      await eve.evaluate((prediction) => window.game.setFeatures({ prediction }), name === 'on');
+      if (name === 'off') await sleep(2000);
+      times[name] = [];
+      // A wall may be in the way of some.
+      for (let one = 0; one < tries; one += 1) times[name].push(await shownAfter(eve, 'wasd'[one % 4], { least: WALKED_PX, holdMs, restMs }));
+      times[name] = times[name].filter((one) => one !== null);
+      assert.ok(times[name].length * 2 >= tries, `${name}: ${JSON.stringify(times)}`);
+      figures[name] = await eve.evaluate(() => window.game.prediction);
+    }
+    const { compared, p99ErrorPx, leadMs } = figures.on;
+    // A busy machine may leave out a frame.
+    const median = (list, name) => list.map((one) => one[name]).toSorted((a, b) => a - b)[list.length >> 1];
+    assert.ok(median(times.on, 'frames') <= 2, JSON.stringify(times));
+    assert.ok(median(times.off, 'ms') >= ROUND_TRIP_MS - 60, JSON.stringify(times));
+    assert.ok(compared > 40 && p99ErrorPx < 1 && leadMs > ROUND_TRIP_MS, JSON.stringify({ compared, p99ErrorPx, leadMs }));
+    const list = Object.entries(times).map(([name, all]) => `${name}: ${all.map(({ frames }) => frames).join(' ')}`);
+    return `frames ${list.join('; ')}; 99 % of ${compared} updates corrected by at most ${p99ErrorPx.toFixed(2)} px; lead ${Math.round(leadMs)} ms`;
+  } finally {
+    line.kill();
+    await browser.close();
+  }
 });
 
 await game.check('nothing covers anything on three screens', async () => {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { until } from './lib/browser.mjs';
 import { DESKTOP, Game } from './lib/game.mjs';
+import { start } from './lib/server.mjs';
 
 process.env.TICKWIRE_BIN = process.argv[2] ?? fileURLToPath(new URL('../../target/debug/examples/pong', import.meta.url));
 process.argv.length = 2;
@@ -94,6 +95,33 @@ await game.check('the inspector names the packets of the game', async () => {
   const names = () => ada.locator('#list li').evaluateAll((all) => all.map((line) => line.children[3]?.textContent));
   await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.children[3]?.textContent.startsWith('state')));
   assert.ok((await names()).some((name) => name.startsWith('state')), (await names()).join());
+});
+
+await game.check('pages at ?room=any fill a room of two, and the address of one leads back to it', async () => {
+  const server = await start(0, ['--rooms-on-demand', '4']);
+  try {
+    const pages = await Promise.all(['di', 'ed', 'flo'].map((who) => game.page(who, { viewport: DESKTOP })));
+    const rooms = [];
+    for (const page of pages) {
+      await page.goto(`${server.url}/?room=any&where=max_players:2`);
+      await until(page, () => window.game?.room.name !== undefined && window.game.room.name !== null);
+      rooms.push(new URL(page.url()).pathname);
+      assert.equal(await page.evaluate(() => window.game.room.link), page.url());
+    }
+    assert.deepEqual(rooms.slice(0, 2), ['/', '/'], 'the default room is the first');
+    assert.match(rooms[2], /^\/r\/room-[a-z2-9]{8}\/$/);
+    await pages[2].reload();
+    await until(pages[2], () => window.game?.state === 'open');
+    const friend = await game.page('gus', { viewport: DESKTOP });
+    await friend.goto(pages[2].url());
+    await until(friend, () => window.game?.state === 'open');
+    const { rooms: list } = await (await friend.request.get(`${server.url}/rooms?format=json`)).json();
+    assert.deepEqual(list.map(({ path, clients }) => [path, clients]), [['/', 2], [rooms[2], 2]]);
+    await Promise.all([...pages, friend].map((page) => page.goto('about:blank')));
+    return rooms[2];
+  } finally {
+    await server.stop();
+  }
 });
 
 await game.browser.close();

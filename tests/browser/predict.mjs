@@ -2,33 +2,16 @@
 // to what is shown; and the panel's simulated line. `node predict.mjs [path of the server]`
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launch, state, until } from './lib/browser.mjs';
 import { FLAGS, Game, Walker } from './lib/game.mjs';
 import { shownAfter, watchCanvas } from './lib/next-frame.mjs';
-import { binary } from './lib/server.mjs';
+import { ROUND_TRIP_MS, relay } from './lib/relay.mjs';
 
-const LINE = ['--delay', '150ms', '--jitter', '30ms', '--loss', '2%'];
-const ROUND_TRIP_MS = 300;
 /** Pixels that differ where the whole world has moved; an animal changes fewer. */
 const WALKED = 300;
 /** Frames that a key may take: the next one, or the one after where a key comes while a frame is made. */
 const AT_ONCE = 2;
-
-/** A relay before the server, which makes the line bad. @param {number} port of the server */
-async function relay(port) {
-  const child = spawn(binary(), ['netem', '--bind', '127.0.0.1:0', '--upstream', `127.0.0.1:${port}`, ...LINE], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let told = '';
-  const url = await new Promise((resolve) => {
-    child.stdout.on('data', (data) => {
-      told += data;
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(told);
-      if (found) resolve(found[0]);
-    });
-  });
-  return { url, kill: () => child.kill() };
-}
 
 /** How somebody else is shown, frame by frame. @param {import('playwright-core').Page} page @param {number} id @param {number} ms */
 const shownSteps = (page, id, ms) => page.evaluate(([who, span]) => new Promise((resolve) => {

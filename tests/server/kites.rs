@@ -1,6 +1,8 @@
 //! The game of `examples/kites.rs`: entities that their owner's client simulates, through the whole server.
 
-use tickwire::game::simple::{Simple, SimpleAction, SimpleGame as _, SimpleWorld, StateRows};
+use std::collections::BTreeMap;
+
+use tickwire::game::simple::{BotView, Simple, SimpleAction, SimpleGame as _, SimpleWorld, StateRows};
 use tickwire::game::{BotRng, Game, client_authority};
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
@@ -196,7 +198,9 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 #[test]
 fn bots_in_rust_own_kites_and_every_tick_can_be_run_again() {
     // Before its first kite it may never hear of a tick: no state is sent while nothing changes.
-    let begun = Kites::bot_policy().and_then(|mut bot| bot.decide(ANN, &mut BotRng::new(1)));
+    let none = BTreeMap::new();
+    let begun =
+        Kites::bot_policy().and_then(|mut bot| bot.decide(&BotView::new(ANN, &none), &mut BotRng::new(1)));
     assert!(matches!(begun, Some(Action::Fly { .. })));
     let report = tickwire::synctest::<Game_>(3_000, 1).expect("the same in every copy");
     let stats = format!("{:?}", report.stats);

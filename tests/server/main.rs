@@ -2,6 +2,7 @@
 
 mod access;
 mod admin;
+mod any_room;
 mod bots_agree;
 mod bots_play;
 mod bots_walk;
@@ -33,6 +34,7 @@ mod life;
 mod lockstep;
 mod old_http;
 mod pong;
+mod prediction;
 #[path = "../support/program.rs"]
 mod program;
 #[allow(dead_code, reason = "its `main` is of the example")]

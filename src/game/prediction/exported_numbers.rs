@@ -23,12 +23,31 @@ pub trait Predictor: Send {
     /// As [`LocalWorld::extrapolate`]. Returns `from` before `welcome`.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 
+    /// Returns whether the server of the last `welcome` has the rules of this program.
+    fn has_rules(&self) -> bool;
+
     /// As [`Prediction::set_features`].
     fn set_features(&mut self, switches: PredictionFeatures);
 }
 
 /// Creates the predictor of a game for a dialect.
 pub type NewPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
+
+/// The prediction of the program's own game.
+#[cfg(tickwire_prediction)]
+static REGISTERED: std::sync::OnceLock<NewPredictor> = std::sync::OnceLock::new();
+
+/// Registers the prediction of the program's own game. Only the first call has an effect.
+#[cfg(tickwire_prediction)]
+pub fn register(predictor: Option<NewPredictor>) {
+    predictor.into_iter().for_each(|predictor| drop(REGISTERED.set(predictor)));
+}
+
+/// Returns the registered prediction.
+#[cfg(tickwire_prediction)]
+pub fn registered() -> Option<NewPredictor> {
+    REGISTERED.get().copied()
+}
 
 /// Creates the predictor of the game with this [`LocalWorld`].
 pub fn new_predictor<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
@@ -108,6 +127,10 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
 
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         self.prediction.world().map_or(from, |world| world.extrapolate(from, velocity, ticks))
+    }
+
+    fn has_rules(&self) -> bool {
+        self.prediction.world().is_some()
     }
 
     fn set_features(&mut self, switches: PredictionFeatures) {

@@ -30,6 +30,8 @@ mod remote_players;
 pub use clock::ServerClock;
 pub use corrections::Corrections;
 pub use exported_numbers::{NewPredictor, Predictor, new_predictor};
+#[cfg(tickwire_prediction)]
+pub use exported_numbers::{register, registered};
 pub use interpolation::PositionHistory;
 pub use local_world::{Acked, LocalWorld};
 pub use position::Position;

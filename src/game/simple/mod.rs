@@ -18,6 +18,11 @@
 //! from now on, the ids of entities that it no longer sees, and the changed fields of the others.
 //! [`SimpleGame::sight`] and [`SimpleGame::sees`] decide what a client sees, and nothing else is
 //! sent to it. `examples/fog.rs` is a complete game.
+//!
+//! # Prediction
+//!
+//! [`PredictedGame`] adds the prediction of the local player, for clients in Rust and for the page:
+//! the player's own movement then shows in the next frame, whatever the latency.
 
 mod bot_policy;
 mod bots;
@@ -25,6 +30,7 @@ mod bots;
 mod checks;
 mod encode_once;
 mod entities;
+mod lobby;
 mod prediction;
 mod published;
 mod random_bot;
@@ -41,10 +47,11 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use bot_policy::BotPolicy;
+pub use bot_policy::{BotPolicy, BotView};
 use encode_once::encode_once;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
+pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
@@ -54,9 +61,9 @@ pub use rewind::RewindBuffer;
 pub use rows::has_argument;
 #[doc(no_inline)]
 pub use rows::rows;
-pub use rows::{ActionField, FieldValue, GameAction, Row, RowField, RowValues, StateRows};
+pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{ActionResult, Joining, SimpleGame, TickContext};
+pub use simple_game::{ActionResult, Joining, SimpleGame, SimplePrediction, TickContext};
 use table_check::OWN_STATE_PACKET;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
@@ -72,6 +79,7 @@ use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
 use super::report::Report;
+use super::room_properties::RoomProperties;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
 
@@ -92,7 +100,10 @@ impl<S: SimpleGame> Game for Simple<S> {
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
     #[cfg(not(target_family = "wasm"))]
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_checks::<Self>();
-    const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
+    const PREDICTOR: Option<NewPredictor> = match S::PREDICTION {
+        Some(SimplePrediction { new_predictor, .. }) => Some(new_predictor),
+        None => None,
+    };
     const KILL_PACKET: Option<KillPacket> = S::KILL_PACKET;
 
     type Sim = SimpleWorld<S>;
@@ -147,6 +158,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         let players = published.state.players.iter();
         let players = players.map(|(player, name)| (*player, name.to_string(), String::new())).collect();
         Roster { heading: "", players }
+    }
+
+    fn write_room(sim: &SimpleWorld<S>, room: &mut RoomProperties) {
+        sim.game.write_room(room);
     }
 }
 
@@ -391,12 +406,10 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
 
 /// Returns the packet `own_state` of each player. Empty for a game without prediction.
 fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<OwnState> {
-    if S::PREDICTOR.is_none() {
-        return Vec::new();
-    }
+    let Some(prediction) = S::PREDICTION else { return Vec::new() };
     let own_state = |seat: &PlayerEntry| {
         let (player, sequence) = (seat.player, seat.sequence);
-        let row = world.game.own_state(player)?;
+        let row = (prediction.own_state)(&world.game, player)?;
         Some(OwnState { player, row, sequence, margin_ticks: margin(player) })
     };
     world.players.iter().filter_map(own_state).collect()

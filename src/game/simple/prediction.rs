@@ -4,39 +4,76 @@ use std::sync::Arc;
 
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
-use super::simple_game::{Joining, SimpleGame};
+use super::rows::{ReceivedRow, RowValues};
+use super::simple_game::{Joining, SimpleGame, SimplePrediction, TickContext};
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
-use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
+use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers, new_predictor};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game with prediction of the local player. Its table must have the packet `own_state`,
-/// and [`SimpleGame::own_state`] returns it.
+/// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the fields of
+/// [`PredictedGame::OwnState`].
 ///
-/// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::new_predictor::<SimpleLocalWorld<Self>>)` for
-/// pages, and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
+/// Set [`SimpleGame::PREDICTION`] to `Some(SimplePrediction::for_game())`. A page then predicts
+/// with the module that the command `prediction` of the program builds, a client in Rust with
+/// `Prediction::<SimpleLocalWorld<Self>>`.
 pub trait PredictedGame: SimpleGame {
-    /// Applies a received packet to the state of this player's client. For the packet `own_state`,
-    /// the state has been simulated up to the tick that it names. Returns whether anything changed.
-    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
+    /// The packet `own_state`, as a struct of [`rows!`](crate::rows!).
+    type OwnState: ReceivedRow;
+
+    /// Returns the exact fields that decide how a player moves. Only its own client receives them.
+    fn own_state(&self, player: PlayerId) -> Option<Self::OwnState>;
+
+    /// Sets these fields in the client's game, which has been simulated up to the tick of the
+    /// packet. In this game, only the local player has joined. Returns whether there is something
+    /// to predict; false, for example, after a death.
+    fn apply_own_state(&mut self, player: PlayerId, own: Self::OwnState) -> bool;
 
     /// Returns the position of a player in 1/65,536 px.
-    fn place(&self, player: PlayerId) -> Option<Position>;
+    fn position(&self, player: PlayerId) -> Option<Position>;
+
+    /// Executes one tick of the client's game, after the player's actions. The default is the whole
+    /// [`SimpleGame::tick`]. A game whose tick adds what the client does not know, such as random
+    /// enemies, simulates the local player alone.
+    fn predict_tick(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
+        let _ = player;
+        self.tick(context);
+    }
+
+    /// Applies any other received packet, for example with obstacles that move. Returns whether
+    /// anything changed.
+    fn apply_packet(&mut self, player: PlayerId, packet: &DecodedPacket<'_>) -> bool {
+        let _ = (player, packet);
+        false
+    }
 
     /// Appends further numbers of the local player for the page.
-    fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
+    fn export_numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
+        let _ = (player, out);
+    }
 
     /// As [`LocalWorld::collect_remote_players`].
-    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
+    fn collect_remote_players(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let _ = (packet, own, others);
     }
 
     /// As [`LocalWorld::extrapolate`]. The default continues in a straight line.
-    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
+    fn extrapolate(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
         let on = |at: i32, step: i32| at.saturating_add(step.saturating_mul(ticks));
         (on(from.0, velocity.0), on(from.1, velocity.1))
+    }
+}
+
+impl<S: PredictedGame> SimplePrediction<S> {
+    /// The prediction of the game `S`.
+    pub const fn for_game() -> SimplePrediction<S> {
+        SimplePrediction {
+            new_predictor: new_predictor::<SimpleLocalWorld<S>>,
+            own_state: |game, player| game.own_state(player).map(RowValues::from),
+        }
     }
 }
 
@@ -101,17 +138,21 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
                 true
             }
             (OWN_STATE_PACKET, Some(own)) => {
-                let state = state.get_or_insert_with(|| self.enter(own));
-                state.world.tick = packet.integer("tick").unwrap_or(state.world.tick);
-                state.world.game.apply_packet(packet, own)
+                let LocalState { world, .. } = state.get_or_insert_with(|| self.enter(own));
+                world.tick = packet.integer("tick").unwrap_or(world.tick);
+                let row = S::OwnState::from_packet(packet);
+                if !row.is_some_and(|row| world.game.apply_own_state(own, row)) {
+                    *state = None;
+                }
+                true
             }
-            (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.apply_packet(packet, own)),
+            (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.apply_packet(own, packet)),
             _ => false,
         }
     }
 
     fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
-        S::others(packet, self.own, others);
+        S::collect_remote_players(packet, self.own, others);
     }
 
     fn own_player(&self) -> Option<PlayerId> {
@@ -125,16 +166,17 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         commands: &mut Vec<Command<SimpleAction<S::Action>>>,
     ) -> Option<()> {
         state.world.tick = tick;
-        state.world.step(commands, &mut self.stepped);
+        let LocalState { own, world } = state;
+        world.step_with(commands, &mut self.stepped, |game, context| game.predict_tick(*own, context));
         None
     }
 
     fn position(LocalState { own, world }: &LocalState<S>) -> Position {
-        world.game.place(*own).unwrap_or_default()
+        world.game.position(*own).unwrap_or_default()
     }
 
     fn export_numbers(LocalState { own, world }: &LocalState<S>, out: &mut Vec<i32>) {
-        world.game.numbers(*own, out);
+        world.game.export_numbers(*own, out);
     }
 
     fn event_numbers((): &()) -> [i32; 2] {
@@ -142,7 +184,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
     }
 
     fn extrapolate(&self, from: Position, velocity: Position, ticks: u32) -> Position {
-        self.start.game.walk_on(from, velocity, ticks)
+        self.start.game.extrapolate(from, velocity, ticks)
     }
 }
 
@@ -155,7 +197,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
         world.game.join(
             own,
             &Joining { name: "", account: None },
-            &mut super::TickContext {
+            &mut TickContext {
                 tick: 0,
                 tick_hz: self.tick_hz,
                 random: &mut random,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use super::bot_policy::BotPolicy;
+use super::bot_policy::{BotPolicy, BotView};
 use super::entities::ReceivedEntities;
 use super::random_packet::{self, COMMON};
 use super::rows::GameAction as _;
@@ -252,7 +252,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            if let Some(action) = tactics.decide(own, &mut self.dice) {
+            let view = BotView::new(own, &self.entities);
+            if let Some(action) = tactics.decide(&view, &mut self.dice) {
                 let packet = action.to_packet();
                 let values = packet.iter().map(|(name, value)| (name, Value::from(value))).collect();
                 self.send(packet.packet(), values, false, out);

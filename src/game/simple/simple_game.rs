@@ -11,6 +11,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 use crate::game::info::KillPacket;
 use crate::game::prediction::NewPredictor;
 use crate::game::report::Report;
+use crate::game::room_properties::RoomProperties;
 #[cfg(doc)]
 use crate::limits;
 
@@ -45,11 +46,9 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Creates the predictor of the local player for the page; see
-    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own_state`,
-    /// with the arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
-    /// [`SimpleGame::own_state`] returns.
-    const PREDICTOR: Option<NewPredictor> = None;
+    /// The prediction of the local player: `Some(SimplePrediction::for_game())` for a
+    /// [`PredictedGame`](super::PredictedGame).
+    const PREDICTION: Option<SimplePrediction<Self>> = None;
 
     /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
@@ -101,6 +100,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// whenever their values change. The server sets the argument `tick`.
     fn write_state(&self, rows: &mut StateRows);
 
+    /// Sets the properties of the room, by which clients choose it: `?room=any&where=state:lobby`.
+    /// With the number `max_players`, `?room=any` leads at most as many clients here. The
+    /// properties are public, at `/rooms`.
+    fn write_room(&self, room: &mut RoomProperties) {
+        let _ = room;
+    }
+
     /// Adds the entities of the game's [entity lists](super#entity-lists).
     fn write_entities(&self, entities: &mut Entities) {
         let _ = entities;
@@ -118,12 +124,6 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
         let _ = (viewer, entity);
         true
-    }
-
-    /// Returns the packet `own_state`: the exact state of a player, for its own client.
-    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
-        let _ = player;
-        None
     }
 
     /// Creates the policy of a bot. With `None`, bots send random packets of the table.
@@ -144,6 +144,13 @@ pub struct Joining<'a> {
 
 /// The result of an action: the name of the violated rule if it is rejected.
 pub type ActionResult = Result<(), &'static str>;
+
+/// The functions of a [`PredictedGame`](super::PredictedGame), for [`SimpleGame::PREDICTION`].
+#[derive(Debug)]
+pub struct SimplePrediction<S> {
+    pub(super) new_predictor: NewPredictor,
+    pub(super) own_state: fn(&S, PlayerId) -> Option<RowValues>,
+}
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use super::random_packet::COMMON;
 use super::world::SimpleWorld;
 use super::{RowValues, SimpleGame, StateRows};
 use crate::game::lockstep_packets::has_lockstep;
+use crate::game::room_properties::RoomProperties;
 use crate::packet::{Dialect, Direction, Lane, PacketTables};
 
 /// The packet with the exact state of the client's player.
@@ -41,13 +42,29 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
     })?;
     check_lanes(&dialect, &state.rows)?;
     check_entities::<S>(&dialect)?;
-    if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
-        return Err(format!(
-            "the table of {} must have the packet {OWN_STATE_PACKET}, which prediction needs",
-            S::NAME
-        ));
+    if S::PREDICTION.is_some() {
+        check_own_state(&dialect).map_err(|why| format!("the table of {} {why}", S::NAME))?;
     }
-    Ok(())
+    let mut room = RoomProperties::default();
+    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_room(&mut room);
+    match room.misfit() {
+        Some(rule) => Err(format!("the game {} writes of its room {rule}", S::NAME)),
+        None => Ok(()),
+    }
+}
+
+/// Checks the packet of prediction. The server sets three of its arguments.
+fn check_own_state(dialect: &Dialect) -> Result<(), String> {
+    let row = dialect.row(Direction::ToClient, OWN_STATE_PACKET);
+    let row =
+        row.ok_or_else(|| format!("must have the packet {OWN_STATE_PACKET}, which prediction needs"))?;
+    let missing = ["tick", "sequence", "margin"].into_iter().find(|name| row.argument(name).is_none());
+    match missing {
+        Some(name) => Err(format!(
+            "lacks the argument {name} of the packet {OWN_STATE_PACKET}: it must begin with tick:u32.tick sequence:u32 margin:i16"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Checks the entity lists of a table, and that a table with entity lists has the packets of

@@ -141,6 +141,34 @@ impl<S: SimpleGame> SimpleWorld<S> {
         (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events, reports })
     }
 
+    /// Executes one tick, in which `tick` runs after the commands.
+    pub(super) fn step_with(
+        &mut self,
+        commands: &mut Vec<Command<SimpleAction<S::Action>>>,
+        out: &mut StepResult,
+        tick: impl FnOnce(&mut S, &mut TickContext<'_>),
+    ) {
+        out.clear();
+        self.events.clear();
+        self.reports.clear();
+        // Equal commands are equal in every field, so the result of an unstable sort is unique.
+        commands.sort_unstable();
+        for command in commands.drain(..) {
+            let (player, sequence) = (command.player, command.sequence);
+            let joining = match &command.action {
+                SimpleAction::Join(player, ..) => Some(*player),
+                _ => None,
+            };
+            match self.apply(command) {
+                Ok(left) => out.departed.extend(left),
+                Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
+            }
+        }
+        let (game, mut context) = self.game_and_context();
+        tick(game, &mut context);
+        self.tick = self.tick.wrapping_add(1);
+    }
+
     /// Executes a command. Returns the player that has left, if any.
     ///
     /// # Errors
@@ -250,27 +278,8 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
     }
 
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult) {
-        out.clear();
-        self.events.clear();
-        self.reports.clear();
-        // Equal commands are equal in every field, so the result of an unstable sort is unique.
-        commands.sort_unstable();
-        for command in commands.drain(..) {
-            let (player, sequence) = (command.player, command.sequence);
-            let joining = match &command.action {
-                SimpleAction::Join(player, ..) => Some(*player),
-                _ => None,
-            };
-            match self.apply(command) {
-                Ok(left) => out.departed.extend(left),
-                Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
-            }
-        }
-        let (game, mut context) = self.game_and_context();
-        game.tick(&mut context);
-        self.tick = self.tick.wrapping_add(1);
+        self.step_with(commands, out, S::tick);
     }
-
     /// The fields of the game and of every world are on one level of the state.
     fn write(&self, sink: &mut impl Sink) {
         sink.enter("identity");

@@ -15,7 +15,7 @@ use super::rules::ShellKind;
 use super::tank::Control;
 use crate::game::BotRng;
 use crate::game::bots::{AgentOutput, BotStats};
-use crate::game::simple::BotPolicy;
+use crate::game::simple::{BotPolicy, BotView};
 use crate::packet::{DecodedPacket, Value};
 
 /// Maximum distance that a tank drives per tick, in half px, rounded up.
@@ -86,7 +86,7 @@ impl BotPolicy<Control> for TanksBotPolicy {
         }
     }
 
-    fn decide(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<Control> {
+    fn decide(&mut self, view: &BotView<'_>, dice: &mut BotRng) -> Option<Control> {
         if self.tick < self.steers {
             return None;
         }
@@ -95,7 +95,7 @@ impl BotPolicy<Control> for TanksBotPolicy {
                 STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
             );
         let (drive, turn) = (dice.below(3).min(1) as i8, dice.below(3) as i8 - 1);
-        let aim = self.aim(own);
+        let aim = self.aim(view.player);
         let kind = if dice.below(4) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
         let seen = u32::try_from(self.tick).ok();
         Some(Control { drive, turn, aim, fires: true, kind, seen })

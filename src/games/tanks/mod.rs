@@ -23,11 +23,10 @@ use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
-use crate::game::prediction::{NewPredictor, new_predictor};
-use crate::game::simple::{BotPolicy, Joining, RowValues, SimpleGame, SimpleLocalWorld, StateRows, TickContext};
+use crate::game::simple::{BotPolicy, Joining, SimpleGame, SimplePrediction, StateRows, TickContext};
 use map::Map;
 use round::Round;
-use rows::{Hit, OwnStateRow, Roster, RosterRow, ShellRow, StateRow, TABLE, TankRow};
+use rows::{Hit, Roster, RosterRow, ShellRow, StateRow, TABLE, TankRow};
 pub use rules::ShellKind;
 use shell::{Shell, ShellHit};
 pub use tank::Control;
@@ -71,7 +70,7 @@ impl SimpleGame for Tanks {
         max: 3600,
     }];
 
-    const PREDICTOR: Option<NewPredictor> = Some(new_predictor::<SimpleLocalWorld<Tanks>>);
+    const PREDICTION: Option<SimplePrediction<Tanks>> = Some(SimplePrediction::for_game());
 
     type Action = Control;
 
@@ -129,10 +128,6 @@ impl SimpleGame for Tanks {
         let tanks = self.tanks.iter().map(TankRow::from).collect();
         let shells = self.shells.iter().map(ShellRow::from).collect();
         rows.push(StateRow { round, is_over, left_s, winner, tanks, shells });
-    }
-
-    fn own_state(&self, player: PlayerId) -> Option<RowValues> {
-        self.tank(player).map(|tank| OwnStateRow::from(tank).into())
     }
 
     fn bot_policy() -> Option<Box<dyn BotPolicy<Control>>> {

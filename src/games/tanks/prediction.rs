@@ -5,6 +5,7 @@ use tickwire_sim::PlayerId;
 use tickwire_sim::fixed::{Angle, Fixed};
 
 use super::Tanks;
+use super::rows::OwnStateRow;
 use super::rules::TANK_RADIUS;
 use super::tank::{Control, Tank};
 use crate::game::prediction::{Position, RemotePlayers};
@@ -18,22 +19,38 @@ const NEAR: Fixed = Fixed::from_px(300);
 const NEVER: u16 = u16::MAX;
 
 impl PredictedGame for Tanks {
-    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
-        match packet.row.name.as_str() {
-            "own_state" => self.apply_own(packet, own).is_some(),
-            "state" => {
-                self.round.apply_update(packet.bool_value("is_over").unwrap_or(false));
-                if self.round.is_over() {
-                    self.shells.clear();
-                }
-                self.apply_others(packet, own);
-                true
-            }
-            _ => false,
-        }
+    type OwnState = OwnStateRow;
+
+    fn own_state(&self, player: PlayerId) -> Option<OwnStateRow> {
+        self.tank(player).map(OwnStateRow::from)
     }
 
-    fn place(&self, player: PlayerId) -> Option<Position> {
+    fn apply_own_state(&mut self, player: PlayerId, own: OwnStateRow) -> bool {
+        let Ok(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) else { return false };
+        let tank = &mut self.tanks[at];
+        if tank.reload != own.reload {
+            // The server has fired in another tick, or not at all.
+            self.shells.clear();
+        }
+        let OwnStateRow { x, y, hull, turret, reload, health, shells, piercing } = own;
+        *tank = Tank { x, y, hull, turret, reload, health, shells: [shells, piercing], ..tank.clone() };
+        tank.respawn = NEVER;
+        true
+    }
+
+    fn apply_packet(&mut self, player: PlayerId, packet: &DecodedPacket<'_>) -> bool {
+        if packet.row.name != "state" {
+            return false;
+        }
+        self.round.apply_update(packet.bool_value("is_over").unwrap_or(false));
+        if self.round.is_over() {
+            self.shells.clear();
+        }
+        self.apply_others(packet, player);
+        true
+    }
+
+    fn position(&self, player: PlayerId) -> Option<Position> {
         self.tank(player).map(|tank| (tank.x.0, tank.y.0))
     }
 
@@ -41,7 +58,7 @@ impl PredictedGame for Tanks {
     /// health. Then, for each of its shells in flight: ID, x and y in 1/65,536 px, direction in
     /// 1/65,536 turn, kind. Predicted shells stop only at walls, because the server decides about
     /// hits.
-    fn numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
+    fn export_numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
         let Some(tank) = self.tank(player) else { return };
         let figures = [tank.hull.0, tank.turret.0, tank.reload.into(), tank.health.into()];
         out.extend(figures.map(i32::from));
@@ -50,7 +67,7 @@ impl PredictedGame for Tanks {
         }
     }
 
-    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
+    fn collect_remote_players(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "state") else { return };
         let tanks = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
         let tanks: Vec<Tank> = tanks.into_iter().flatten().filter_map(other).collect();
@@ -61,7 +78,7 @@ impl PredictedGame for Tanks {
         }
     }
 
-    fn walk_on(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
+    fn extrapolate(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
         let mut tank = Tank::new(PlayerId(1), "");
         (tank.x, tank.y) = (Fixed(x), Fixed(y));
         (0..ticks).for_each(|_| tank.move_by(&self.map, Fixed(vx), Fixed(vy)));
@@ -70,22 +87,6 @@ impl PredictedGame for Tanks {
 }
 
 impl Tanks {
-    fn apply_own(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> Option<()> {
-        let at = self.tanks.binary_search_by_key(&own, |tank| tank.player).ok()?;
-        let tank = self.tanks.get_mut(at)?;
-        (tank.x, tank.y) = (Fixed(packet.integer("x")?), Fixed(packet.integer("y")?));
-        (tank.hull, tank.turret) = (Angle(packet.angle("hull")?), Angle(packet.angle("turret")?));
-        let reload = packet.integer("reload")?;
-        if tank.reload != reload {
-            // The server has fired in another tick, or not at all.
-            self.shells.clear();
-        }
-        (tank.reload, tank.health) = (reload, packet.integer("health")?);
-        tank.shells = [packet.integer("shells")?, packet.integer("piercing")?];
-        tank.respawn = NEVER;
-        Some(())
-    }
-
     /// Replaces the tanks around the local player's tank. The client does not predict their
     /// movement.
     fn apply_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {

@@ -15,6 +15,7 @@ use crate::limits;
 use crate::packet::PacketTables;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
+use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
 use crate::server::net::server_events::EventHook;
@@ -115,6 +116,7 @@ pub struct Server {
     self_check: bool,
     save_dir: PathBuf,
     state_file: Option<PathBuf>,
+    prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
     is_capture_plain: bool,
     rotation: Rotation,
@@ -147,6 +149,7 @@ impl Server {
             self_check: false,
             save_dir: PathBuf::from("."),
             state_file: None,
+            prediction_module: None,
             capture: None,
             is_capture_plain: false,
             rotation: Rotation::default(),
@@ -334,6 +337,14 @@ impl Server {
         Server { self_check: on, ..self }
     }
 
+    /// Sets the module by which the page of a game predicts the local player: the file that the
+    /// command `prediction` of a program with this game writes. By default, pages of games that are
+    /// not built in have no prediction.
+    #[must_use]
+    pub fn prediction_module(self, bytes: &'static [u8]) -> Server {
+        Server { prediction_module: Some(bytes), ..self }
+    }
+
     /// Captures all traffic to this file, which must not exist yet, for Wireshark and
     /// [`capture`](crate::tools::capture).
     #[must_use]
@@ -434,6 +445,7 @@ impl Server {
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
+            prediction_module: self.prediction_module.map(PredictionModule::new),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
             ..ServerConfig::new(bind)
         })

@@ -9,6 +9,7 @@ use tickwire_sim::WorldParams;
 
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
+use super::pages::prediction_module::PredictionModule;
 use super::recorder::Rotation;
 use super::server_events::EventHook;
 use super::{TcpGameFactory, TcpRoom};
@@ -68,6 +69,8 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Packet tables of all games.
     pub codes: Arc<PacketTables>,
+    /// Prediction module of the games that are not built in, for their pages.
+    pub prediction_module: Option<PredictionModule>,
     /// Operator token, required by `/admin`.
     pub admin_token: AdminToken,
     /// Directory for files of the operator command `save`.
@@ -104,6 +107,7 @@ impl ServerConfig {
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
             codes: games::built_in_tables(),
+            prediction_module: None,
             admin_token: AdminToken::random(),
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),

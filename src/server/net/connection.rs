@@ -24,6 +24,7 @@ use std::time::Instant;
 use tracing::{debug, error, info};
 
 use super::access;
+use super::any_room;
 use super::blocking_io::write_all;
 use super::client_thread;
 use super::console::http_admin;
@@ -218,7 +219,11 @@ fn accept_client(
         is_stopping: host.is_stopping(),
     };
     // Enters before the checks, so that only one of two simultaneous clients gets the last slot.
-    let mut entered = host.rooms.enter(name);
+    let wanted = any_room::conditions(head)?;
+    let mut entered = match &wanted {
+        Some(wanted) => Some(any_room::enter(host, head, address, &door, wanted)?),
+        None => host.rooms.enter(name),
+    };
     if entered.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
         // Checked before the room is created: a request that would be refused must not create one.
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
@@ -234,6 +239,9 @@ fn accept_client(
     entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
+    if wanted.is_some() {
+        any_room::add_header(&mut entry.response, &hosted);
+    }
     hosted.wake();
     Ok((entry, hosted, presence))
 }

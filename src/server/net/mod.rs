@@ -15,7 +15,8 @@
 //! Around them:
 //!
 //! - [`server_handle`] starts and stops the threads, and [`server_state`] holds their shared state.
-//! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests.
+//! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests, and
+//!   [`any_room`] chooses one for a request that wants any.
 //! - [`console`] executes operator commands.
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
@@ -26,6 +27,7 @@
 
 pub mod accept;
 pub mod access;
+pub mod any_room;
 pub mod blocking_io;
 pub mod client_thread;
 pub mod config;

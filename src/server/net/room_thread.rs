@@ -193,12 +193,23 @@ pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     }
     record_tick(host, room, &ticked);
     host.events.push_tick(room, &ticked, &host.authenticator, &host.metrics);
+    log_properties(host, room);
     room.set_players(ticked.published.players());
     for queue in &host.worker_queues {
         queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
     }
     room.metrics.ticks.inc();
     host.metrics.observe_tick(host.now().saturating_sub(began));
+}
+
+/// Logs a property that the game has set against the rules.
+fn log_properties(host: &ServerState, room: &RunningRoom) {
+    let properties = room.handle.properties();
+    if let Some(rule) = properties.misfit()
+        && host.misfits.is_due("room properties", host.now()).is_some()
+    {
+        warn!(room = room.label(), rule, "the game left out a property of the room");
+    }
 }
 
 fn record_schedule(room: &RunningRoom, due: &NextTick) {

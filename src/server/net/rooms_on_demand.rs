@@ -18,9 +18,9 @@ use tracing::{error, info};
 use super::TcpGameFactory;
 use super::config::new_epoch;
 use super::room_thread;
-use super::rooms::{CreateRoomError, RoomLimits, RoomPermit, RoomReservation, RunningRoom};
+use super::rooms::{AnyRoom, CreateRoomError, RoomLimits, RoomPermit, RoomReservation, RunningRoom};
 use super::server_state::ServerState;
-use crate::game::CloseReason;
+use crate::game::{CloseReason, GameInfo, RoomConditions};
 use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::admission::RefusalReason;
@@ -34,6 +34,14 @@ use crate::ws::http::RequestHead;
 
 /// A room, and a client's slot in it unless the room is full.
 pub type JoinedRoom = (Arc<RunningRoom>, Option<RoomPermit>);
+
+/// Rule if no room meets the conditions of a client, and none can be created that does.
+pub const NO_ROOM_FITS: &str = "no_room_fits";
+
+/// Number of random characters in the name of a room that `?room=any` creates.
+const NEW_NAME_CHARS: usize = 8;
+/// The 32 characters of this part of the name, without those that are easily confused.
+const NEW_NAME_ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// Whether a request can create a room of this name.
 pub fn can_create(host: &ServerState, name: &str) -> bool {
@@ -93,25 +101,70 @@ pub fn join_or_create(
             return Ok(entered);
         }
         if let Some(making) = host.rooms.reserve(name, creator, room_limits(host)).map_err(refused)? {
-            let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
-            taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
-            return create(host, making, creator);
+            return create(host, making, creator, &RoomConditions::default());
         }
     }
 }
 
-/// Creates the room and enters it.
+/// Enters the fullest room of this game that meets the conditions. Otherwise creates one, if rooms
+/// on demand have this game and a new one meets the conditions. `admit` checks whether the client
+/// may create a room.
+///
+/// # Errors
+/// The refusal for the limit that is reached, [`NO_ROOM_FITS`], or the one of `admit`.
+pub fn join_any_or_create(
+    host: &Arc<ServerState>,
+    game: &GameInfo,
+    wanted: &RoomConditions,
+    creator: AddressPrefix,
+    admit: impl FnOnce() -> Result<(), Refusal>,
+) -> Result<JoinedRoom, Refusal> {
+    let none = || Refusal::from_rule(503, NO_ROOM_FITS);
+    if let AnyRoom::Entered(room, permit) = host.rooms.enter_any(game.name, wanted, None).map_err(refused)? {
+        return Ok((room, Some(permit)));
+    }
+    if host.config.rooms_on_demand == 0 || host.room().handle.about.name != game.name {
+        return Err(none());
+    }
+    admit()?;
+    loop {
+        let name = new_name();
+        let new_room = Some((&*name, creator, room_limits(host)));
+        match host.rooms.enter_any(game.name, wanted, new_room).map_err(refused)? {
+            AnyRoom::Entered(room, permit) => return Ok((room, Some(permit))),
+            AnyRoom::Reserved(making) => return create(host, making, creator, wanted),
+            // A room has this name.
+            AnyRoom::None => {}
+        }
+    }
+}
+
+/// Returns the name of a room that a client creates without choosing a name: 40 random bits, so
+/// that a link to an ended room does not lead to another one.
+fn new_name() -> String {
+    let bits: [u8; NEW_NAME_CHARS] = os::random();
+    let sign = |byte: &u8| char::from(NEW_NAME_ALPHABET[usize::from(*byte) % NEW_NAME_ALPHABET.len()]);
+    format!("room-{}", bits.iter().map(sign).collect::<String>())
+}
+
+/// Creates the room and enters it. A room that does not meet the conditions is not listed.
 fn create(
     host: &Arc<ServerState>,
     making: RoomReservation<'_>,
     creator: AddressPrefix,
+    wanted: &RoomConditions,
 ) -> Result<JoinedRoom, Refusal> {
+    let taken = host.budgets().take(creator, LimitedAction::Room, host.now());
+    taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
     let like = host.room();
     let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
     let options =
         RoomConfig { name: making.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.new_room)(&identity, options);
+    if !wanted.fit(&core.handle().properties()) {
+        return Err(Refusal::from_rule(503, NO_ROOM_FITS));
+    }
     let (room, presence) = making.create_run(Arc::clone(core.handle()), &host.metrics, host.now());
     host.tap.add_room(&room.run());
     // A capture must contain the initial world before any bytes of a client.

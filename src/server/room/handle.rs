@@ -21,7 +21,7 @@ use super::missed_events::MissedEvents;
 use super::query::{QueryQueueFull, RoomQuery, SavedRoom, WorldSnapshot};
 use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
-use crate::game::{DynTick, GameInfo, Roster, UpdateRates};
+use crate::game::{DynTick, GameInfo, RoomProperties, Roster, UpdateRates};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
@@ -68,6 +68,7 @@ pub struct RoomHandle {
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
+    properties: Mutex<Arc<RoomProperties>>,
 }
 
 #[derive(Debug)]
@@ -160,6 +161,20 @@ impl RoomHandle {
             intake: Mutex::new(intake),
             stores_events: AtomicBool::new(false),
             missed_events: Mutex::default(),
+            properties: Mutex::default(),
+        }
+    }
+
+    /// Returns the properties of the room after the last tick.
+    pub fn properties(&self) -> Arc<RoomProperties> {
+        Arc::clone(&self.properties.lock())
+    }
+
+    /// Replaces the properties, if they have changed.
+    pub(crate) fn set_properties(&self, properties: &RoomProperties) {
+        let mut current = self.properties.lock();
+        if **current != *properties {
+            *current = Arc::new(properties.clone());
         }
     }
 
@@ -351,6 +366,11 @@ impl RoomHandle {
     pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())
+    }
+
+    /// Returns the number of suspended seats that a client can resume.
+    pub fn suspended_seats(&self) -> usize {
+        self.intake.lock().keys.suspended()
     }
 
     /// Returns whether a tick would do nothing: no seat is taken, and no command or query is

@@ -42,7 +42,7 @@ use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
 };
 
-use crate::game::{ActionOf, DynTick, Game, Publisher as _};
+use crate::game::{ActionOf, DynTick, Game, Publisher as _, RoomProperties};
 use crate::limits;
 
 /// Optional outputs of one tick. An output is computed only if its flag is set.
@@ -94,6 +94,8 @@ pub struct Room<G: Game> {
     commands: Vec<Command<ActionOf<G>>>,
     stepped: StepResult,
     player_events: PlayerEvents,
+    /// Buffer for the properties of the room after a tick.
+    properties: RoomProperties,
     handle: Arc<RoomHandle>,
 }
 
@@ -101,14 +103,20 @@ impl<G: Game> Room<G> {
     /// Creates a room for an existing world. The players of the world get seats without a
     /// connection.
     pub fn new(world: G::Sim, options: RoomConfig) -> Room<G> {
+        let publisher = G::Publisher::new(&world, options.rates);
+        let handle = Arc::new(RoomHandle::new(G::INFO, &world, options));
+        let mut properties = RoomProperties::default();
+        G::write_room(&world, &mut properties);
+        handle.set_properties(&properties);
         Room {
-            publisher: G::Publisher::new(&world, options.rates),
+            publisher,
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
             batch: TickCommands::default(),
             commands: Vec::new(),
             stepped: StepResult::default(),
             player_events: PlayerEvents::default(),
-            handle: Arc::new(RoomHandle::new(G::INFO, &world, options)),
+            handle,
+            properties,
             world,
         }
     }
@@ -157,6 +165,9 @@ impl<G: Game> Room<G> {
             true => self.player_events.after_step(&self.stepped, &self.handle),
             false => Vec::new(),
         };
+        self.properties.clear();
+        G::write_room(&self.world, &mut self.properties);
+        self.handle.set_properties(&self.properties);
         self.handle.end_tick(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();

@@ -105,6 +105,11 @@ impl SeatKeys {
         true
     }
 
+    /// Returns the number of suspended seats.
+    pub fn suspended(&self) -> usize {
+        self.absent
+    }
+
     /// Returns the suspended seats of an address prefix.
     pub fn suspended_of(&self, from: AddressPrefix) -> Vec<PlayerId> {
         let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);

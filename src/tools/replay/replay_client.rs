@@ -21,7 +21,7 @@ use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::routes;
 use crate::tools::capture::{TcpConnection, TcpSide, Untrusted};
-use crate::ws::http::{HeadReader, RequestHead};
+use crate::ws::http::{HeadReader, RequestHead, ResponseReader};
 
 /// Returns the wire format that a request selects in a room of a game; `None` if it is not for the
 /// game.
@@ -127,11 +127,18 @@ pub fn replay_client(
     Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
 }
 
-/// The name of the room that the request of a connection selects.
+/// The name of the room of a connection: the one that the server has chosen for it, by the header
+/// of the response, otherwise the one that its request selects.
 pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
-    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
-    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
-    let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
+    let pieces = |side| connection.pieces.iter().filter(move |piece| piece.from == side);
+    let mut response = ResponseReader::new(limits::HEAD_LIMITS);
+    let answer = pieces(TcpSide::Server).find_map(|piece| response.receive(piece.bytes).ok().flatten());
+    let chosen = answer.as_ref().and_then(|head| head.headers.get(routes::ROOM_HEADER));
+    if let Some(name) = chosen.and_then(routes::room_of_page) {
+        return name.into();
+    }
+    let mut request = HeadReader::new(limits::HEAD_LIMITS);
+    let head = pieces(TcpSide::Client).find_map(|piece| request.receive(piece.bytes).ok().flatten());
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 

@@ -26,7 +26,7 @@ import { Minimap } from './hud/minimap.js';
 import { Panels, SettingsHud } from './hud/panels.js';
 import { PlayerStatsHud } from './hud/player-stats.js';
 import { Commands } from './net/commands.js';
-import { loadTables, predictionSetup } from './net/protocol.js';
+import { GAME, dialectAndTable, loadTables } from './net/protocol.js';
 import { TrafficRates } from './net/rates.js';
 import { loadRules } from './rules/rules.js';
 import { exposeDebugState } from './debug-console.js';
@@ -100,7 +100,8 @@ export class Controls {
     this.applySettings();
     this.hud.showSound(this.sound.on);
     for (const text of missing()) title.note(text);
-    if (!startPlayback) new InviteButton((text) => this.hud.showToast(text));
+    /** Invitation of friends; null for a capture. */
+    this.invite = startPlayback ? null : new InviteButton((text) => this.hud.showToast(text));
     this.pane = this.createPane();
     /** Playback of a capture; null in a game. */
     this.playback = startPlayback && this.createPlayback(startPlayback);
@@ -142,7 +143,7 @@ export class Controls {
       onSeekDone: () => { for (const part of [this.hud, this.minimap]) part.drawnAt = -Infinity; },
       tables: async () => {
         await Promise.all([loadTables(), loadRules()]);
-        return predictionSetup();
+        return [GAME, ...dialectAndTable()];
       },
       pane: this.pane,
     });

@@ -40,9 +40,9 @@ const lockstep = query.get('mode') === 'lockstep' ? new (await import('../lib/lo
 let onPicture = () => {};
 /** Resolves when the first picture of the world is drawn, or when the page does not wait for it. */
 const picture = new Promise((resolve) => { onPicture = () => resolve(undefined); });
-const prediction = new Prediction(async () => {
+const prediction = new Prediction(async (tag) => {
   await picture;
-  return (await import('../wasm/module.js')).compile(new URL('../wasm/prediction.wasm', import.meta.url));
+  return (await import('../wasm/module.js')).compileChanged(new URL('../wasm/prediction.wasm', import.meta.url), tag);
 });
 const world = new World(prediction);
 const title = new TitleCard((player) => {
@@ -57,6 +57,10 @@ const session = new Session(world, prediction, lockstep, capture !== null, {
   onState: () => { if (session.connection.state === 'waiting') loadControls().catch(fail); },
 });
 const { connection } = session;
+connection.onRoom = (/** @type {string} */ room) => {
+  title.nameRoom(room);
+  controls?.invite?.showInGame();
+};
 const scene = new Scene(/** @type {HTMLCanvasElement} */ (byId('world')), world);
 /** Texts that were shown before the controls were loaded. @type {string[]} */
 const earlyToasts = [];

@@ -7,7 +7,7 @@
 
 import { TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../lib/close-reasons.js';
 import { GameConnection } from './net/connection.js';
-import { ENDPOINT, predictionSetup } from './net/protocol.js';
+import { ENDPOINT, dialectAndTable } from './net/protocol.js';
 import { EDITION } from '../wasm/edition.js';
 
 const STORAGE_KEY = 'tickwire.played';
@@ -157,7 +157,7 @@ export class Session {
   async startPrediction() {
     const { prediction } = this;
     try {
-      await prediction.begin(...predictionSetup());
+      await prediction.begin(...dialectAndTable());
     } catch (error) {
       prediction.fail(error);
     }

@@ -12,7 +12,7 @@
 import { EDITION } from '../wasm/edition.js';
 
 /** Query parameters of the game's page. The inspector's page also has `embedded` and `capture`. */
-export const SETTINGS = ['capture', 'inspector', 'mode', 'netem', 'room', 'second', 'token'];
+export const SETTINGS = ['capture', 'inspector', 'mode', 'netem', 'room', 'second', 'token', 'where'];
 /** Modes in which a page receives the world. */
 export const MODES = ['stream', 'lockstep'];
 
@@ -23,6 +23,35 @@ export const MODES = ['stream', 'lockstep'];
 export function wrongMode(mode) {
   return mode === null || mode === undefined || mode === '' || MODES.includes(mode) ? '' : `mode=${mode}: must be ${MODES.join(' or ')}. This page follows as a stream.`;
 }
+
+/** Value of `room` for a room of the server's choice. */
+export const ANY = 'any';
+const ROOM_NAME = /^[a-z0-9-]{1,32}$/;
+/** Conditions: `state:lobby,map:3`. */
+const CONDITION = '[a-z0-9_]{1,16}:[^,]{1,32}';
+const CONDITIONS = new RegExp(`^(${CONDITION}(,${CONDITION}){0,7})?$`, 'u');
+
+/** Whether a room may have this name. @param {unknown} name */
+export const isRoomName = (name) => typeof name === 'string' && ROOM_NAME.test(name);
+
+/**
+ * Returns a sentence if no room may have this name, otherwise ''.
+ * @param {string | undefined} room a name, '' for the default room, or `any`
+ */
+export function wrongRoom(room) {
+  return room === undefined || room === '' || isRoomName(room) ? '' : `room=${room}: must be ${ANY}, or a name of 1 to 32 characters of a-z, 0-9 and -.`;
+}
+
+/** Returns a sentence if the conditions cannot be read, otherwise ''. @param {string} conditions */
+export function wrongConditions(conditions) {
+  return CONDITIONS.test(conditions) ? '' : `where=${conditions}: must be at most 8 of name:value, with a comma between two of them, as in state:lobby,map:3.`;
+}
+
+/**
+ * Returns conditions as in the address.
+ * @param {Record<string, string | number | boolean>} where
+ */
+export const conditionsText = (where) => Object.entries(where).map(([name, value]) => `${name}:${value}`).join(',');
 
 /**
  * Checks the settings in the address of the game's page.
@@ -35,10 +64,17 @@ export function wrongIn(search, edition) {
   const given = new URLSearchParams(search);
   const isWatching = given.has('capture');
   const wrong = [wrongMode(given.get('mode'))];
-  if (given.has('room') && !isWatching) wrong.push(`room=${given.get('room')}: chooses a room of a capture. The page of a room is at r/NAME/, and this is the page of another room.`);
+  if (!isWatching) wrong.push(...wrongChoice(given));
   if (given.has('second') && edition !== 'tab') wrong.push('second: only the tab edition, at tab/, shows two clients.');
   for (const name of ['mode', 'netem'].filter((one) => isWatching && given.has(one))) wrong.push(`${name}: has no effect on a capture.`);
   return { wrong: wrong.filter((text) => text !== ''), unknown: [...given.keys()].filter((name) => !SETTINGS.includes(name)) };
+}
+
+/** Checks the choice of a room. @param {URLSearchParams} given */
+function wrongChoice(given) {
+  const [room, where] = [given.get('room') ?? undefined, given.get('where')];
+  const lacksAny = where !== null && room !== ANY;
+  return [wrongRoom(room), lacksAny ? `where: needs room=${ANY}.` : wrongConditions(where ?? '')];
 }
 
 const STORAGE_KEY = 'tickwire.token';

@@ -28,6 +28,7 @@ const BY_REASON = {
   [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
   [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
   room_token_missing: 'This room is not open. Only players with a token open one: open the link from the operator of this server.',
+  no_room_fits: 'No room is free now, or none fits: this page tries again.',
   too_many_token_attempts: 'Too many wrong tokens came from your address: wait a minute.',
   lockstep_off: 'This server does not offer lockstep, or not without a token.',
   lockstep_too_large: 'The world of this server is too large for lockstep.',

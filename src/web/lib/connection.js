@@ -13,6 +13,7 @@ import { LEFT_PAGE, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, describeClose } 
 import { onReturn } from './heartbeat.js';
 import { acquireKey } from './resume.js';
 import { forgetToken, playerToken, urlFromRoot } from './address.js';
+import { RoomChoice } from './room-choice.js';
 import { offers, openSocket } from '../wasm/open-socket.js';
 
 /** Folder of `tickwire.js`. Paths of the server are relative to it. */
@@ -49,11 +50,13 @@ const STABLE_MS = 5000;
  * @property {(closed: CloseInfo) => void} onClose
  * @property {() => void} onPageReturn called when the page becomes visible or online
  * @property {() => void} [onAttempt] called when an attempt starts
+ * @property {(name: string) => void} [onRoom] called when the page has found the name of the room
+ *   that the server has chosen
  */
 
 /**
  * @typedef {Pick<import('../tickwire.js').Options<unknown>, 'path' | 'dialect' | 'codes' |
- *   'units' | 'WebSocket' | 'token'>} Options
+ *   'units' | 'WebSocket' | 'token' | 'room' | 'where'>} Options
  */
 
 /**
@@ -83,6 +86,8 @@ export class ReconnectingConnection {
     this.options = where;
     this.key = acquireKey();
     this.token = where.token ?? playerToken();
+    /** The room, which the server may choose. */
+    this.room = new RoomChoice(EDITION === 'tab' ? {} : where, this.endpoint.href);
     this.listener = listener;
     /**
      * Wraps a new socket, for example in a simulated network.
@@ -112,11 +117,16 @@ export class ReconnectingConnection {
     });
   }
 
-  /** Address that a running server responds to. */
-  get health() {
+  /** Address of the endpoint, with the scheme of requests. */
+  get endpoint() {
     const url = new URL(this.options.path ?? 'play', ROOT);
     url.protocol = url.protocol.replace('ws', 'http');
-    return new URL(urlFromRoot(url.href, 'healthz'));
+    return url;
+  }
+
+  /** Address that a running server responds to. */
+  get health() {
+    return new URL(urlFromRoot(this.endpoint.href, 'healthz'));
   }
 
   /** Starts an attempt. */
@@ -196,7 +206,8 @@ export class ReconnectingConnection {
     // dialect. A dialect that is still loading is the default of the path.
     const name = dialect instanceof Dialect ? dialect.name : null;
     const target = name === null || /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${name}`;
-    const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
+    const url = EDITION === 'tab' ? target : this.room.urlOf(new URL(target, ROOT)).href;
+    const socket = this.wrapSocket(openSocket(url, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (attempt === this.attempt) this.onSocketOpen(dialect); };
@@ -222,11 +233,22 @@ export class ReconnectingConnection {
     }
   }
 
-  /** Marks the attempt as successful after `welcome`. @param {number} now */
-  onWelcome(now) {
+  /**
+   * Marks the attempt as successful after `welcome`.
+   * @param {number} now
+   * @param {string} [epoch]
+   * @param {() => void} [onRoomKnown] called when the name of the room is known, or cannot be found
+   */
+  async onWelcome(now, epoch, onRoomKnown = () => {}) {
     this.current?.end();
     this.welcomedAt = now;
     this.wasWelcome = true;
+    const { attempt } = this;
+    if (this.room.name !== null) return onRoomKnown();
+    const isCurrent = () => attempt === this.attempt;
+    const name = await this.room.find(epoch, isCurrent);
+    if (name !== null) this.listener.onRoom?.(name);
+    return isCurrent() ? onRoomKnown() : undefined;
   }
 
   /** Whether messages can be sent. */

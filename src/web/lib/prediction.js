@@ -11,6 +11,7 @@ const MAX_BUFFERED_MESSAGES = 5000;
 /** Offsets of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
 const FIELD = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
 const PX = 1 / 65536;
+const HOW_TO_BUILD = 'The command `prediction` of a program with its own game builds it.';
 
 /**
  * Predicted state: the tick, the position in px, and further numbers of the game.
@@ -23,9 +24,14 @@ const PX = 1 / 65536;
  */
 
 export class Prediction {
-  /** @param {() => Promise<WebAssembly.Module>} load loads `prediction.wasm` */
+  /**
+   * @param {(tag: string | null) => ReturnType<typeof import('../wasm/module.js').compileChanged>}
+   *   load loads `prediction.wasm`, unless it still has the entity tag `tag`
+   */
   constructor(load) {
     this.loadModule = load;
+    /** Entity tag of the loaded file. @type {string | null} */
+    this.tag = null;
     /** @type {import('../wasm/instance.js').WasmInstance | null} */
     this.wasm = null;
     /** @type {Promise<import('../wasm/instance.js').WasmInstance> | null} */
@@ -59,10 +65,7 @@ export class Prediction {
 
   /** Loads the file. @returns {Promise<import('../wasm/instance.js').WasmInstance>} */
   async load() {
-    this.loading ??= this.loadModule().then(async (module) => {
-      const { WasmInstance } = await import('../wasm/instance.js');
-      return new WasmInstance(await WebAssembly.instantiate(module, {}));
-    });
+    this.loading ??= this.instantiate();
     try {
       this.wasm = await this.loading;
       return this.wasm;
@@ -73,26 +76,44 @@ export class Prediction {
     }
   }
 
+  /** Loads the file, unless the loaded one is still the server's. */
+  async instantiate() {
+    const { wasm } = this;
+    const loaded = await this.loadModule(wasm ? this.tag : null).catch((error) => {
+      if (!wasm) throw error;
+      return null;
+    });
+    if (loaded === null) return /** @type {import('../wasm/instance.js').WasmInstance} */ (wasm);
+    const { WasmInstance } = await import('../wasm/instance.js');
+    const instance = new WasmInstance(await WebAssembly.instantiate(loaded.module, {}));
+    // A program with its own game registers the game.
+    instance.wasm.main?.(0, 0);
+    this.tag = loaded.tag;
+    return instance;
+  }
+
   /**
-   * Loads the file, starts the prediction, and passes the buffered messages to it.
-   * @param {string} game
+   * Loads the file, starts the prediction, and passes the buffered messages to it. `welcome` is one
+   * of them.
    * @param {string} dialect
    * @param {string} table
    */
-  async begin(game, dialect, table) {
+  async begin(dialect, table) {
     this.run += 1;
     const { run } = this;
+    // The server may have been restarted with another file.
+    if (this.wasm) this.loading = null;
     const wasm = await this.load();
     // A newer connection was started meanwhile.
     if (run !== this.run) return;
-    wasm.setInputText(`${game}\n${dialect}\n${table}`);
+    wasm.setInputText(`${dialect}\n${table}`);
     this.isActive = wasm.wasm.prediction_start() === 1;
-    this.hasFailed = !this.isActive;
-    this.why = this.isActive ? '' : `There is no prediction: prediction.wasm does not have the rules of ${game === '' ? 'a game without a name' : `the game ${game}`} by these packet tables.`;
     this.setFeatures({});
     const { buffered } = this;
     this.buffered = [];
     for (const { bytes, isReceived, nowMs } of buffered) if (this.isActive) this.forward(bytes, isReceived, nowMs);
+    if (!this.isActive) this.fail(`prediction.wasm does not have the game of the dialect ${dialect} with these packet tables. ${HOW_TO_BUILD}`);
+    else if (wasm.wasm.prediction_has_rules() === 0) this.fail(`prediction.wasm has other rules than the server. ${HOW_TO_BUILD}`);
   }
 
   /** Resets the state for a new connection. */

@@ -57,6 +57,7 @@ export async function rooms(game) {
       await page.locator('#log .answer', { hasText: 'announced' }).waitFor();
       assert.equal(await page.locator('#announce-title').innerText(), 'Tell everyone in arena');
     });
+    await anyRoom(game, server.url, page, complaints);
     await friends(game, server.url, page, complaints);
     await game.check('no complaint of the pages of rooms', () => {
       // A page that is left does not wait for its last files.
@@ -72,6 +73,28 @@ export async function rooms(game) {
     await page.context().close();
     await server.stop();
   }
+}
+
+/**
+ * A page at `?room=any`, while another page is in a room.
+ * @param {import('../lib/game.mjs').Game} game @param {string} url @param {import('playwright-core').Page} page @param {Complaints} complaints
+ */
+async function anyRoom(game, url, page, complaints) {
+  await game.check('?room=any leads to the fullest room, whose name the page shows and whose link it copies', async () => {
+    await page.goto(`${url}/r/arena/`);
+    await until(page, () => window.tickwire?.state === 'live');
+    const other = await page.context().newPage();
+    complaints.watch(other, 'any');
+    await other.goto(`${url}/?room=any`);
+    await other.waitForURL(`${url}/r/arena/`);
+    assert.equal(await other.locator('#title-room-name').innerText(), 'arena');
+    await other.locator('#play').click();
+    await until(other, () => window.tickwire.id !== null);
+    await other.locator('#settings-button').click();
+    await other.locator('#s-invite').click();
+    await other.locator('#status-text', { hasText: 'Invite link copied' }).waitFor();
+    await other.close();
+  });
 }
 
 /**

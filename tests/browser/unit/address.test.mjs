@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { SETTINGS, wrongIn } from '../../../src/web/lib/address.js';
 import { connect } from '../../../src/web/tickwire.js';
-import { CODES, FakeSocket, sockets } from '../lib/fake-socket.mjs';
+import { CODES, FakeSocket, packet, sockets } from '../lib/fake-socket.mjs';
 
 const WEB = new URL('../../../src/web/', import.meta.url);
 
@@ -15,7 +15,11 @@ for (const [search, edition, wrong, unknown] of [
   ['?mode=', 'server', [], []],
   ['?mode=locstep', 'server', [/^mode=locstep: must be stream or lockstep/], []],
   ['?mode=Lockstep', 'tab', [/^mode=Lockstep: must be/], []],
-  ['?room=arena', 'server', [/^room=arena: chooses a room of a capture/], []],
+  ['?room=arena', 'server', [], []],
+  ['?room=any&where=state:lobby,map:3', 'server', [], []],
+  ['?room=Arena', 'server', [/^room=Arena: must be any, or a name of 1 to 32/], []],
+  ['?room=any&where=state', 'server', [/^where=state: must be at most 8 of name:value/], []],
+  ['?where=state:lobby', 'server', [/^where: needs room=any/], []],
   ['?capture=a.pcapng&room=arena', 'server', [], []],
   ['?capture&mode=lockstep&netem=wifi', 'server', [/^mode: has no effect on a capture/, /^netem: has no effect on a capture/], []],
   ['?second', 'server', [/^second: only the tab edition/], []],
@@ -66,16 +70,27 @@ async function errorsOf(options, count) {
   return errors;
 }
 
-test('prediction for a game whose rules the file does not have is reported once, and game.prediction says why', async () => {
-  const [error, ...others] = await errorsOf({ predict: 'coins' }, 1).then((errors) => [errors[0], ...errors.slice(1)]);
+test('prediction by other rules than those of the server is reported once, and game.prediction says why', async () => {
+  const [error, ...others] = await errorsOf({ predict: true }, 1).then((errors) => [errors[0], ...errors.slice(1)]);
   assert.deepEqual(others, []);
   assert.equal(error.rule, 'prediction_unavailable');
-  assert.match(error.detail, /prediction\.wasm does not have the rules of the game coins/);
+  assert.match(error.detail, /^There is no prediction: prediction\.wasm has other rules than the server\. The command `prediction` /);
+});
+
+test('prediction of a game that the file does not have is reported, and how to build it', async () => {
+  // The names of the dialects are the only texts that are so.
+  const codes = JSON.parse(JSON.stringify(CODES).replaceAll('"native"', '"own"'));
+  const fake = class extends FakeSocket {
+    say(name, values) { this.give(packet(name, values, this.dialect, codes)); }
+  };
+  const [error] = await errorsOf({ predict: true, codes, dialect: 'own', WebSocket: fake }, 1);
+  assert.equal(error.rule, 'prediction_unavailable');
+  assert.match(error.detail, /prediction\.wasm does not have the game of the dialect own with these packet tables\. The command `prediction` /);
 });
 
 test('prediction without the file is reported', async () => {
   mock.method(globalThis, 'fetch', async () => new Response('', { status: 404 }));
-  const [error] = await errorsOf({ predict: 'tanks' }, 1);
+  const [error] = await errorsOf({ predict: true }, 1);
   assert.equal(error.rule, 'prediction_unavailable');
   assert.match(error.detail, /prediction\.wasm could not be loaded: status 404/);
 });

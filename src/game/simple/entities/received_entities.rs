@@ -131,10 +131,20 @@ impl ReceivedEntities {
         self.entities.iter().map(|(id, values)| (*id, &**values))
     }
 
+    /// Iterates over the ids in ascending order.
+    pub fn ids(&self) -> impl Iterator<Item = u32> {
+        self.entities.keys().copied()
+    }
+
     /// Returns a value of an entity by the name of its field.
     pub fn get(&self, id: u32, field: &str) -> Option<&Value> {
         let at = self.layout.fields.iter().position(|one| one.name == field)?;
         self.entities.get(&id)?.get(at)
+    }
+
+    /// Returns an integer of an entity by the name of its field.
+    pub fn integer(&self, id: u32, field: &str) -> Option<i64> {
+        self.get(id, field)?.as_i64()
     }
 
     /// Number of entities.

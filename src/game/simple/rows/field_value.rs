@@ -135,6 +135,12 @@ impl RowField for Rect {
     }
 }
 
+impl ActionField for Fixed {
+    fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Fixed> {
+        packet.integer(name).map(Fixed)
+    }
+}
+
 impl RowField for Arc<str> {
     fn into_value(self) -> FieldValue {
         FieldValue::Text(self)

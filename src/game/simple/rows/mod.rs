@@ -5,7 +5,7 @@ mod row_values;
 mod table_scan;
 
 pub use field_value::{ActionField, FieldValue, RowField};
-pub use row_values::{Row, RowValues, StateRows};
+pub use row_values::{ReceivedRow, Row, RowValues, StateRows};
 pub use table_scan::has_argument;
 
 use crate::packet::DecodedPacket;
@@ -28,7 +28,8 @@ pub trait GameAction: Sized {
 ///   ([`SimpleGame::operate`](crate::game::simple::SimpleGame::operate)).
 /// - `struct … in "packet"` defines a packet to clients: a state row, an event, or the entities of
 ///   an entity list, whose fields are the ones of its argument `enter` in the same order. It
-///   implements [`Row`].
+///   implements [`Row`]. The packet `own_state` of a
+///   [`PredictedGame`](crate::game::simple::PredictedGame) also implements [`ReceivedRow`].
 /// - `struct` without a packet defines the records of a list.
 ///
 /// ```
@@ -129,10 +130,48 @@ macro_rules! rows {
     (
         in $table:expr;
         $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident in "own_state" {
+            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
+        }
+        $($rest:tt)*
+    ) => {
+        $crate::game::simple::rows! {
+            row in $table;
+            $(#[$attribute])*
+            $visibility struct $name in "own_state" { $($(#[$field_attribute])* $field: $kind),+ }
+        }
+
+        impl $crate::game::simple::ReceivedRow for $name {
+            fn from_packet(packet: &$crate::packet::DecodedPacket<'_>) -> Option<$name> {
+                Some($name {
+                    $($field: $crate::game::simple::ActionField::from_argument(packet, stringify!($field))?),+
+                })
+            }
+        }
+
+        $crate::game::simple::rows! { in $table; $($rest)* }
+    };
+    (
+        in $table:expr;
+        $(#[$attribute:meta])*
         $visibility:vis struct $name:ident in $packet:literal {
             $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
         }
         $($rest:tt)*
+    ) => {
+        $crate::game::simple::rows! {
+            row in $table;
+            $(#[$attribute])*
+            $visibility struct $name in $packet { $($(#[$field_attribute])* $field: $kind),+ }
+        }
+        $crate::game::simple::rows! { in $table; $($rest)* }
+    };
+    (
+        row in $table:expr;
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident in $packet:literal {
+            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
+        }
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq)]
@@ -164,8 +203,6 @@ macro_rules! rows {
                 ),
             );
         )+
-
-        $crate::game::simple::rows! { in $table; $($rest)* }
     };
     (
         in $table:expr;

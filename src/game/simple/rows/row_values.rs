@@ -3,7 +3,7 @@
 use rmpv::Value;
 
 use super::field_value::FieldValue;
-use crate::packet::{Dialect, Direction};
+use crate::packet::{DecodedPacket, Dialect, Direction};
 
 /// Fields of a packet: names and values, in the same order.
 pub trait Row {
@@ -14,6 +14,12 @@ pub trait Row {
 
     /// Appends the values of all fields.
     fn push_values(self, out: &mut Vec<FieldValue>);
+}
+
+/// A row that a client in Rust reads.
+pub trait ReceivedRow: Row + Sized {
+    /// Reads the fields. `None` if a value does not fit its field.
+    fn from_packet(packet: &DecodedPacket<'_>) -> Option<Self>;
 }
 
 /// The values of one packet, by the names of its arguments.

@@ -11,6 +11,7 @@
 pub mod browser_edition;
 pub mod page_response;
 pub mod playback_server;
+pub mod prediction_module;
 pub mod room_pages;
 
 use std::borrow::Cow;
@@ -77,7 +78,7 @@ const FILES: browser_edition::Files = files! {
     "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/entities.js" "lib/heartbeat.js"
     "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
     "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js"
-    "lib/prediction.js" "lib/resume.js"
+    "lib/prediction.js" "lib/resume.js" "lib/room-choice.js"
     "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js"
     "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
     "playback/playback.js"
@@ -125,14 +126,23 @@ pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr, is_p
         let body = format!("only the methods {allowed} are allowed\n");
         PageResponse { extra_header: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
     };
-    let status = found.status;
+    let is_cached = found.entity_tag.as_ref().is_some_and(|tag| has_tag(head, tag));
+    let status = if is_cached { 304 } else { found.status };
+    let found = PageResponse { status, ..found };
     let mut headers = sharing(head, &host.config.allowed_origins);
+    headers.extend(found.entity_tag.iter().map(|tag| ("ETag", tag.clone())));
     if is_persistent {
         let (name, value) = keep_alive::HEADER;
         headers.push((name, value.to_owned()));
     }
-    let (head, body) = response(found, is_head, &headers);
+    let (head, body) = response(found, is_head || is_cached, &headers);
     Response { status, head, body }
+}
+
+/// Returns whether the client has the body with this entity tag (RFC 9110, section 13.1.2).
+fn has_tag(head: &RequestHead, tag: &str) -> bool {
+    let tags = head.header("If-None-Match").unwrap_or_default();
+    tags.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)
 }
 
 /// Encodes a response as head and body, with the additional headers `also`.
@@ -141,7 +151,7 @@ pub fn response(
     is_head: bool,
     also: &[(&str, String)],
 ) -> (Vec<u8>, Cow<'static, [u8]>) {
-    let PageResponse { status, content_type, policy, extra_header: more, body } = found;
+    let PageResponse { status, content_type, policy, extra_header: more, body, .. } = found;
     let own = headers(policy, (more.0, &more.1));
     let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
     let head = http::response_head(status, content_type, &all, body.len());
@@ -236,6 +246,9 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
         let rules = info.and_then(|info| info.rules).map(|rules| rules().into_bytes().into());
         return file_response(status, name, rules);
     }
+    if let (prediction_module::FILE, Some(built_in)) = (name, embedded(name)) {
+        return prediction_module::respond(host.config.prediction_module.as_ref(), info, built_in);
+    }
     file_response(status, name, file(name))
 }
 
@@ -252,7 +265,11 @@ pub fn game_page_or_file(name: &str, info: &GameInfo) -> PageResponse {
 
 /// Returns a file of `src/web/`.
 fn file(name: &str) -> Option<Cow<'static, [u8]>> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
+    embedded(name).map(Cow::Borrowed)
+}
+
+fn embedded(name: &str) -> Option<&'static [u8]> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
 }
 
 /// Returns a response with this file, or 404 if it does not exist.

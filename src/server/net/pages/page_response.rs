@@ -20,6 +20,8 @@ pub struct PageResponse {
     pub policy: &'static str,
     /// One additional header.
     pub extra_header: (&'static str, Cow<'static, str>),
+    /// Entity tag, with which a cache revalidates the body.
+    pub entity_tag: Option<String>,
     /// Body of the response.
     pub body: Cow<'static, [u8]>,
 }
@@ -32,6 +34,7 @@ impl PageResponse {
             content_type,
             policy: CONTENT_SECURITY_POLICY,
             extra_header: ("Cache-Control", "no-cache".into()),
+            entity_tag: None,
             body: body.into(),
         }
     }

@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use serde_json::json;
 
 use super::page_response::PageResponse;
-use crate::packet::routes::{ROOM_PREFIX, is_room_name};
+use crate::game::PropertyValue;
+use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::RunningRoom;
@@ -84,12 +85,11 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     let on_demand = host.config.rooms_on_demand > 0;
     let wants_json = head.query("format").as_deref() == Some("json");
     if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
-        let entry = |room: &RunningRoom| {
-            let (name, path) = (room.name(), path_of(room));
-            let (game, players, clients) = (room.game(), room.players(), room.clients());
-            json!({ "name": name, "path": path, "game": game, "players": players, "clients": clients })
-        };
-        let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
+        // A page whose room the server has chosen knows only the epoch of its room.
+        if let Some(epoch) = head.query("epoch") {
+            rooms.retain(|room| room.handle.options.epoch == epoch);
+        }
+        let rooms: Vec<_> = rooms.iter().map(|room| room_json(room)).collect();
         return PageResponse::new(
             200,
             JSON,
@@ -104,14 +104,18 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     );
     for room in &rooms {
         let (link, title) =
-            (&path_of(room)[1..], if room.name().is_empty() { "Default room" } else { room.name() });
+            (&room_path(room.name())[1..], if room.name().is_empty() { "Default room" } else { room.name() });
         let link = if link.is_empty() { "./" } else { link };
         let players = match (room.players(), room.clients()) {
             (0, 0) => "empty".to_owned(),
             (0, watching) => format!("{watching} watching"),
             (players, _) => count_noun(players, "player"),
         };
-        let _ = writeln!(body, "<li><a href=\"{link}\"><b>{title}</b> <span>{players}</span></a></li>");
+        let properties = properties_html(room);
+        let _ = writeln!(
+            body,
+            "<li><a href=\"{link}\"><b>{title}{properties}</b> <span>{players}</span></a></li>"
+        );
     }
     body.push_str("</ul>\n");
     if on_demand {
@@ -120,9 +124,36 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-/// Returns the path of a room's page.
-fn path_of(room: &RunningRoom) -> String {
-    if room.name().is_empty() { "/".to_owned() } else { format!("{ROOM_PREFIX}{}/", room.name()) }
+fn room_json(room: &RunningRoom) -> serde_json::Value {
+    let properties = room.handle.properties();
+    let value = |value: &PropertyValue| match value {
+        PropertyValue::Number(number) => json!(number),
+        PropertyValue::Flag(flag) => json!(flag),
+        PropertyValue::Text(text) => json!(text),
+    };
+    let properties: serde_json::Map<_, _> =
+        properties.iter().map(|(name, set)| (name.to_owned(), value(set))).collect();
+    json!({
+        "name": room.name(),
+        "path": room_path(room.name()),
+        "game": room.game(),
+        "players": room.players(),
+        "clients": room.clients(),
+        "epoch": room.handle.options.epoch,
+        "properties": properties,
+    })
+}
+
+/// Returns the properties of a room as HTML: `state lobby · map 3`. Empty without properties.
+fn properties_html(room: &RunningRoom) -> String {
+    let properties = room.handle.properties();
+    let texts: Vec<String> = properties.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if texts.is_empty() { String::new() } else { format!(" <i>{}</i>", escape_html(&texts.join(" · "))) }
+}
+
+/// Escapes text of a game for the content of an HTML element.
+fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Returns the response for a room that cannot be created now.

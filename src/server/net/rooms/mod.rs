@@ -10,11 +10,15 @@
 //!  listed ─► enter, enter, … ─► all clients have left ─► end: removed from the list, name is free
 //! ```
 //!
+//! A client that wants any room gets the fullest that fits, or the reservation of a new one, under
+//! the same lock. While a public room is being created, it waits: the new room may fit.
+//!
 //! Clients are added under the lock of the list, and rooms on demand are removed from the list
 //! under the same lock. So no client enters a room that has ended.
 
 mod running_room;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +27,7 @@ use std::time::Duration;
 pub use self::running_room::{RoomPermit, RunningRoom};
 use super::metrics::Metrics;
 use super::tap::Tap;
+use crate::game::RoomConditions;
 use crate::packet::routes;
 use crate::server::room::RoomHandle;
 use crate::util::address_prefix::AddressPrefix;
@@ -54,6 +59,17 @@ pub struct RoomLimits {
     pub of_address: Option<usize>,
 }
 
+/// The room that a client gets if it wants any.
+#[derive(Debug)]
+pub enum AnyRoom<'a> {
+    /// A slot in an existing room.
+    Entered(Arc<RunningRoom>, RoomPermit),
+    /// No room fits; this one can be created.
+    Reserved(RoomReservation<'a>),
+    /// No room fits, and none is to be created; or its name exists.
+    None,
+}
+
 /// Why a room cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateRoomError {
@@ -65,6 +81,15 @@ pub enum CreateRoomError {
 }
 
 impl RoomList {
+    /// Adds a client to the fullest room of this game that fits and has a free slot. Of equally
+    /// full rooms, the first by name.
+    fn enter_fullest(&self, game: &str, wanted: &RoomConditions) -> Option<AnyRoom<'static>> {
+        let rooms = self.present.values().filter(|room| room.is_open_to(game, wanted));
+        let mut rooms: Vec<_> = rooms.map(|room| (Reverse(room.occupied()), room)).collect();
+        rooms.sort_by_key(|(occupied, _)| *occupied);
+        rooms.into_iter().find_map(|(_, room)| Some(AnyRoom::Entered(Arc::clone(room), room.enter()?)))
+    }
+
     fn check_create(&self, creator: AddressPrefix, limits: RoomLimits) -> Result<(), CreateRoomError> {
         let makers = || {
             self.present.values().filter_map(|room| room.created_by).chain(self.reserved.values().copied())
@@ -179,9 +204,13 @@ impl Rooms {
             return Ok(None);
         }
         listed.check_create(creator, limits)?;
+        Ok(Some(self.reserve_name(&mut listed, name, creator)))
+    }
+
+    fn reserve_name(&self, listed: &mut RoomList, name: &str, creator: AddressPrefix) -> RoomReservation<'_> {
         let name: Arc<str> = name.into();
         listed.reserved.insert(Arc::clone(&name), creator);
-        Ok(Some(RoomReservation { rooms: self, name, creator, number: self.next_number() }))
+        RoomReservation { rooms: self, name, creator, number: self.next_number() }
     }
 
     /// Removes a room from the list, which frees its name. The room must be ending, or have no
@@ -205,6 +234,35 @@ impl Rooms {
             listed.present.remove(&room.path_name);
         }
         true
+    }
+
+    /// Finds a room of this game that meets the conditions, and enters it. Otherwise reserves
+    /// `new_room`, if there is one: its name, the creator, and the limits.
+    ///
+    /// # Errors
+    /// The limit that is reached.
+    pub fn enter_any(
+        &self,
+        game: &str,
+        wanted: &RoomConditions,
+        new_room: Option<(&str, AddressPrefix, RoomLimits)>,
+    ) -> Result<AnyRoom<'_>, CreateRoomError> {
+        let mut listed = self.listed.lock();
+        loop {
+            if let Some(entered) = listed.enter_fullest(game, wanted) {
+                return Ok(entered);
+            }
+            if listed.reserved.keys().all(|name| routes::is_private(name)) {
+                break;
+            }
+            self.made.wait(&mut listed);
+        }
+        let Some((name, creator, limits)) = new_room else { return Ok(AnyRoom::None) };
+        if listed.present.contains_key(name) || listed.reserved.contains_key(name) {
+            return Ok(AnyRoom::None);
+        }
+        listed.check_create(creator, limits)?;
+        Ok(AnyRoom::Reserved(self.reserve_name(&mut listed, name, creator)))
     }
 
     /// Returns the room of this name, and a slot in it unless the room is full.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
+use crate::game::RoomConditions;
 use crate::limits;
 use crate::packet::routes;
 use crate::server::net::metrics::{Metrics, RoomMetrics};
@@ -150,6 +151,21 @@ impl RunningRoom {
         let more = |count: usize| (count < self.max_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(RoomPermit { room: Arc::clone(self) })
+    }
+
+    /// Returns whether a client that wants any room of this game may enter: the room is public,
+    /// runs, meets the conditions, and is not full by its property `max_players`.
+    pub(super) fn is_open_to(&self, game: &str, wanted: &RoomConditions) -> bool {
+        if self.game() != game || self.is_private() || self.is_ending() || self.handle.is_over() {
+            return false;
+        }
+        let properties = self.handle.properties();
+        wanted.fit(&properties) && properties.max_players().is_none_or(|most| self.occupied() < most)
+    }
+
+    /// Returns the number of clients and suspended players.
+    pub(super) fn occupied(&self) -> usize {
+        self.clients() + self.handle.suspended_seats()
     }
 
     /// Returns the number of clients in the room, spectators included.

@@ -1,7 +1,7 @@
 /**
  * Invitation of friends: a button creates a private room and opens it; the page of a private room
- * shows its link. The page first checks with the server, because only a server with rooms on demand
- * creates rooms.
+ * shows its link, and the settings of every room but the default one copy it. The page first checks
+ * with the server, because only a server with rooms on demand creates rooms.
  *
  * @module game/hud/invite
  */
@@ -15,12 +15,22 @@ export class InviteButton {
   /** @param {(text: string) => void} notify shows a toast */
   constructor(notify) {
     this.notify = notify;
-    this.link = new URL('.', location.href).href;
     onButton('friends-make', () => location.assign(urlFromRoot(location.href, `r/${newPrivateName()}/`)));
     onButton('invite-copy', () => this.copyOnCard());
     onButton('s-invite', () => this.copyInGame());
+    this.showInGame();
     if (isPrivate(roomOf(location.pathname))) this.showInvite();
     else if (EDITION === 'server') this.showIfAvailable();
+  }
+
+  /** Link to the room of this page. */
+  get link() {
+    return new URL('.', location.href).href;
+  }
+
+  /** Shows the button in the settings, unless this page is in the default room. */
+  showInGame() {
+    byId('s-invite').hidden = roomOf(location.pathname) === '';
   }
 
   showInvite() {
@@ -28,7 +38,6 @@ export class InviteButton {
     field.value = this.link;
     field.addEventListener('focus', () => field.select());
     byId('invite').hidden = false;
-    byId('s-invite').hidden = false;
   }
 
   /** Shows the button if the server creates rooms. */

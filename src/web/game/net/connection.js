@@ -11,7 +11,7 @@ import { NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from '../../lib/c
 import { MODE, ReconnectingConnection, VERSION } from '../../lib/connection.js';
 import { Heartbeat } from '../../lib/heartbeat.js';
 import { NetHistory } from '../../lib/net-history.js';
-import { DIALECT, decode, encode, loadTables, predictionSetup } from './protocol.js';
+import { DIALECT, GAME, decode, dialectAndTable, encode, loadTables } from './protocol.js';
 import { loadRules } from '../rules/rules.js';
 
 /** Close code of a server that stops. */
@@ -51,6 +51,8 @@ export class GameConnection {
     this.lockstep = null;
     /** Whether this connection requested lockstep. */
     this.isInLockstep = false;
+    /** Called with the name of a room that the server has chosen. @type {(name: string) => void} */
+    this.onRoom = () => {};
     /** Called before the world is resynchronized on the same connection. */
     this.onAgain = () => {};
     /** @type {State} */
@@ -82,6 +84,7 @@ export class GameConnection {
       isFinal: (_code, reason) => [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason),
     }, {
       onAttempt: () => this.setState('connecting'),
+      onRoom: (name) => this.onRoom(name),
       onOpen: () => this.begin(),
       onMessage: (bytes) => this.receive(bytes),
       onClose: (closed) => this.onClose(closed),
@@ -112,7 +115,7 @@ export class GameConnection {
   /** Sends `hello`, which also resumes the player after an outage. */
   async begin() {
     const { attempt } = this.transport;
-    await this.lockstep?.begin(...predictionSetup());
+    await this.lockstep?.begin(GAME, ...dialectAndTable());
     // The connection has ended meanwhile.
     if (attempt !== this.transport.attempt) return;
     this.history.begin();
@@ -183,15 +186,15 @@ export class GameConnection {
     if (isAgain) this.onAgain();
     this.onMessage(bytes, true, now);
     if (!packet) return;
-    if (packet.name === 'welcome' && !isAgain) this.onWelcome(now);
+    if (packet.name === 'welcome' && !isAgain) this.onWelcome(now, packet.values.epoch);
     else if (packet.name === 'pong') this.onPong(packet.values.nonce, now);
     else if (packet.name === 'update') this.onUpdate(now);
     this.onPacket(packet, now);
   }
 
-  /** @param {number} now */
-  onWelcome(now) {
-    this.transport.onWelcome(now);
+  /** @param {number} now @param {string} epoch */
+  onWelcome(now, epoch) {
+    this.transport.onWelcome(now, epoch);
     this.lives += 1;
     this.reason = '';
     this.setState('live');

@@ -21,7 +21,7 @@ export const CLAN_CHARS = 7;
 /** Dialect of the page. */
 export const DIALECT = 'native';
 /** Game of the page. */
-const GAME = 'moo';
+export const GAME = 'moo';
 /** File with the packet tables. */
 const TABLES_FILE = '../../codes.json';
 
@@ -48,10 +48,10 @@ export function setTables(codes) {
 }
 
 /**
- * Returns the setup of `prediction.wasm`: the game, the dialect and its table.
- * @returns {[game: string, dialect: string, table: string]}
+ * Returns what the world in this page and the prediction start with: the dialect and its table.
+ * @returns {[dialect: string, table: string]}
  */
-export const predictionSetup = () => [GAME, DIALECT, dialect ? formatTable(dialect.codes, DIALECT) : ''];
+export const dialectAndTable = () => [DIALECT, dialect ? formatTable(dialect.codes, DIALECT) : ''];
 
 /**
  * Fetches and sets the packet tables.

@@ -1,0 +1,63 @@
+//! The prediction module of a room's game, as pages request it.
+
+use tickwire::game::Game;
+use tickwire::game::simple::Simple;
+use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::server::admission::{Admission, Capacity};
+use tickwire::internal::server::net::pages::prediction_module::PredictionModule;
+use tickwire::internal::server::net::pages::{self, Response};
+use tickwire::internal::server::net::server_state::ServerState;
+use tickwire::limits;
+use tickwire::ws::http::HeadReader;
+
+use crate::guest::config_of;
+use crate::program_of_fog::Fog;
+use crate::program_of_pong::Pong;
+
+const OWN: &[u8] = b"\0asm of fog";
+const BUILT_IN: &[u8] = include_bytes!("../../src/web/wasm/prediction.wasm");
+
+/// A server whose default room plays this game, and whose program has a prediction module.
+fn host<G: Game>(module: Option<&'static [u8]>) -> ServerState {
+    let mut config = config_of::<G>();
+    config.prediction_module = module.map(PredictionModule::new);
+    let room = config.room("", &config.identity);
+    let rooms = vec![room.handle().clone()];
+    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1)
+}
+
+fn get(host: &ServerState, tag: &str) -> (Response, String) {
+    let head = format!("GET /wasm/prediction.wasm HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\n\r\n");
+    let head = HeadReader::new(limits::HEAD_LIMITS).receive(head.as_bytes()).expect("well formed");
+    let head = head.expect("complete");
+    let response = pages::respond(host, &head, "127.0.0.1:9".parse().expect("an address"), false);
+    let lines = String::from_utf8(response.head.clone()).expect("text");
+    let tag = lines.lines().find_map(|line| line.strip_prefix("ETag: ")).expect("a tag").to_owned();
+    (response, tag)
+}
+
+#[test]
+fn a_room_has_the_module_of_its_game() {
+    for (host, expected) in [
+        (host::<Simple<Fog>>(Some(OWN)), OWN),
+        // The module of the built-in games simulates networks, also for a page without prediction.
+        (host::<Simple<Fog>>(None), BUILT_IN),
+        (host::<Simple<Pong>>(Some(OWN)), BUILT_IN),
+        (host::<Simple<Tanks>>(Some(OWN)), BUILT_IN),
+    ] {
+        let (response, _) = get(&host, "");
+        assert!(*response.body == *expected && response.status == 200, "{}", host.config.game.about.name);
+    }
+}
+
+#[test]
+fn a_page_that_has_the_module_does_not_receive_it_again() {
+    let host = host::<Simple<Fog>>(Some(OWN));
+    let (_, tag) = get(&host, "\"other\"");
+    for known in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}")] {
+        let (response, again) = get(&host, &known);
+        assert_eq!((response.status, &*response.body, again), (304, &[][..], tag.clone()), "{known}");
+    }
+    let (_, other) = get(&self::host::<Simple<Fog>>(Some(b"\0asm of other rules")), &tag);
+    assert_ne!(other, tag);
+}
