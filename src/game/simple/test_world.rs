@@ -16,7 +16,8 @@ use crate::game::report::Report;
 /// state.
 ///
 /// ```
-/// use tickwire::game::simple::{ActionResult, Joining, SimpleGame, StateRows, TestWorld, TickContext};
+/// # use tickwire::game::simple::Joining;
+/// use tickwire::game::simple::{ActionResult, SimpleGame, StateRows, TestWorld, TickContext};
 /// use tickwire::sim::{PlayerId, WorldParams, fields};
 ///
 /// # const TABLE: &str = "direction\tname\tlane\tlamp:int\targuments\tmeaning\n\
