@@ -91,6 +91,7 @@ fields! {
 fields! {
     /// The whole state. A wolf and a pack have their index as id.
     struct Fog {
+        /// In the order of their players.
         soldiers: Vec<Soldier>,
         wolves: Vec<Wolf>,
         packs: Vec<Point>,
@@ -141,7 +142,9 @@ impl SimpleGame for Fog {
         let (name, at) = (name.into(), free_place(context.random, Some(team)));
         let (health, cartridges) = (HEALTH, CARTRIDGES);
         let (way, aim, is_firing, wait) = (0, 0, false, 0);
-        self.soldiers.push(Soldier { player, name, team, at, way, aim, is_firing, health, cartridges, wait });
+        let soldier = Soldier { player, name, team, at, way, aim, is_firing, health, cartridges, wait };
+        let index = self.soldiers.partition_point(|other| other.player < player);
+        self.soldiers.insert(index, soldier);
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
@@ -244,7 +247,8 @@ impl SimpleGame for Fog {
 
 impl Fog {
     fn soldier_of(&self, viewer: Viewer) -> Option<&Soldier> {
-        self.soldiers.iter().find(|soldier| viewer.subject() == Some(soldier.player))
+        let index = self.soldiers.binary_search_by_key(&viewer.subject()?, |soldier| soldier.player);
+        index.ok().map(|index| &self.soldiers[index])
     }
 
     fn move_soldier(&mut self, at: usize, context: &mut TickContext<'_>) {

@@ -14,9 +14,9 @@
 # tickwire  sends an entity list as one WebSocket message per update: the tick, what enters, the ids of what leaves, and for what
 #           moves its id and the difference of its position. Answers to commands and points are messages of their own.
 # colyseus  sends one message per update: for each changed entity its number, and for each changed field its number and value. It has no
-#           ticks or answers to commands. Its game is scripts/bench-colyseus/server.mjs.
+#           ticks or answers to commands. Its game is tests/benches/colyseus/server.mjs.
 #
-# The clients of both are those of scripts/bench-colyseus/load.mjs: without compression, on loopback. Colyseus comes from npm in the versions of
+# The clients of both are those of tests/benches/colyseus/load.mjs: without compression, on loopback. Colyseus comes from npm in the versions of
 # package-lock.json, into target/. It wants Node 22 or newer, which comes from npm as well if there is an older one.
 # The script has no threshold: it exits with 1 only if a client lost its connection or did not receive a moving world.
 set -euo pipefail
@@ -44,8 +44,8 @@ ulimit -n "$(ulimit -Hn)"
 target=${CARGO_TARGET_DIR:-target}
 home=$target/bench-colyseus
 mkdir -p "$home"
-cp scripts/bench-colyseus/*.mjs scripts/bench-colyseus/*.json scripts/bench-colyseus/.npmrc "$home"
-[[ $home/node_modules/.package-lock.json -nt scripts/bench-colyseus/package-lock.json ]] || npm ci --prefix "$home" --ignore-scripts --loglevel error
+cp tests/benches/colyseus/*.mjs tests/benches/colyseus/*.json tests/benches/colyseus/.npmrc "$home"
+[[ $home/node_modules/.package-lock.json -nt tests/benches/colyseus/package-lock.json ]] || npm ci --prefix "$home" --ignore-scripts --loglevel error
 node=node
 if (($(node --print 'process.versions.node.split(".")[0]') < 22)); then
     package=node-linux-$(node --print process.arch) version=24.20.0

@@ -1,4 +1,4 @@
-//! A hundred clients on lines of 60 kbit/s: the server closes none, and each one shows a recent state.
+//! A hundred clients on lines of 60 kbit/s: the server closes none, and each shows a recent state.
 //!
 //! The lines carry a fifth of what the game sends. The server must skip updates, and send the
 //! newest state when the bytes before it are gone.
@@ -13,10 +13,10 @@ use super::plan::SimGameFactory;
 use super::update_check::CheckedRunner;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualClock, VirtualTcp};
 use crate::client::connection::{ClientConnection, ClientEvent, ConnectionKeys};
-use crate::entity_row;
 use crate::game::UpdateRates;
 use crate::game::simple::{
-    Entities, EntityInfo, NamedValues, ReceivedEntities, Simple, SimpleGame, TickContext,
+    Entities, EntityInfo, EntityRow, FieldValue, NamedValues, ReceivedEntities, Simple, SimpleGame,
+    TickContext,
 };
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
@@ -58,7 +58,21 @@ fields! {
     enum Nothing { Never { unused: u8 } }
 }
 
-entity_row! { struct BirdRow in "birds" { id: u16, x: u16, y: u16 } }
+/// A bird on the wire.
+struct BirdRow {
+    id: u32,
+    at: [u16; 2],
+}
+
+impl EntityRow for BirdRow {
+    const PACKET: &'static str = "birds";
+    const FIELDS: &'static [&'static str] = &["id", "x", "y"];
+
+    fn push_values(self, out: &mut Vec<FieldValue>) {
+        out.push(self.id.into());
+        out.extend(self.at.map(FieldValue::from));
+    }
+}
 
 /// Position of a bird after a number of ticks. It turns back with a step that no `i8` holds.
 fn course(id: u32, ticks: u32) -> [u16; 2] {
@@ -109,7 +123,7 @@ impl SimpleGame for Flock {
             self.players.iter().flat_map(|player| (0..BIRDS).map(|bird| u32::from(player.0) * BIRDS + bird))
         {
             let [x, y] = course(id, self.ticks);
-            entities.push(EntityInfo::at(x.into(), y.into()), BirdRow { id: id as u16, x, y });
+            entities.push(EntityInfo::at(x.into(), y.into()), BirdRow { id, at: [x, y] });
         }
     }
 }
@@ -133,7 +147,8 @@ impl SlowClient {
     fn new(number: u32, clock: &VirtualClock, dialect: &Dialect) -> SlowClient {
         let line = Conditions { delay: DELAY, down: Some(BYTES_PER_S), ..Conditions::default() };
         let tcp = VirtualTcp::new(clock, u64::from(number) + 1, [Duration::ZERO; 2], Some(&line));
-        // The model counts the bytes of both kernels and of the line. The server sets the size of its own buffer.
+        // The model counts the bytes in both kernels and in transit. The server sets this size for its
+        // own kernel buffer.
         tcp.set_buffer(limits::SEND_BUFFER_BYTES);
         let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
         SlowClient {
@@ -262,9 +277,9 @@ fn a_hundred_clients_on_slow_lines_stay_connected_and_show_a_recent_state() {
 /// Checks that the lines were too slow, and what the clients have received nevertheless.
 fn check(clients: &[SlowClient], counts: &SimulationCounts) {
     let largest = clients.iter().map(|client| client.largest).max().unwrap_or_default();
-    // A state is written when the kernel has accepted the state before it. It arrives after what the kernel holds and
-    // after itself. The next state arrives later by as much again as its own bytes take. Two ticks are for the
-    // waiting of the writer and of the reader.
+    // The server writes a state once the kernel has accepted the state before it. The state arrives
+    // after the bytes in the kernel's buffer and its own; the next one arrives later by the time of
+    // its own bytes. The other ticks are for the wait until the server writes and the client reads.
     let bytes = (limits::SEND_BUFFER_BYTES + 2 * largest) as u64;
     let bound = Duration::from_nanos(bytes * 1_000_000_000 / BYTES_PER_S) + DELAY + time_of(3);
     let now = time_of(SECONDS * TICK_HZ);

@@ -1,5 +1,5 @@
 /**
- * Runs Fog here and in Colyseus in turn, and prints what each costs: see ../bench-colyseus.sh.
+ * Runs Fog here and in Colyseus in turn, and prints what each costs: see scripts/bench-colyseus.sh.
  *
  *     node bench.mjs ROOT PROGRAM ROUNDS SECONDS CASE...
  *
@@ -52,7 +52,9 @@ async function measure(server, { clients, wolves }) {
   child.kill();
   await ended;
   running = null;
-  return JSON.parse(found);
+  const result = JSON.parse(found);
+  const { bytes_per_s: bytes, cpu_s_per_10_s: cpu, updates_per_s: updates } = result;
+  return { ...result, bytes_per_update: bytes / updates, cpu_ms_per_update: (cpu * 100) / updates };
 }
 
 /** Lines of code: neither empty nor only a comment. @param {string[]} files */
@@ -61,8 +63,8 @@ const median = (/** @type {number[]} */ values) => values.toSorted((a, b) => a -
 const format = (/** @type {number} */ value) => value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value < 10 ? 2 : 1);
 
 const COLUMNS = [
-  ['bytes_per_s', 'B/s, client'], ['updates_per_s', 'updates/s'], ['cpu_s_per_10_s', 'CPU s/10 s'], ['peak_kib', 'peak KiB'],
-  ['soldiers', 'soldiers'], ['wolves', 'wolves'],
+  ['bytes_per_s', 'B/s'], ['updates_per_s', 'updates/s'], ['bytes_per_update', 'B/update'], ['cpu_s_per_10_s', 'CPU s/10 s'],
+  ['cpu_ms_per_update', 'CPU ms/update'], ['peak_kib', 'peak KiB'], ['soldiers', 'soldiers'], ['wolves', 'wolves'],
 ];
 /** @param {string[]} cells */
 const row = ([first, ...cells]) => console.log(first.padEnd(11) + cells.map((cell) => cell.padStart(14)).join(''));
@@ -81,6 +83,7 @@ for (const one of CASES.filter(({ name }) => chosen.includes(name))) {
   const ratio = (/** @type {string} */ name) => median(results.tickwire.map((result, round) => result[name] / results.colyseus[round][name])).toFixed(3);
   row(['ratio', ...COLUMNS.map(([name]) => ratio(name))]);
 }
-console.log('\nsoldiers and wolves: number in view, on average over the clients that decode everything');
+console.log('\nB/s and B/update: for each client; CPU: of the server, for all clients');
+console.log('soldiers and wolves: number in view, on average over the clients that decode everything');
 const ours = lines(join(root, 'examples/fog.rs'), join(root, 'examples/fog.tsv'));
 console.log(`lines of code on the server: tickwire ${ours} (with the table of packets and the bots), colyseus ${lines(join(here, 'server.mjs'), join(here, 'geometry.mjs'))} (with the geometry)`);
