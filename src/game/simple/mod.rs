@@ -209,7 +209,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let rates = self.rates;
         let events = world.events.clone();
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
-            let mut entities = Entities::default();
+            let mut entities = self.frames.entities();
             world.game.write_entities(&mut entities);
             self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
         }

@@ -17,6 +17,7 @@
 //! - `leave` lists the ids of entities that the client no longer sees.
 //! - Every other list is a *change list*: the id, and some of the fields. A field `dx` is the
 //!   difference of `x` to its last value.
+//! - Empty lists with `|nil` at the end of a packet are omitted.
 //!
 //! At each update, a client is sent the entities that it sees from now on, the ids of entities
 //! that it no longer sees, and the changed fields of the others. A changed entity uses the first

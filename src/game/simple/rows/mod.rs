@@ -90,10 +90,13 @@ macro_rules! rows {
             }
 
             fn to_packet(&self) -> $crate::game::simple::RowValues {
-                use $crate::game::simple::{RowField as _, RowValues};
                 match self.clone() {
                     $($name::$variant { $($field),* } => {
-                        RowValues::new($packet, &[$(stringify!($field)),*], vec![$($field.into_value()),*])
+                        $crate::game::simple::RowValues::new(
+                            $packet,
+                            &[$(stringify!($field)),*],
+                            vec![$($crate::game::simple::RowField::into_value($field)),*],
+                        )
                     })+
                 }
             }
