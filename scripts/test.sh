@@ -222,7 +222,9 @@ page() {
 
 # Where a test compiles, it has its own time limit around the rest.
 browser() {
-    cargo build --quiet --locked --example pong --example kites --example fog && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+    local target=wasm32-unknown-unknown
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || rustup target add "$target" || return
+    cargo build --quiet --locked --example pong --example kites --example fog && target/debug/examples/fog prediction && timeout --kill-after=10 900 node tests/browser/run.mjs &&
         timeout --kill-after=10 300 node tests/browser/sizes.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
         timeout --kill-after=10 300 node tests/browser/kites.mjs &&
