@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -73,9 +73,9 @@ impl SimpleGame for Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
         let (x, y) = (context.random.between(0, WIDTH), context.random.between(0, HEIGHT));
-        self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
+        self.runners.push(Runner { player, name: joining.name.into(), x, y, direction: 0, score: 0 });
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

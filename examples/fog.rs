@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::simple::{
-    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Sight, Simple, SimpleGame, SimplePrediction,
-    StateRows, TickContext, Viewer,
+    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Joining, Sight, Simple, SimpleGame,
+    SimplePrediction, StateRows, TickContext, Viewer,
 };
 use tickwire::rows;
 use tickwire::sim::arena::{self, Arena, is_near};
@@ -140,10 +140,10 @@ impl SimpleGame for Fog {
         Fog { wolf_count: params.option("wolves").unwrap_or_default(), ..Fog::default() }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
         let size = |team| self.soldiers.values().filter(|soldier| soldier.team == team).count();
         let team = u8::from(size(1) < size(0));
-        let mut soldier = Soldier { name: name.into(), team, ..Soldier::default() };
+        let mut soldier = Soldier { name: joining.name.into(), team, ..Soldier::default() };
         soldier.spawn(context);
         self.soldiers.insert(player, soldier);
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tickwire::game::BotRng;
 use tickwire::game::bots::{AgentOutput, BotStats};
 use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
-use tickwire::game::simple::{BotPolicy, BotView, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::rows;
 use tickwire::sim::fixed::is_within;
@@ -165,8 +165,8 @@ impl SimpleGame for Kites {
         Kites { flyers: Vec::new(), kites: OwnedEntities::default(), stars: Vec::new() }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
-        self.flyers.push(Flyer { player, name: name.into(), score: 0 });
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
+        self.flyers.push(Flyer { player, name: joining.name.into(), score: 0 });
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

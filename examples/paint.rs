@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -127,11 +127,19 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
         let reds = self.painters.iter().filter(|one| one.team == 1).count();
         let team = if reds * 2 <= self.painters.len() { 1 } else { 2 };
         let (x, y) = (context.random.between(0, WIDTH - 1), context.random.between(0, HEIGHT - 1));
-        self.painters.push(Painter { player, name: name.into(), team, x, y, direction: 0, buckets: 1 });
+        self.painters.push(Painter {
+            player,
+            name: joining.name.into(),
+            team,
+            x,
+            y,
+            direction: 0,
+            buckets: 1,
+        });
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::RoomProperties;
-use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -120,8 +120,8 @@ impl SimpleGame for Pong {
         Pong { guests: Vec::new(), left, right, x, y, vx: 0, vy: 0, serve_in: 0, winner: None }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
-        self.guests.push(Guest { player, name: name.into() });
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
+        self.guests.push(Guest { player, name: joining.name.into() });
         self.take_sides();
     }
 

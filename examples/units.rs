@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -76,7 +76,7 @@ impl SimpleGame for Units {
         Units { units: Vec::new(), next: 1 }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {
         // Each player has a row; the rows are ordered from top to bottom.
         let y = 40 + i32::from(player.0 % 10) * 40;
         for number in 0..UNITS_EACH {

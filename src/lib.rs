@@ -7,7 +7,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+//! use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 //! use tickwire::rows;
 //! use tickwire::sim::{PlayerId, WorldParams, fields};
 //!
@@ -36,7 +36,7 @@
 //!     fn new(_: &WorldParams) -> Presses {
 //!         Presses { count: 0 }
 //!     }
-//!     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+//!     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 //!     fn apply(
 //!         &mut self,
@@ -185,7 +185,10 @@ mod cli;
 pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError};
+pub use server::builder::{
+    ClientProfile, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
+    ServerEvent, ServerEventKind, StartError,
+};
 
 /// What the exports of a prediction module use.
 #[cfg(tickwire_prediction)]
@@ -297,4 +300,14 @@ pub fn serve<G: game::Game>() -> std::process::ExitCode {
         std::process::ExitCode::SUCCESS
     };
     code
+}
+
+/// As [`serve()`], with a function for the [events](ServerEvent) of the server, as
+/// [`Server::on_event`] describes. The other commands, such as `replay`, have no events.
+#[cfg(not(target_family = "wasm"))]
+pub fn serve_with_events<G: game::Game>(
+    on_event: impl FnMut(ServerEvent) + Send + 'static,
+) -> std::process::ExitCode {
+    let hook = server::net::server_events::EventHook::new(on_event);
+    cli::run_with_events(&[cli::GameEntry::of::<G>()], hook)
 }

@@ -323,9 +323,10 @@ fn what_the_documents_about_games_show_is_in_the_examples() {
     let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
     let examples =
         |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
-    let all: [(_, &[&str], _); 2] = [
+    let all: [(_, &[&str], _); 3] = [
         ("owned.md", &["kites.rs"], 2),
         ("your-second-game.md", &["fog.rs", "fog/prediction.rs", "fog/tests.rs"], 8),
+        ("accounts.md", &["leaderboard/src/main.rs"], 6),
     ];
     for (document, files, count) in all {
         let (text, example) = (read(&format!("docs/{document}")), examples(files));

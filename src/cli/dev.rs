@@ -23,8 +23,9 @@ use clap::Args;
 
 use super::cargo_program::{CargoProgram, modified_time};
 use super::output::{CliError, print};
-use super::{prediction, signals, state_file};
+use super::{prediction, signals};
 use crate::limits;
+use crate::server::net::state_file;
 use crate::util::sync::Mutex;
 
 /// Options of `dev`.

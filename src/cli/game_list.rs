@@ -9,6 +9,7 @@ use crate::games;
 use crate::packet::PacketTables;
 use crate::server::embedded;
 use crate::server::net::TcpGameFactory;
+use crate::server::net::server_events::EventHook;
 use crate::testing::simulate;
 
 /// Values of a game's options, by name.
@@ -47,6 +48,8 @@ pub struct GameList {
     pub embedded: Vec<embedded::EmbeddedGameFactory>,
     /// Packet tables of the games.
     pub codes: Arc<PacketTables>,
+    /// The program's hook for events of a server.
+    pub on_event: Option<EventHook>,
 }
 
 impl GameList {
@@ -57,6 +60,7 @@ impl GameList {
             simulations: simulate::SimGameFactory::all(),
             embedded: embedded::EmbeddedGameFactory::all(),
             codes: games::built_in_tables(),
+            on_event: None,
         }
     }
 
@@ -72,7 +76,7 @@ impl GameList {
         kinds.first().ok_or("a server needs a game")?;
         let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
         let codes = GameInfo::tables_of(&abouts)?;
-        Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds })
+        Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds, on_event: None })
     }
 
     /// The game of this name.
@@ -137,7 +141,8 @@ impl GameList {
         let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
         let (simulations, embedded) = (self.simulations.clone(), self.embedded.clone());
-        Ok((GameList { factories: kinds, simulations, embedded, codes: Arc::clone(&self.codes) }, options))
+        let (codes, on_event) = (Arc::clone(&self.codes), self.on_event.clone());
+        Ok((GameList { factories: kinds, simulations, embedded, codes, on_event }, options))
     }
 
     /// The game infos of all games.

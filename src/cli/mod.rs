@@ -28,7 +28,6 @@ mod room_arg;
 mod serve;
 mod signals;
 mod simulate;
-mod state_file;
 mod synctest;
 pub mod tables;
 mod value_parsers;
@@ -43,6 +42,7 @@ pub use game_list::{GameEntry, GameList};
 use output::{CliError, check_written, print_error, record_write_error};
 pub use serve::ServeArgs;
 
+use crate::server::net::server_events::EventHook;
 use crate::util::os;
 
 /// A multiplayer game server whose every byte you can inspect.
@@ -108,6 +108,14 @@ pub fn run() -> ExitCode {
 pub fn run_of(games: &[GameEntry]) -> ExitCode {
     match GameList::of(games) {
         Ok(games) => run_with(&games),
+        Err(line) => ended(Err(line)),
+    }
+}
+
+/// As [`run_of`], with a hook for the events of `serve`.
+pub fn run_with_events(games: &[GameEntry], on_event: EventHook) -> ExitCode {
+    match GameList::of(games) {
+        Ok(games) => run_with(&GameList { on_event: Some(on_event), ..games }),
         Err(line) => ended(Err(line)),
     }
 }

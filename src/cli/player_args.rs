@@ -3,15 +3,15 @@
 use std::env::{self, VarError};
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use tracing::warn;
 
 use super::output::CliError;
-use crate::limits;
 use crate::server::admission::tokens::{PlayAccess, Tokens};
+use crate::server::net::input_files::read_tokens;
 use crate::util::os;
 use crate::util::plural::count_noun;
 
@@ -48,7 +48,7 @@ impl PlayerArgs {
                     "--token-file and {TOKENS_VARIABLE} cannot be combined: use one of them"
                 ));
             }
-            (Some(file), None) => Some(of_file(file)?),
+            (Some(file), None) => Some(read_tokens(file).map_err(|bad| format!("--token-file {bad}"))?),
             (None, Some(text)) => {
                 let read = Tokens::read(&text.replace(';', "\n"));
                 Some(read.map_err(|bad| format!("{TOKENS_VARIABLE}: {bad}"))?)
@@ -70,17 +70,6 @@ impl PlayerArgs {
             warn!("every user of this machine can read {}: make it private with chmod 600", file.display());
         }
     }
-}
-
-fn of_file(file: &Path) -> Result<Tokens, CliError> {
-    let failure = |problem: &dyn fmt::Display| format!("--token-file {}: {problem}", file.display());
-    let metadata = fs::metadata(file).map_err(|error| failure(&error))?;
-    if metadata.is_dir() || metadata.len() > limits::TOKEN_FILE_BYTES {
-        return Err(failure(&format!("must be a file of at most {} bytes", limits::TOKEN_FILE_BYTES)));
-    }
-    let bytes = fs::read(file).map_err(|error| failure(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| failure(&"is not UTF-8"))?;
-    Tokens::read(&text).map_err(|bad| failure(&bad))
 }
 
 /// A line for the banner; empty if all clients may play.

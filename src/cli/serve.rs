@@ -2,8 +2,6 @@
 //! commands, and shuts down cleanly.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,13 +19,14 @@ use super::log::Log;
 use super::output::{CliError, print, print_to_stderr, warn_of_other_localhost};
 use super::player_args::{PlayerArgs, TokenArg};
 use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
-use super::state_file::StateFile;
 use super::{console, prediction, signals, tables, value_parsers};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
+use crate::server::net::input_files::restore_room;
 use crate::server::net::recorder::{CaptureTarget, Rotation};
+use crate::server::net::state_file::StateFile;
 use crate::server::net::{ServerConfig, ServerHandle, TcpGameFactory, TcpRoom};
 use crate::server::room::RoomConfig;
 use crate::util::plural::count_noun;
@@ -230,16 +229,7 @@ fn restore(
     flag: &str,
     options: &dyn Fn(&WorldParams) -> RoomConfig,
 ) -> Result<Box<TcpRoom>, CliError> {
-    let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
-    let metadata = fs::metadata(file).map_err(|error| failure(&error))?;
-    if !metadata.is_file() || metadata.len() > limits::MAX_RESTORE_BYTES {
-        return Err(failure(&format!(
-            "must be a regular file of at most {} bytes",
-            limits::MAX_RESTORE_BYTES
-        )));
-    }
-    let bytes = fs::read(file).map_err(|error| failure(&error))?;
-    (game.resume_room)(&bytes, options).map_err(|reason| failure(&reason))
+    restore_room(game, file, options).map_err(|reason| format!("{flag}{reason}"))
 }
 
 fn serve(
@@ -340,6 +330,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
             bytes: args.capture_file_mb.saturating_mul(1_000_000),
             time: args.capture_file_seconds.map(Duration::from_secs),
         },
+        on_event: games.on_event.clone(),
         ..ServerConfig::new(args.bind)
     })
 }
@@ -383,6 +374,8 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::games::moo::world::{Action, Command, PlayerId, TickHz, World};
 

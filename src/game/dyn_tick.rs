@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use tickwire_sim::PlayerId;
 
+use super::report::Report;
+
 /// The list of players for the operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roster {
@@ -29,4 +31,6 @@ pub trait DynTick: Any + Debug + Send + Sync {
     fn event_bytes(&self) -> usize;
     /// Returns the list of players for the operator.
     fn roster(&self) -> Roster;
+    /// Returns what the game reports to the program around the server.
+    fn reports(&self) -> &[Report];
 }

@@ -38,6 +38,7 @@ impl GameInfo {
             join: join::<G>,
             leave: leave::<G>,
             disconnect: away::<G>,
+            reconnect: back::<G>,
             identity: WorldParams::default_for::<G::Sim>,
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
@@ -61,6 +62,10 @@ fn leave<G: Game>(player: PlayerId) -> EncodedAction {
 
 fn away<G: Game>(player: PlayerId) -> EncodedAction {
     G::disconnect(player).encoded()
+}
+
+fn back<G: Game>(player: PlayerId) -> Option<EncodedAction> {
+    G::reconnect(player).map(|action| action.encoded())
 }
 
 fn membership<A: Action>(action: &EncodedAction) -> Option<MembershipChange> {

@@ -12,6 +12,7 @@ use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
 use super::prediction::NewPredictor;
+use super::report::Report;
 use super::room_properties::RoomProperties;
 use crate::packet::{Dialect, PacketTables};
 
@@ -90,11 +91,25 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// sequence numbers restart.
     fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
+    /// Returns the operator command for a player whose client has resumed its suspended seat
+    /// ([`Reconnected`](tickwire_sim::MembershipChange::Reconnected)). `None`: the world does not
+    /// change.
+    fn reconnect(player: PlayerId) -> Option<ActionOf<Self>> {
+        let _ = player;
+        None
+    }
+
     /// Returns whether a client that resumes after these events must still receive some of them
     /// ([`View::replay_missed`]), because the state does not contain them.
     fn is_sent_on_resume(events: &Self::Events) -> bool {
         let _ = events;
         false
+    }
+
+    /// Returns what the game reports to the program around the server in a tick.
+    fn reports(events: &Self::Events) -> &[Report] {
+        let _ = events;
+        &[]
     }
 
     /// Describes an action in one line: name of its packet, and arguments by name.
@@ -179,6 +194,10 @@ impl<G: Game> DynTick for Published<G> {
 
     fn roster(&self) -> Roster {
         G::roster(self)
+    }
+
+    fn reports(&self) -> &[Report] {
+        G::reports(&self.events)
     }
 }
 

@@ -59,11 +59,14 @@ pub struct GameInfo {
     pub leave: fn(PlayerId) -> EncodedAction,
     /// As [`Game::disconnect`](super::Game::disconnect).
     pub disconnect: fn(PlayerId) -> EncodedAction,
+    /// As [`Game::reconnect`](super::Game::reconnect).
+    pub reconnect: fn(PlayerId) -> Option<EncodedAction>,
     /// Returns the parameters of a world with this seed and the default options.
     pub identity: fn(u32) -> WorldParams,
     /// Decodes a command frame of the game.
     pub frame: fn(&[u8]) -> Result<CommandFrame<EncodedAction>, Malformed>,
-    /// Returns the join, leave or disconnect that an action of the operator causes, if any.
+    /// Returns the join, leave, disconnect or reconnect that an action of the operator causes, if
+    /// any.
     pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
     /// Returns whether the server issues this action together with the player's join.
     pub accompanies_join: fn(&EncodedAction, PlayerId) -> bool,

@@ -35,6 +35,7 @@ mod messages;
 mod packet_handler;
 pub mod prediction;
 mod records;
+mod report;
 pub mod room_properties;
 pub mod simple;
 
@@ -56,5 +57,6 @@ pub use packet_handler::{
     JoinRequest, NamedPacket, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
 };
 pub use records::{RecordList, Records};
+pub use report::Report;
 pub use room_properties::{PropertyValue, RoomConditions, RoomProperties};
 pub use simple::{Simple, SimpleGame};

@@ -4,6 +4,7 @@
 //! every other packet to [`PacketHandler::handle_packet`], which returns [`PacketEffect`]s.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmpv::Value;
@@ -18,6 +19,9 @@ pub struct JoinRequest {
     pub name: String,
     /// Further data of the game.
     pub game_data: EncodedAction,
+    /// The account: the name of the client's token, set by the server. `None` if the server has no
+    /// tokens.
+    pub account: Option<Arc<str>>,
 }
 
 /// Rate limit for an action that affects other players, shared by the clients of one address

@@ -295,6 +295,18 @@ pub const MAX_RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of addresses (or IPv6 /64) that the operator can ban. Further bans are rejected.
 pub const MAX_BANS: usize = 4096;
 
+// ---- net: events for the program around the server -------------------------------------------
+
+/// Maximum number of events that wait for the hook of `Server::on_event`: a few per player when
+/// thousands join at once. Further ones are dropped, counted and logged, because a tick never waits
+/// for the hook.
+pub const SERVER_EVENTS: usize = 16 * 1024;
+/// Time that a stopping server waits for the hook to handle the queued events. After this time, the
+/// others are dropped and logged.
+pub const SERVER_EVENTS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Minimum time between two log lines about dropped events.
+pub const SERVER_EVENTS_LOG_INTERVAL: Duration = Duration::from_secs(10);
+
 // ---- embedded: a server inside another program -----------------------------------------------
 
 /// Maximum number of connections of an embedded server, including its bots. Further connections are

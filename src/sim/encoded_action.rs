@@ -28,7 +28,8 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
         EncodedAction::new(buffer)
     }
 
-    /// The player that an operator's action adds, removes or disconnects; `None` for other actions.
+    /// The player that an operator's action adds, removes, disconnects or reconnects; `None` for
+    /// other actions.
     fn membership(&self) -> Option<MembershipChange> {
         None
     }
@@ -50,6 +51,8 @@ pub enum MembershipChange {
     /// A player stays in the world without a connection. The sequence numbers of its next
     /// connection start at 1.
     Disconnected(PlayerId),
+    /// A client resumes the suspended seat of a player.
+    Reconnected(PlayerId),
 }
 
 /// Maximum bytes of an action that [`EncodedAction`] stores without an allocation.

@@ -133,6 +133,7 @@ fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
             MarkerKind::Joined => "joined",
             MarkerKind::Left => "left",
             MarkerKind::Disconnected => "away",
+            MarkerKind::Reconnected => "back",
             MarkerKind::Killed => "killed",
         };
         json!([mark.tick, kind, mark.name, mark.killer])

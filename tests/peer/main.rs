@@ -3,10 +3,13 @@
 mod admission;
 mod answers;
 mod budgets;
+#[path = "../support/diary.rs"]
+mod diary;
 mod driven;
 mod hall;
 mod in_lockstep;
 mod inbox;
+mod life;
 mod limits;
 mod lockstep;
 mod lockstep_behind;

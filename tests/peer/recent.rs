@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tickwire::game::UpdateRates;
 use tickwire::game::simple::{
-    GameAction, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
+    GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
 };
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
@@ -64,7 +64,7 @@ impl SimpleGame for Wide {
         Wide { players: Vec::new() }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {
         self.players.push(player);
     }
 
@@ -102,8 +102,11 @@ fn room() -> Room<Simple<Wide>> {
 fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some(SeatKey([connection as u8; 16]));
-    let profile =
-        tickwire::game::JoinRequest { name: "p".into(), game_data: tickwire::sim::EncodedAction::new(&[]) };
+    let profile = tickwire::game::JoinRequest {
+        name: "p".into(),
+        game_data: tickwire::sim::EncodedAction::new(&[]),
+        account: None,
+    };
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });

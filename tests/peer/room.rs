@@ -32,7 +32,7 @@ use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ABSENT_PER_ADDRESS: usize = 40;
-const ALL: TickRequest = TickRequest { frame: true, checksum: true, snapshot: true };
+const ALL: TickRequest = TickRequest { frame: true, checksum: true, snapshot: true, player_events: false };
 
 /// A room, and the time of its next tick.
 struct Running {

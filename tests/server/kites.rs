@@ -37,7 +37,8 @@ impl Sky {
     fn new() -> Sky {
         let world = SimpleWorld::new(&WorldParams::default_for::<SimpleWorld<Kites>>(7));
         let mut sky = Sky { world, sequence: 0, frames: Vec::new() };
-        let join = |player, name: &str| (PlayerId::OPERATOR, SimpleAction::Join(player, name.to_owned()));
+        let join =
+            |player, name: &str| (PlayerId::OPERATOR, SimpleAction::Join(player, name.to_owned(), None));
         assert_eq!(sky.tick(vec![join(ANN, "Ann"), join(BOB, "Bob")]), [""; 0]);
         sky
     }

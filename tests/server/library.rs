@@ -106,6 +106,26 @@ fn a_wrong_setting_is_named_with_its_rule() {
         (server().tokens([("ann", "a-token-of-the-test"); 2]), "tokens: another token has this name"),
         (server().rooms_on_demand(9_999), "rooms: 10000 with those on demand: must be at most 1024"),
         (server().capture("/nowhere/a.pcapng"), "capture: "),
+        (server().token_file("/nowhere/tokens"), "tokens: /nowhere/tokens: "),
+        (server().resume_time(SOON * 1_000), "resume_time: 10000s: must be at most 3600s"),
+        (
+            server().trusted_proxy("10.0.0.1/8"),
+            "trusted_proxy: 10.0.0.1/8: all bits after the first 8 must be 0",
+        ),
+        (server().snapshot_interval_ticks(0), "snapshot_interval_ticks: 0: must be 1 to "),
+        (server().checksum_interval_ticks(u32::MAX), "checksum_interval_ticks: 4294967295: must be 1 to "),
+        (server().save_dir("/nowhere"), "save_dir: /nowhere: no such directory"),
+        (server().capture_rotation(0, None), "capture_rotation: 0: must be at least 1"),
+        (server().state_file("/nowhere/worlds"), "state_file: --state-file /nowhere/worlds: "),
+        (
+            server().state_file("worlds").capture("a.pcapng"),
+            "state_file: cannot be combined with capture and with restore of a room",
+        ),
+        (Server::with_room(room().restore("/nowhere/world")), "the default room: restore /nowhere/world: "),
+        (
+            server().room("a", room().foreign_update_hz(0)),
+            "the room \"a\": foreign_update_hz 0: must be at least 1",
+        ),
     ];
     for (server, expected) in rows {
         let wrong = server.start().expect_err(expected).to_string();

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
-use tickwire::game::simple::{Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::game::{Game as _, Messages};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
@@ -251,8 +251,8 @@ impl SimpleGame for Huge {
         Huge { units: Units::new(identity), padding: vec![7; limits::SNAPSHOT_MOST_BYTES] }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>) {
-        self.units.join(player, name, context);
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
+        self.units.join(player, joining, context);
     }
 
     fn leave(&mut self, player: PlayerId, context: &mut TickContext<'_>) {

@@ -7,6 +7,7 @@ mod bots_agree;
 mod bots_play;
 mod bots_walk;
 mod budgets;
+mod builder_flags;
 #[cfg(target_os = "linux")]
 mod capture;
 mod checksums;
@@ -17,6 +18,8 @@ mod command;
 #[cfg(target_os = "linux")]
 mod console;
 mod conversations;
+#[path = "../support/diary.rs"]
+mod diary;
 #[cfg(target_os = "linux")]
 mod echo;
 mod guest;
@@ -27,6 +30,7 @@ mod kites;
 #[cfg(target_os = "linux")]
 mod last_words;
 mod library;
+mod life;
 mod lockstep;
 mod old_http;
 mod pong;

@@ -62,7 +62,11 @@ fn commands<G: Game>(
             } else {
                 G::join(
                     player,
-                    &JoinRequest { name: format!("p{number}"), game_data: EncodedAction::new(&[]) },
+                    &JoinRequest {
+                        name: format!("p{number}"),
+                        game_data: EncodedAction::new(&[]),
+                        account: None,
+                    },
                 )
             };
             let command = |action| Command { player: PlayerId::OPERATOR, sequence: next(), action };

@@ -63,7 +63,7 @@ pub use rows::has_argument;
 pub use rows::rows;
 pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
 use simple_game::OutgoingEvent;
-pub use simple_game::{ActionResult, SimpleGame, SimplePrediction, TickContext};
+pub use simple_game::{ActionResult, Joining, SimpleGame, SimplePrediction, TickContext};
 use table_check::OWN_STATE_PACKET;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
@@ -78,6 +78,7 @@ use super::info::{GameInfo, KillPacket};
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
+use super::report::Report;
 use super::room_properties::RoomProperties;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
@@ -124,12 +125,17 @@ impl<S: SimpleGame> Game for Simple<S> {
         events.events.iter().any(OutgoingEvent::is_private)
     }
 
+    fn reports(events: &SimpleEvents) -> &[Report] {
+        &events.reports
+    }
+
     fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
         Box::new(SimplePacketHandler::<S>(PhantomData))
     }
 
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<SimpleAction<S::Action>> {
-        vec![SimpleAction::Join(player, profile.name.clone())]
+        let account = profile.account.as_deref().map(str::to_owned);
+        vec![SimpleAction::Join(player, profile.name.clone(), account)]
     }
 
     fn leave(player: PlayerId) -> SimpleAction<S::Action> {
@@ -138,6 +144,10 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     fn disconnect(player: PlayerId) -> SimpleAction<S::Action> {
         SimpleAction::Disconnect(player)
+    }
+
+    fn reconnect(player: PlayerId) -> Option<SimpleAction<S::Action>> {
+        Some(SimpleAction::Reconnect(player))
     }
 
     fn names(sim: &SimpleWorld<S>) -> Vec<(PlayerId, String)> {
@@ -166,7 +176,7 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         let name: String = wanted_name.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        JoinRequest { name, game_data: EncodedAction::new(&[]) }
+        JoinRequest { name, game_data: EncodedAction::new(&[]), account: None }
     }
 
     fn handle_packet(
@@ -207,7 +217,8 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let rates = self.rates;
-        let events = world.events.clone();
+        let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
+        events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
             let mut entities = self.frames.entities();
             world.game.write_entities(&mut entities);
@@ -216,8 +227,8 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         Published {
             tick: world.tick,
             players: players.len(),
-            event_bytes: events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
-            events: Arc::new(SimpleEvents::new(world.tick, events, &world.game, &world.players)),
+            event_bytes: events.events.iter().map(|event| EVENT_BYTES + event.row.bytes()).sum(),
+            events: Arc::new(events),
             state: Arc::new(SimpleState {
                 entities: self.entities.clone(),
                 rates,
@@ -428,7 +439,13 @@ mod tests {
             tick,
             players: 1,
             event_bytes: 0,
-            events: Arc::new(SimpleEvents { tick, events, viewers: vec![None], encoded: OnceLock::new() }),
+            events: Arc::new(SimpleEvents {
+                tick,
+                events,
+                reports: Vec::new(),
+                viewers: vec![None],
+                encoded: OnceLock::new(),
+            }),
             state: Arc::new(SimpleState {
                 entities: None,
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },

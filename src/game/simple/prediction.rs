@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::rows::{ReceivedRow, RowValues};
-use super::simple_game::{SimpleGame, SimplePrediction, TickContext};
+use super::simple_game::{Joining, SimpleGame, SimplePrediction, TickContext};
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
 use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
@@ -192,12 +192,18 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
     /// Creates a world with only the local player, just after its join.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
-        let mut events = Vec::new();
+        let (mut events, mut reports) = (Vec::new(), Vec::new());
         let mut random = world.random.clone();
         world.game.join(
             own,
-            "",
-            &mut TickContext { tick: 0, tick_hz: self.tick_hz, random: &mut random, events: &mut events },
+            &Joining { name: "", account: None },
+            &mut TickContext {
+                tick: 0,
+                tick_hz: self.tick_hz,
+                random: &mut random,
+                events: &mut events,
+                reports: &mut reports,
+            },
         );
         world.players = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
         LocalState { own, world }

@@ -9,6 +9,7 @@ use super::rows::RowValues;
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
+use crate::game::report::Report;
 
 /// An encoded message, or the rule that the values violate.
 pub type EncodedMessage = Result<Vec<u8>, String>;
@@ -18,6 +19,8 @@ pub type EncodedMessage = Result<Vec<u8>, String>;
 pub struct SimpleEvents {
     pub(super) tick: u32,
     pub(super) events: Vec<OutgoingEvent>,
+    /// What the game reports to the program around the server.
+    pub(super) reports: Vec<Report>,
     /// The clients that see each event with a position.
     pub(super) viewers: Vec<Option<EventViewers>>,
     pub(super) encoded: OnceLock<(String, Vec<EncodedMessage>)>,
@@ -75,7 +78,13 @@ impl SimpleEvents {
             Audience::Sight(info) => Some(EventViewers::new(game, players, event, info)),
             Audience::All | Audience::Player(_) => None,
         });
-        SimpleEvents { tick, viewers: viewers.collect(), events, encoded: OnceLock::new() }
+        SimpleEvents {
+            tick,
+            viewers: viewers.collect(),
+            events,
+            reports: Vec::new(),
+            encoded: OnceLock::new(),
+        }
     }
 
     /// Iterates over the events, each with whether a client receives it.

@@ -10,6 +10,7 @@ use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::KillPacket;
 use crate::game::prediction::NewPredictor;
+use crate::game::report::Report;
 use crate::game::room_properties::RoomProperties;
 #[cfg(doc)]
 use crate::limits;
@@ -52,15 +53,32 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
 
-    /// Adds a player. The name has at most [`limits::NAME_CHARS`] characters.
-    fn join(&mut self, player: PlayerId, name: &str, context: &mut TickContext<'_>);
+    /// Adds a player.
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>);
 
     /// Removes a player.
     fn leave(&mut self, player: PlayerId, context: &mut TickContext<'_>);
 
-    /// Stops a player with a suspended seat. A client may resume it later.
+    /// Stops a player with a suspended seat. Its client may resume it later: then
+    /// [`SimpleGame::reconnect`] follows, otherwise [`SimpleGame::leave`].
     fn disconnect(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
         let _ = (player, context);
+    }
+
+    /// Continues a player whose client has resumed its suspended seat. Called before the actions of
+    /// the new connection.
+    fn reconnect(&mut self, player: PlayerId, context: &mut TickContext<'_>) {
+        let _ = (player, context);
+    }
+
+    /// Executes an action of the operator: of the program around the server, by
+    /// [`RoomAccess::act`](crate::RoomAccess::act). By default all are rejected.
+    ///
+    /// # Errors
+    /// Name of the violated rule; the state must be unchanged.
+    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> Result<(), &'static str> {
+        let _ = (action, context);
+        Err("player_only")
     }
 
     /// Executes a player's action. Called before [`SimpleGame::tick`].
@@ -114,6 +132,16 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     }
 }
 
+/// A player that joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joining<'a> {
+    /// The display name, which the client chose: at most [`limits::NAME_CHARS`] characters.
+    pub name: &'a str,
+    /// The account: the name of the client's token. `None` on a server without tokens, and in
+    /// captures of programs that did not record accounts.
+    pub account: Option<&'a str>,
+}
+
 /// The result of an action: the name of the violated rule if it is rejected.
 pub type ActionResult = Result<(), &'static str>;
 
@@ -134,6 +162,7 @@ pub struct TickContext<'a> {
     /// The random number generator of the world. Its state is part of the world.
     pub random: &'a mut Rng,
     pub(super) events: &'a mut Vec<OutgoingEvent>,
+    pub(super) reports: &'a mut Vec<Report>,
 }
 
 impl TickContext<'_> {
@@ -150,6 +179,15 @@ impl TickContext<'_> {
     /// Sends an event to the client of one player.
     pub fn send_to<R: Row>(&mut self, player: PlayerId, event: R) {
         self.push_event(Audience::Player(player), event.into());
+    }
+
+    /// Reports something to the program around the server, such as the result of a round; see
+    /// [`Server::on_event`](crate::Server::on_event). No client receives it, and a replay ignores
+    /// it.
+    pub fn report(&mut self, name: &'static str, set_values: impl FnOnce(&mut Report)) {
+        let mut report = Report::new(name);
+        set_values(&mut report);
+        self.reports.push(report);
     }
 
     /// Sends an `error` packet to the client of a player, because an action was refused by this

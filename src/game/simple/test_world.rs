@@ -5,8 +5,9 @@ use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 use super::entities::{Viewer, visible_ids};
 use super::published::SimpleEvents;
 use super::rows::RowValues;
-use super::simple_game::SimpleGame;
+use super::simple_game::{Joining, SimpleGame};
 use super::world::{SimpleAction, SimpleWorld};
+use crate::game::report::Report;
 
 /// The world of a simple game without a server, for tests.
 ///
@@ -15,9 +16,7 @@ use super::world::{SimpleAction, SimpleWorld};
 /// state.
 ///
 /// ```
-/// use tickwire::game::simple::{
-///     ActionResult, SimpleGame, StateRows, TestWorld, TickContext,
-/// };
+/// use tickwire::game::simple::{ActionResult, Joining, SimpleGame, StateRows, TestWorld, TickContext};
 /// use tickwire::sim::{PlayerId, WorldParams, fields};
 ///
 /// # const TABLE: &str = "direction\tname\tlane\tlamp:int\targuments\tmeaning\n\
@@ -37,7 +36,7 @@ use super::world::{SimpleAction, SimpleWorld};
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Action;
 /// #     fn new(_: &WorldParams) -> Lamp { Lamp { presses: 0, is_on: false } }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn apply(&mut self, player: PlayerId, _: Action, context: &mut TickContext<'_>) -> ActionResult {
 /// #         if self.presses == 100 { return Err("broken"); }
@@ -77,6 +76,8 @@ pub struct TestWorld<S: SimpleGame> {
 pub struct TestTick {
     /// The rejected actions: the player and the rule.
     pub rejected: Vec<(PlayerId, &'static str)>,
+    /// What the game reports to the program around the server.
+    pub reports: Vec<Report>,
     events: SimpleEvents,
 }
 
@@ -99,9 +100,15 @@ impl<S: SimpleGame> TestWorld<S> {
 
     /// Lets a player join in the next tick. Returns its number.
     pub fn join(&mut self, name: &str) -> PlayerId {
+        self.join_as(Joining { name, account: None })
+    }
+
+    /// As [`TestWorld::join`], with an account.
+    pub fn join_as(&mut self, joining: Joining<'_>) -> PlayerId {
         let player = PlayerId(self.next_player);
         self.next_player += 1;
-        self.push(PlayerId::OPERATOR, SimpleAction::Join(player, name.to_owned()));
+        let (name, account) = (joining.name.to_owned(), joining.account.map(str::to_owned));
+        self.push(PlayerId::OPERATOR, SimpleAction::Join(player, name, account));
         player
     }
 
@@ -115,6 +122,16 @@ impl<S: SimpleGame> TestWorld<S> {
         self.push(PlayerId::OPERATOR, SimpleAction::Disconnect(player));
     }
 
+    /// Resumes the suspended seat of a player in the next tick.
+    pub fn reconnect(&mut self, player: PlayerId) {
+        self.push(PlayerId::OPERATOR, SimpleAction::Reconnect(player));
+    }
+
+    /// Lets the operator act in the next tick.
+    pub fn operate(&mut self, action: S::Action) {
+        self.push(PlayerId::OPERATOR, SimpleAction::Act(action));
+    }
+
     /// Lets a player act in the next tick.
     pub fn act(&mut self, player: PlayerId, action: S::Action) {
         self.push(player, SimpleAction::Act(action));
@@ -124,10 +141,11 @@ impl<S: SimpleGame> TestWorld<S> {
     pub fn tick(&mut self) -> TestTick {
         let mut result = StepResult::default();
         self.world.step(&mut self.commands, &mut result);
-        let SimpleWorld { tick, game, players, events, .. } = &self.world;
+        let SimpleWorld { tick, game, players, events, reports, .. } = &self.world;
         let rejected = result.rejected.iter().map(|rejected| (rejected.player, rejected.reason));
         TestTick {
             rejected: rejected.collect(),
+            reports: reports.clone(),
             events: SimpleEvents::new(*tick, events.clone(), game, players),
         }
     }

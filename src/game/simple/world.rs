@@ -10,39 +10,46 @@ use tickwire_sim::{
     StepResult, WorldParams, command_frame,
 };
 
-use super::simple_game::{OutgoingEvent, SimpleGame, TickContext};
+use super::simple_game::{Joining, OutgoingEvent, SimpleGame, TickContext};
+use crate::game::report::Report;
 
 /// Actions in the world of a simple game: joins, leaves, and the game's own actions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimpleAction<A> {
-    /// A player joins with this name.
-    Join(PlayerId, String),
+    /// A player joins with this name, and with its account on a server with tokens.
+    Join(PlayerId, String, Option<String>),
     /// A player leaves.
     Leave(PlayerId),
     /// A player's seat is suspended.
     Disconnect(PlayerId),
-    /// An action of a player.
+    /// An action of a player, or of the operator.
     Act(A),
+    /// A client resumes a player's suspended seat.
+    Reconnect(PlayerId),
 }
+
+/// The kinds of encoded actions. Captures contain them, so a number never changes its meaning.
+const JOIN: u8 = 0;
+const LEAVE: u8 = 1;
+const ACT: u8 = 2;
+const DISCONNECT: u8 = 3;
+const RECONNECT: u8 = 4;
+const JOIN_WITH_ACCOUNT: u8 = 5;
 
 impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A> {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            SimpleAction::Join(player, name) => {
-                out.push(0);
+            SimpleAction::Join(player, name, account) => {
+                out.push(if account.is_some() { JOIN_WITH_ACCOUNT } else { JOIN });
                 out.extend(player.0.to_le_bytes());
                 command_frame::write_text(name, out);
+                account.iter().for_each(|account| command_frame::write_text(account, out));
             }
-            SimpleAction::Leave(player) => {
-                out.push(1);
-                out.extend(player.0.to_le_bytes());
-            }
-            SimpleAction::Disconnect(player) => {
-                out.push(3);
-                out.extend(player.0.to_le_bytes());
-            }
+            SimpleAction::Leave(player) => write_player(LEAVE, *player, out),
+            SimpleAction::Disconnect(player) => write_player(DISCONNECT, *player, out),
+            SimpleAction::Reconnect(player) => write_player(RECONNECT, *player, out),
             SimpleAction::Act(action) => {
-                out.push(2);
+                out.push(ACT);
                 let mut bytes = ByteSink(std::mem::take(out));
                 action.write(&mut bytes);
                 *out = bytes.0;
@@ -52,22 +59,33 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
 
     fn read(from: &mut Reader<'_>) -> Result<SimpleAction<A>, Malformed> {
         match from.u8()? {
-            0 => Ok(SimpleAction::Join(PlayerId(from.u16()?), from.text()?)),
-            1 => Ok(SimpleAction::Leave(PlayerId(from.u16()?))),
-            2 => A::read(from).map(SimpleAction::Act),
-            3 => Ok(SimpleAction::Disconnect(PlayerId(from.u16()?))),
+            JOIN => Ok(SimpleAction::Join(PlayerId(from.u16()?), from.text()?, None)),
+            JOIN_WITH_ACCOUNT => {
+                Ok(SimpleAction::Join(PlayerId(from.u16()?), from.text()?, Some(from.text()?)))
+            }
+            LEAVE => Ok(SimpleAction::Leave(PlayerId(from.u16()?))),
+            ACT => A::read(from).map(SimpleAction::Act),
+            DISCONNECT => Ok(SimpleAction::Disconnect(PlayerId(from.u16()?))),
+            RECONNECT => Ok(SimpleAction::Reconnect(PlayerId(from.u16()?))),
             kind => Err(Malformed::Kind(kind)),
         }
     }
 
     fn membership(&self) -> Option<MembershipChange> {
         match self {
-            SimpleAction::Join(player, name) => Some(MembershipChange::Joined(*player, name.clone())),
+            SimpleAction::Join(player, name, _) => Some(MembershipChange::Joined(*player, name.clone())),
             SimpleAction::Leave(player) => Some(MembershipChange::Left(*player)),
             SimpleAction::Disconnect(player) => Some(MembershipChange::Disconnected(*player)),
+            SimpleAction::Reconnect(player) => Some(MembershipChange::Reconnected(*player)),
             SimpleAction::Act(_) => None,
         }
     }
+}
+
+/// Appends an action of this kind that consists of a player.
+fn write_player(kind: u8, player: PlayerId, out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend(player.0.to_le_bytes());
 }
 
 /// A player in the world of a simple game.
@@ -95,6 +113,8 @@ pub struct SimpleWorld<S> {
     pub(super) game: S,
     /// The events of the last tick. They are not part of the state.
     pub(super) events: Vec<OutgoingEvent>,
+    /// The reports of the last tick. They are not part of the state.
+    pub(super) reports: Vec<Report>,
 }
 
 /// First bytes of the snapshots of all simple games. The game's name follows.
@@ -106,14 +126,19 @@ impl<S: SimpleGame> SimpleWorld<S> {
         &self.game
     }
 
+    /// Returns the state of the game, without the fields of every world.
+    pub fn into_game(self) -> S {
+        self.game
+    }
+
     fn seat(&self, player: PlayerId) -> Result<usize, usize> {
         self.players.binary_search_by_key(&player, |seat| seat.player)
     }
 
     /// Returns the game, and the context of this tick.
     fn game_and_context(&mut self) -> (&mut S, TickContext<'_>) {
-        let SimpleWorld { identity, tick, random, game, events, .. } = self;
-        (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events })
+        let SimpleWorld { identity, tick, random, game, events, reports, .. } = self;
+        (game, TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events, reports })
     }
 
     /// Executes one tick, in which `tick` runs after the commands.
@@ -125,12 +150,13 @@ impl<S: SimpleGame> SimpleWorld<S> {
     ) {
         out.clear();
         self.events.clear();
+        self.reports.clear();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
         commands.sort_unstable();
         for command in commands.drain(..) {
             let (player, sequence) = (command.player, command.sequence);
             let joining = match &command.action {
-                SimpleAction::Join(player, _) => Some(*player),
+                SimpleAction::Join(player, ..) => Some(*player),
                 _ => None,
             };
             match self.apply(command) {
@@ -167,16 +193,20 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 let acted = game.apply(player, action, &mut context).map(|()| None);
                 acted.inspect_err(|rule| context.reject(player, rule))
             }
-            SimpleAction::Act(_) => Err("player_only"),
+            SimpleAction::Act(action) => {
+                let (game, mut context) = self.game_and_context();
+                game.operate(action, &mut context).map(|()| None)
+            }
             _ if player != PlayerId::OPERATOR => Err("operator_only"),
-            SimpleAction::Join(player, name) => {
+            SimpleAction::Join(player, name, account) => {
                 let Err(at) = self.seat(player) else { return Err("already_joined") };
                 if player == PlayerId::OPERATOR {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
                 let (game, mut context) = self.game_and_context();
-                game.join(player, &name, &mut context);
+                let joining = Joining { name: &name, account: account.as_deref() };
+                game.join(player, &joining, &mut context);
                 self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
             }
@@ -185,6 +215,12 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 self.players[at].sequence = 0;
                 let (game, mut context) = self.game_and_context();
                 game.disconnect(player, &mut context);
+                Ok(None)
+            }
+            SimpleAction::Reconnect(player) => {
+                self.seat(player).map_err(|_| "unknown_player")?;
+                let (game, mut context) = self.game_and_context();
+                game.reconnect(player, &mut context);
                 Ok(None)
             }
             SimpleAction::Leave(player) => {
@@ -220,6 +256,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
             players: Vec::new(),
             game: S::new(&own),
             events: Vec::new(),
+            reports: Vec::new(),
             identity: own,
         }
     }
@@ -307,6 +344,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 players: saved.field("seats", &fresh.players)?,
                 game: saved.field("game", &fresh.game)?,
                 events: Vec::new(),
+                reports: Vec::new(),
                 identity: fresh.identity.clone(),
             })
         };
@@ -337,6 +375,7 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
         players: Field::read(reader)?,
         game: Field::read(reader)?,
         events: Vec::new(),
+        reports: Vec::new(),
     };
     let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
     if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {

@@ -137,7 +137,7 @@ impl GameVerbs for MooPacketHandler {
         let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
         let skin = packet.integer("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         let gift = packet.bool_value("moofoll").unwrap_or(false);
-        JoinRequest { name, game_data: JoinData { skin, gift }.encoded() }
+        JoinRequest { name, game_data: JoinData { skin, gift }.encoded(), account: None }
     }
 
     /// The world rejects a respawn of a living player.

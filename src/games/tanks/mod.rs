@@ -23,7 +23,7 @@ use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
-use crate::game::simple::{BotPolicy, SimpleGame, SimplePrediction, StateRows, TickContext};
+use crate::game::simple::{BotPolicy, Joining, SimpleGame, SimplePrediction, StateRows, TickContext};
 use map::Map;
 use round::Round;
 use rows::{Hit, Roster, RosterRow, ShellRow, StateRow, TABLE, TankRow};
@@ -86,8 +86,8 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
-        self.enter(player, name);
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, _: &mut TickContext<'_>) {
+        self.enter(player, joining.name);
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {

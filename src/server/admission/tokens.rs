@@ -13,6 +13,7 @@
 //! `too_many_token_attempts`.
 
 use core::net::IpAddr;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -201,18 +202,27 @@ pub struct PlayAccess {
 #[derive(Debug, Default)]
 pub struct Authenticator {
     players: PlayAccess,
+    /// The name of each token, by the key of its seat.
+    accounts: BTreeMap<SeatKey, Arc<str>>,
     gate: AuthLimiter,
 }
 
 impl Authenticator {
     /// Creates an authenticator with these rules.
     pub fn new(players: PlayAccess) -> Authenticator {
-        Authenticator { players, gate: AuthLimiter::default() }
+        let tokens = players.tokens.iter().flat_map(|tokens| &tokens.0);
+        let accounts = tokens.map(|token| (resume_key_of(&token.secret), Arc::clone(&token.name))).collect();
+        Authenticator { players, accounts, gate: AuthLimiter::default() }
     }
 
     /// Whether the server has a token file, possibly empty.
     pub fn has_tokens(&self) -> bool {
         self.players.tokens.is_some()
+    }
+
+    /// Returns the name of the token with this seat.
+    pub fn account_of(&self, key: SeatKey) -> Option<Arc<str>> {
+        self.accounts.get(&key).map(Arc::clone)
     }
 
     /// Whether a token is correct. Does not count a wrong token. For decisions that the client

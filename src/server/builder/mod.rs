@@ -1,25 +1,35 @@
 //! Embeds a server in another program, without a command line, signals or logs.
 
+mod checks;
 mod room_spec;
+mod running_server;
 mod start_error;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::game::{Game, GameInfo};
+use crate::game::Game;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::packet::routes::{is_alias, is_room_name};
-use crate::server::net::console::Source;
 use crate::server::net::console::admin_token::AdminToken;
+use crate::server::net::input_files::read_tokens;
 use crate::server::net::pages::prediction_module::PredictionModule;
-use crate::server::net::recorder::CaptureTarget;
+use crate::server::net::recorder::Rotation;
+pub use crate::server::net::room_access::{RoomAccess, RoomError};
+use crate::server::net::server_events::EventHook;
+pub use crate::server::net::server_events::{ClientProfile, PlayerProfile, ServerEvent, ServerEventKind};
+use crate::server::net::state_file::StateFile;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
 use crate::server::room::lockstep::LockstepConfig;
 pub use room_spec::RoomSpec;
+pub use running_server::RunningServer;
 pub use start_error::StartError;
+
+/// Updates per second of clients of foreign dialects, as on the command line.
+const FOREIGN_UPDATE_HZ: u32 = 10;
 
 /// Builder of a server.
 ///
@@ -27,7 +37,7 @@ pub use start_error::StartError;
 /// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// # use tickwire::game::simple::{SimpleGame, StateRows, TickContext};
+/// # use tickwire::game::simple::{Joining, SimpleGame, StateRows, TickContext};
 /// # use tickwire::sim::{PlayerId, WorldParams, fields};
 /// # const TABLE: &str = concat!(
 /// #     "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
@@ -54,7 +64,7 @@ pub use start_error::StartError;
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Action;
 /// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> Result<(), &'static str> {
 /// #         self.count += 1;
@@ -99,10 +109,18 @@ pub struct Server {
     admin_token: Option<Result<AdminToken, String>>,
     tokens: Option<Result<Tokens, String>>,
     spectators: bool,
-    lockstep: Lockstep,
+    resume_time: Duration,
+    trusted_proxies: Vec<String>,
+    packet_tables: Option<PacketTables>,
+    lockstep: LockstepConfig,
     self_check: bool,
+    save_dir: PathBuf,
+    state_file: Option<PathBuf>,
     prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
+    is_capture_plain: bool,
+    rotation: Rotation,
+    on_event: Option<EventHook>,
 }
 
 impl Server {
@@ -124,10 +142,18 @@ impl Server {
             admin_token: None,
             tokens: None,
             spectators: false,
-            lockstep: Lockstep::default(),
+            resume_time: limits::RESUME_TIME,
+            trusted_proxies: Vec::new(),
+            packet_tables: None,
+            lockstep: LockstepConfig::default(),
             self_check: false,
+            save_dir: PathBuf::from("."),
+            state_file: None,
             prediction_module: None,
             capture: None,
+            is_capture_plain: false,
+            rotation: Rotation::default(),
+            on_event: None,
         }
     }
 
@@ -199,6 +225,13 @@ impl Server {
         Server { tokens: Some(tokens.map(|()| all)), ..self }
     }
 
+    /// As [`Server::tokens`], with the lines of a token file: a name and a token, separated by a
+    /// blank.
+    #[must_use]
+    pub fn token_file(self, file: impl AsRef<Path>) -> Server {
+        Server { tokens: Some(read_tokens(file.as_ref())), ..self }
+    }
+
     /// Sets whether clients without a token may spectate on a server with tokens. By default, their
     /// connections are closed.
     #[must_use]
@@ -210,7 +243,90 @@ impl Server {
     /// By default, clients with a token and clients on this machine.
     #[must_use]
     pub fn lockstep(self, access: Lockstep) -> Server {
-        Server { lockstep: access, ..self }
+        Server { lockstep: LockstepConfig { access, ..self.lockstep }, ..self }
+    }
+
+    /// Sets the number of ticks between two snapshots for lockstep clients. A client that joins
+    /// runs the ticks since the last snapshot.
+    #[must_use]
+    pub fn snapshot_interval_ticks(self, ticks: u32) -> Server {
+        Server { lockstep: LockstepConfig { snapshot_ticks: ticks, ..self.lockstep }, ..self }
+    }
+
+    /// Sets the number of ticks between two checksums of lockstep clients.
+    #[must_use]
+    pub fn checksum_interval_ticks(self, ticks: u32) -> Server {
+        Server { lockstep: LockstepConfig { checksum_ticks: ticks, ..self.lockstep }, ..self }
+    }
+
+    /// Sets the time for which a player stays in the world after its connection has ended, so that
+    /// its client can resume; 30 seconds by default. With 0, players leave at once.
+    #[must_use]
+    pub fn resume_time(self, time: Duration) -> Server {
+        Server { resume_time: time, ..self }
+    }
+
+    /// Trusts the header `X-Forwarded-For` of a proxy at this address, such as `127.0.0.1` or
+    /// `10.0.0.0/8`. May be called several times. Limits and bans then apply to the client address
+    /// in the header. A trusted address can claim any client address, so no client may connect from
+    /// it.
+    #[must_use]
+    pub fn trusted_proxy(mut self, range: &str) -> Server {
+        self.trusted_proxies.push(range.to_owned());
+        self
+    }
+
+    /// Sets packet tables that replace the tables of the games, for example with another dialect.
+    #[must_use]
+    pub fn packet_tables(self, tables: PacketTables) -> Server {
+        Server { packet_tables: Some(tables), ..self }
+    }
+
+    /// Sets the directory for the files of the operator commands `save` and `capture`; the current
+    /// directory by default.
+    #[must_use]
+    pub fn save_dir(self, directory: impl Into<PathBuf>) -> Server {
+        Server { save_dir: directory.into(), ..self }
+    }
+
+    /// Stores the worlds in this file over a restart, also of a program with changed rules. The
+    /// server writes its worlds there when it stops, and continues them when it starts; clients
+    /// have at least a minute to resume. Rooms on demand are not stored, and nothing is stored if
+    /// the program is killed. Not possible together with [`Server::capture`] and
+    /// [`RoomSpec::restore`].
+    #[must_use]
+    pub fn state_file(self, file: impl Into<PathBuf>) -> Server {
+        Server { state_file: Some(file.into()), ..self }
+    }
+
+    /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players
+    /// that come and go, and what the games report.
+    ///
+    /// It runs on a thread of its own, one event at a time, in the order of the events of a room,
+    /// and may block, for example on a database. The worlds never wait for it. If more than
+    /// [`limits::SERVER_EVENTS`] events are queued, further ones are dropped, counted in
+    /// `tickwire_server_events_dropped_total` and logged. If it panics, the panic is logged, and it
+    /// is called again with the next event. A stopping server waits for it, at most
+    /// [`limits::SERVER_EVENTS_STOP_TIMEOUT`].
+    ///
+    /// It is not a part of the world: to change the world, it sends a command with
+    /// [`RoomAccess::act`]. A replay calls no function.
+    ///
+    /// ```no_run
+    /// # fn start<G: tickwire::game::Game>() -> Result<(), tickwire::StartError> {
+    /// use tickwire::{Server, ServerEventKind};
+    ///
+    /// let server = Server::for_game::<G>().on_event(|event| match event.kind {
+    ///     ServerEventKind::Joined(player) => println!("{} joined", player.name),
+    ///     ServerEventKind::Reported(report) => println!("{}: {:?}", report.name, report.values),
+    ///     _ => {}
+    /// });
+    /// # server.start().map(drop)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn on_event(self, hook: impl FnMut(ServerEvent) + Send + 'static) -> Server {
+        Server { on_event: Some(EventHook::new(hook)), ..self }
     }
 
     /// Sets whether the server compares what it sends to its clients with a second world that it
@@ -233,7 +349,22 @@ impl Server {
     /// [`capture`](crate::tools::capture).
     #[must_use]
     pub fn capture(self, file: impl Into<PathBuf>) -> Server {
-        Server { capture: Some(file.into()), ..self }
+        Server { capture: Some(file.into()), is_capture_plain: false, ..self }
+    }
+
+    /// As [`Server::capture`], with packets only, for tcpdump and other tools. Without the world,
+    /// the capture cannot be replayed.
+    #[must_use]
+    pub fn capture_plain(self, file: impl Into<PathBuf>) -> Server {
+        Server { capture: Some(file.into()), is_capture_plain: true, ..self }
+    }
+
+    /// Sets the size in millions of bytes, and optionally the age, of a capture file. The capture
+    /// then continues in the next file: `a.pcapng` is followed by `a.1.pcapng`.
+    #[must_use]
+    pub fn capture_rotation(self, file_mb: u64, file_time: Option<Duration>) -> Server {
+        let rotation = Rotation { bytes: file_mb.saturating_mul(1_000_000), time: file_time };
+        Server { rotation, ..self }
     }
 
     /// Starts the server: binds the address, creates the worlds, starts the threads.
@@ -243,24 +374,32 @@ impl Server {
     /// error.
     pub fn start(self) -> Result<RunningServer, StartError> {
         let config = self.config()?;
-        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config);
+        let failed = |rule| StartError::setting("state_file", rule);
+        let mut state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
+        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut state_file);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
+        state_file.log_reports();
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, an error drops `running`, which stops the server.
-        let running = RunningServer { server };
+        let mut running = RunningServer::new(server);
         if let Some(file) = self.capture {
-            let started = running.server.capture(CaptureTarget::File(file));
-            started.map_err(|rule| StartError::setting("capture", rule))?;
+            running.capture(file, self.is_capture_plain)?;
+        }
+        if self.state_file.is_some() {
+            state_file.begin().map_err(failed)?;
+            running.store_worlds(state_file, self.save_dir);
         }
         Ok(running)
     }
 
+    /// Checks the settings, and returns them as plain values.
     fn config(&self) -> Result<ServerConfig, StartError> {
         let bind: SocketAddr = self.bind.parse().map_err(|_| {
             let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
             StartError::setting("bind", rule)
         })?;
-        self.check_names()?;
+        let names: Vec<&str> = self.rooms.iter().map(|(name, _)| &**name).collect();
+        checks::room_names(&names, self.rooms_on_demand)?;
         for (setting, clients) in
             [("max_clients", self.max_clients), ("max_clients_per_address", self.max_clients_per_address)]
         {
@@ -268,6 +407,11 @@ impl Server {
                 return Err(StartError::setting(setting, "0: must be at least 1"));
             }
         }
+        checks::resume_time(self.resume_time)?;
+        checks::lockstep(&self.lockstep)?;
+        checks::rotation(&self.rotation)?;
+        self.check_files()?;
+        let trusted_proxies = checks::trusted_proxies(&self.trusted_proxies)?;
         let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(AdminToken::random()));
         let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
         let mut games: Vec<TcpGameFactory> = Vec::new();
@@ -276,8 +420,7 @@ impl Server {
                 games.push(room.game);
             }
         }
-        let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
-        let codes = GameInfo::tables_of(&abouts).map_err(StartError::Tables)?;
+        let codes = checks::tables(&games, self.packet_tables.as_ref())?;
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
         Ok(ServerConfig {
@@ -289,8 +432,16 @@ impl Server {
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
             address_rate_limits: self.address_rate_limits,
+            foreign_update_hz: first.foreign_update_hz.unwrap_or(FOREIGN_UPDATE_HZ),
+            command_delay_ticks: first.command_delay_ticks,
+            seat_time: self.seat_time(),
             players: PlayAccess { tokens, spectators: self.spectators },
-            lockstep: LockstepConfig { access: self.lockstep, ..LockstepConfig::default() },
+            trusted_proxies,
+            save_dir: self.save_dir.clone(),
+            capture_dir: self.save_dir.clone(),
+            rotation: self.rotation,
+            on_event: self.on_event.clone(),
+            lockstep: self.lockstep,
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
@@ -300,84 +451,22 @@ impl Server {
         })
     }
 
-    /// Checks the names and the number of the rooms.
-    fn check_names(&self) -> Result<(), StartError> {
-        let rooms = self.rooms.len().saturating_add(self.rooms_on_demand);
-        if rooms > limits::ROOMS {
-            let rule = format!("{rooms} with those on demand: must be at most {}", limits::ROOMS);
-            return Err(StartError::setting("rooms", rule));
+    /// Time for which a seat stays suspended: with a state file, at least the time of a restart.
+    fn seat_time(&self) -> Duration {
+        let is_stored = self.state_file.is_some();
+        self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
+    }
+
+    fn check_files(&self) -> Result<(), StartError> {
+        if !self.save_dir.is_dir() {
+            let rule = format!("{}: no such directory", self.save_dir.display());
+            return Err(StartError::setting("save_dir", rule));
         }
-        for (at, (name, _)) in self.rooms.iter().enumerate().skip(1) {
-            let rule = if !is_room_name(name) {
-                format!("a room's name must be 1 to {} of a-z, 0-9 and -", limits::ROOM_NAME_CHARS)
-            } else if is_alias(name) {
-                "this is what the log calls a private room: choose another name".to_owned()
-            } else if self.rooms[..at].iter().any(|(other, _)| other == name) {
-                "two rooms have this name".to_owned()
-            } else {
-                continue;
-            };
-            return Err(StartError::room(name, rule));
+        let restores = self.rooms.iter().any(|(_, room)| room.restore.is_some());
+        if self.state_file.is_some() && (self.capture.is_some() || restores) {
+            let rule = "cannot be combined with capture and with restore of a room";
+            return Err(StartError::setting("state_file", rule));
         }
         Ok(())
-    }
-}
-
-/// A running server. Dropping it stops it.
-#[derive(Debug)]
-pub struct RunningServer {
-    server: net::ServerHandle,
-}
-
-impl RunningServer {
-    /// Returns the address on which the server listens, with the actual port.
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    /// Returns the packet tables in use.
-    pub fn tables(&self) -> &Arc<PacketTables> {
-        &self.server.config().codes
-    }
-
-    /// Returns the token for `/admin`.
-    pub fn admin_token(&self) -> &str {
-        self.server.config().admin_token.expose()
-    }
-
-    /// Executes an operator command, such as `players` or `kick NAME`; `help` lists them. Commands
-    /// that write files write them to the current directory.
-    ///
-    /// # Errors
-    /// Why the command failed, in one line.
-    pub fn command(&self, line: &str) -> Result<String, String> {
-        match self.server.console().run(line, Source::Program) {
-            None => Ok(String::new()),
-            Some(answer) if answer.is_ok => Ok(answer.text),
-            Some(answer) => Err(answer.text.trim_start_matches("error: ").trim_end().to_owned()),
-        }
-    }
-
-    /// Whether an operator has entered `stop`, with [`RunningServer::command`] or at `/admin`. Call
-    /// [`RunningServer::stop`] then.
-    pub fn is_stop_requested(&self) -> bool {
-        self.server.is_stop_requested()
-    }
-
-    /// Returns the metrics as Prometheus text.
-    pub fn metrics(&self) -> String {
-        self.server.metrics_text()
-    }
-
-    /// Accepts no more connections, closes all clients with 1001, and waits for the threads:
-    /// usually a few milliseconds, at most about two seconds.
-    pub fn stop(mut self) {
-        self.server.shut_down();
-    }
-}
-
-impl Drop for RunningServer {
-    fn drop(&mut self) {
-        self.server.shut_down();
     }
 }

@@ -1,9 +1,13 @@
 //! A room of a server: its game and its options.
 
+use std::path::PathBuf;
+
 use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
+use crate::server::net::input_files::restore_room;
+use crate::server::net::state_file::StateFile;
 use crate::server::net::{ServerConfig, TcpGameFactory, TcpRoom};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
@@ -13,6 +17,9 @@ pub struct RoomSpec {
     seed: u32,
     tick_hz: Option<u32>,
     pub(super) update_hz: Option<u32>,
+    pub(super) foreign_update_hz: Option<u32>,
+    pub(super) command_delay_ticks: u32,
+    pub(super) restore: Option<PathBuf>,
     max_clients: usize,
     options: Vec<(String, u32)>,
 }
@@ -21,7 +28,17 @@ impl RoomSpec {
     /// Creates a room with this game and its default options.
     pub fn for_game<G: Game>() -> RoomSpec {
         let (game, max_clients) = (TcpGameFactory::for_game::<G>(), usize::MAX);
-        RoomSpec { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
+        RoomSpec {
+            game,
+            seed: 1,
+            tick_hz: None,
+            update_hz: None,
+            foreign_update_hz: None,
+            command_delay_ticks: 0,
+            restore: None,
+            max_clients,
+            options: Vec::new(),
+        }
     }
 
     /// Sets the seed of the world's random numbers; 1 by default.
@@ -40,6 +57,26 @@ impl RoomSpec {
     #[must_use]
     pub fn update_hz(self, hz: u32) -> RoomSpec {
         RoomSpec { update_hz: Some(hz), ..self }
+    }
+
+    /// Sets the updates per second of clients of foreign dialects, at most the tick rate; 10 by
+    /// default.
+    #[must_use]
+    pub fn foreign_update_hz(self, hz: u32) -> RoomSpec {
+        RoomSpec { foreign_update_hz: Some(hz), ..self }
+    }
+
+    /// Sets the delay, in ticks, of commands without a target tick; at most one second.
+    #[must_use]
+    pub fn command_delay_ticks(self, ticks: u32) -> RoomSpec {
+        RoomSpec { command_delay_ticks: ticks, ..self }
+    }
+
+    /// Restores the world from this file, written by the operator command `save`. The seed, the
+    /// options and the tick rate in the file override the settings. The players in it are removed.
+    #[must_use]
+    pub fn restore(self, file: impl Into<PathBuf>) -> RoomSpec {
+        RoomSpec { restore: Some(file.into()), ..self }
     }
 
     /// Sets the maximum number of clients in this room. Further clients are refused with status
@@ -63,8 +100,10 @@ impl RoomSpec {
         if let Some(hz) = self.tick_hz {
             identity.tick_hz = info.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;
         }
-        if self.update_hz == Some(0) {
-            return Err("update_hz 0: must be at least 1".to_owned());
+        for (setting, hz) in [("update_hz", self.update_hz), ("foreign_update_hz", self.foreign_update_hz)] {
+            if hz == Some(0) {
+                return Err(format!("{setting} 0: must be at least 1"));
+            }
         }
         if self.max_clients == 0 {
             return Err("max_clients 0: must be at least 1".to_owned());
@@ -83,12 +122,29 @@ impl RoomSpec {
         Ok(identity)
     }
 
-    /// Creates the room with a new world.
-    pub(super) fn build(&self, name: &str, config: &ServerConfig) -> Result<Box<TcpRoom>, StartError> {
+    /// Creates the room: with the world of its file, with the world of the last run, or with a new
+    /// one.
+    pub(super) fn build(
+        &self,
+        name: &str,
+        config: &ServerConfig,
+        state_file: &mut StateFile,
+    ) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
-        let mut options = config.room_options(name, identity.tick_hz);
-        options.rates.update_hz = self.update_hz.unwrap_or(identity.tick_hz).min(identity.tick_hz);
-        options.max_clients = self.max_clients;
-        Ok((self.game.new_room)(&identity, options))
+        let options = |identity: &WorldParams| {
+            let mut options = config.room_options(name, identity.tick_hz);
+            options.rates.update_hz = self.update_hz.unwrap_or(identity.tick_hz).min(identity.tick_hz);
+            if let Some(hz) = self.foreign_update_hz {
+                options.rates.foreign_hz = hz.min(identity.tick_hz);
+            }
+            options.delay_ticks = self.command_delay_ticks;
+            options.max_clients = self.max_clients;
+            options
+        };
+        match &self.restore {
+            Some(file) => restore_room(&self.game, file, &options)
+                .map_err(|rule| StartError::room(name, format!("restore {rule}"))),
+            None => Ok(state_file.room(&self.game, &identity, options(&identity))),
+        }
     }
 }

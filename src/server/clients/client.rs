@@ -151,6 +151,14 @@ impl<L: Transport> Client<L> {
         self.permission.lock().clone()
     }
 
+    /// Returns the client's account: the name of its token, if any.
+    pub fn account(&self) -> Option<Arc<str>> {
+        match self.pass()? {
+            Permission::Holder(holder) => Some(holder.name),
+            Permission::Anyone | Permission::Spectator => None,
+        }
+    }
+
     /// Stores the client's permission.
     pub fn set_pass(&self, pass: Permission) {
         *self.permission.lock() = Some(pass);

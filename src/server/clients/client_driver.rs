@@ -11,6 +11,7 @@
 //! Rate limits per address prefix apply here, outside the connection, so that a replay of the bytes
 //! does not depend on them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire_sim::state_tree::FieldDiff;
@@ -69,8 +70,8 @@ pub enum DriverEvent<'a> {
     /// A command or join was rejected for this reason, such as a rate limit of the address or a
     /// full inbox.
     CommandRejected(&'static str),
-    /// The client was accepted with the token of this name.
-    Authenticated(&'a str),
+    /// The client was accepted, with the token of this name if the server has tokens.
+    Authenticated(Option<Arc<str>>),
     /// The client joined.
     Joined {
         /// The client's player.
@@ -204,7 +205,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         match request {
             ClientRequest::Authenticate => return Some(Answer::Authenticated(self.authenticate())),
             ClientRequest::Lockstep => return Some(Answer::LockstepChecked(self.check_lockstep())),
-            ClientRequest::Join { profile, resume_tick } => {
+            ClientRequest::Join { mut profile, resume_tick } => {
+                profile.account = client.account();
                 return Some(Answer::Joined(self.join(&profile, resume_tick)));
             }
             ClientRequest::Command { command, intended, shared } => {
@@ -230,10 +232,8 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         let offered = self.client.token.as_ref().map(|OfferedToken(token)| token.as_str());
         match self.guard.authenticate(self.client.address.ip(), offered, self.read_time.now) {
             Ok(pass) => {
-                if let Permission::Holder(holder) = &pass {
-                    (self.on_event)(DriverEvent::Authenticated(&holder.name));
-                }
                 self.client.set_pass(pass);
+                (self.on_event)(DriverEvent::Authenticated(self.client.account()));
                 Ok(())
             }
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),

@@ -354,7 +354,12 @@ impl EmbeddedServer {
 
     fn tick(&mut self) {
         let is_recorded = self.recorded.is_some();
-        let wants = TickRequest { frame: is_recorded, checksum: is_recorded, snapshot: is_recorded };
+        let wants = TickRequest {
+            frame: is_recorded,
+            checksum: is_recorded,
+            snapshot: is_recorded,
+            ..TickRequest::default()
+        };
         let ticked = self.room.tick(self.host.now, wants);
         if let (Some(recorded), Some(frame), Some(checksum), Some(snapshot)) =
             (&mut self.recorded, &ticked.frame, ticked.checksum, &ticked.snapshot)

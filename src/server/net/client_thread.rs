@@ -12,6 +12,7 @@ use tracing::{debug, info};
 
 use super::blocking_io::drain;
 use super::metrics::Metrics;
+use super::server_events::{ClientProfile, ServerEventKind};
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
 use crate::connection::{ConnectionEvent, DisconnectReason};
@@ -39,6 +40,10 @@ impl Drop for ClientCleanup<'_> {
     fn drop(&mut self) {
         let ClientEvents { host, client } = self.events;
         client.leave_world(host.now());
+        if client.pass().is_some() {
+            let profile = ClientProfile { connection: client.id, account: client.account() };
+            host.events.push(&client.transport.room, ServerEventKind::Closed(profile), &host.metrics);
+        }
         host.ended.client_ends(client, self.rule.get());
         host.tap.record_close(client.event_source(host.now(), client.room.tick()), self.rule.get());
         client.mark_reader_ended();
@@ -73,7 +78,17 @@ impl<'a> ClientEvents<'a> {
             DriverEvent::CommandRejected(reason) => {
                 Metrics::count(&host.metrics.rejected_commands, "reason", reason);
             }
-            DriverEvent::Authenticated(token_name) => info!(client, token_name, "client has a token"),
+            DriverEvent::Authenticated(account) => {
+                if let Some(token_name) = account.as_deref() {
+                    info!(client, token_name, "client has a token");
+                }
+                let profile = ClientProfile { connection: *client, account };
+                host.events.push(
+                    &self.client.transport.room,
+                    ServerEventKind::Connected(profile),
+                    &host.metrics,
+                );
+            }
             DriverEvent::Joined { player, name, tick } => {
                 info!(client, player = player.0, tick, ?name, "player enters");
             }

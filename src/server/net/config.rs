@@ -11,6 +11,7 @@ use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::pages::prediction_module::PredictionModule;
 use super::recorder::Rotation;
+use super::server_events::EventHook;
 use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
 use crate::games;
@@ -78,6 +79,8 @@ pub struct ServerConfig {
     pub capture_dir: PathBuf,
     /// Size and age at which a capture continues in a new file.
     pub rotation: Rotation,
+    /// The program's hook for events.
+    pub on_event: Option<EventHook>,
 }
 
 impl ServerConfig {
@@ -109,6 +112,7 @@ impl ServerConfig {
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
             rotation: Rotation::default(),
+            on_event: None,
         }
     }
 

@@ -155,6 +155,8 @@ metrics! {
     self_check_compared: Counter, "self_check_compared" number, "Updates of clients that --self-check compared with a world of its own";
     self_check_faults: Counter, "self_check_faults" number, "Faults that --self-check has found; its log says which";
     self_check_skipped_clients: Counter, "self_check_skipped_clients" number, "Clients that --self-check did not follow because there were too many";
+    server_events: Counter, "server_events" number, "Events queued for the hook of the program";
+    server_events_dropped: Counter, "server_events_dropped" number, "Events dropped because the hook of the program is too slow";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_dropped: Counter, "capture_dropped" number, "Messages and ticks missing from captures";

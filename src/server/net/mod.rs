@@ -18,7 +18,9 @@
 //! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests, and
 //!   [`any_room`] chooses one for a request that wants any.
 //! - [`console`] executes operator commands.
+//! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
+//! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
 //! - [`echo`] is a separate server without a game.
 //! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
 //! - [`pages::playback_server`] serves a capture for playback.
@@ -33,6 +35,7 @@ pub mod connection;
 pub mod console;
 pub mod echo;
 pub mod forwarded;
+pub mod input_files;
 pub mod inspector;
 pub mod keep_alive;
 pub mod listener;
@@ -43,13 +46,16 @@ pub mod pages;
 pub mod recorder;
 pub mod registry;
 pub mod request;
+pub mod room_access;
 pub mod room_thread;
 pub mod room_threads;
 pub mod rooms;
 pub mod rooms_on_demand;
 pub mod self_check;
+pub mod server_events;
 pub mod server_handle;
 pub mod server_state;
+pub mod state_file;
 pub mod tap;
 pub mod tcp_client;
 pub mod tick_schedule;

@@ -21,6 +21,7 @@ use super::TcpRoom;
 use super::config::new_epoch;
 use super::metrics::Metrics;
 use super::rooms::RunningRoom;
+use super::server_events::ServerEventKind;
 use super::server_state::{ServerState, ShutdownStage};
 use super::tcp_client::TcpClient;
 use super::tick_schedule::{NextTick, TickSchedule};
@@ -28,7 +29,7 @@ use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
 use crate::server::admission::tokens::Permission;
-use crate::server::room::TickResult;
+use crate::server::room::{TickRequest, TickResult};
 
 /// Runs the thread of a listed room until the rooms of the server are stopped.
 pub fn run(host: &ServerState, core: Box<TcpRoom>) {
@@ -39,6 +40,7 @@ pub fn run(host: &ServerState, core: Box<TcpRoom>) {
 /// Runs the thread, starting with this run of the room.
 pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
+        host.events.push(&room, ServerEventKind::Started, &host.metrics);
         let began = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
@@ -74,9 +76,10 @@ fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
 }
 
 /// Marks the run as ended: no tick follows, and queued queries get no result.
-fn end_run(host: &ServerState, room: &RunningRoom) {
+fn end_run(host: &ServerState, room: &Arc<RunningRoom>) {
     room.set_players(0);
     room.handle.mark_ended();
+    host.events.push(room, ServerEventKind::Ended, &host.metrics);
     // `Rooms::end` removes an ending room from the list and from the tap.
     if !room.is_ending() {
         host.tap.remove_room(&room.run());
@@ -179,15 +182,17 @@ fn has_only_spectators(host: &ServerState, room: &RunningRoom) -> bool {
 }
 
 /// Runs one tick now and distributes its results.
-pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
+pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     let began = host.now();
     room.on_tick_start(began);
     let wants = host.tap.world_request(room.number);
+    let wants = TickRequest { player_events: host.events.is_on(), ..wants };
     let ticked = core.tick(began, wants);
     if wants.frame {
         publish_to_tap(host, room, began, &ticked);
     }
     record_tick(host, room, &ticked);
+    host.events.push_tick(room, &ticked, &host.authenticator, &host.metrics);
     log_properties(host, room);
     room.set_players(ticked.published.players());
     for queue in &host.worker_queues {

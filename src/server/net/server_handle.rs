@@ -12,7 +12,9 @@ use tickwire_sim::WorldParams;
 use super::accept::{self, AcceptLoop};
 use super::config::ServerConfig;
 use super::console::Console;
+use super::console::commands::find_room;
 use super::recorder::{CaptureTarget, Wanted};
+use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
@@ -113,6 +115,7 @@ impl ServerHandle {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
+        host.events.start(&host.metrics)?;
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let (mut room_threads, mut worker_threads) = (Vec::new(), Vec::new());
@@ -213,6 +216,13 @@ impl ServerHandle {
         (worlds, late)
     }
 
+    /// Returns the room of this name, or the private room with this alias. The default room's name
+    /// is empty.
+    pub fn room(&self, name: &str) -> Option<RoomAccess> {
+        let room = if name.is_empty() { Some(self.host.room()) } else { find_room(&self.host, name) };
+        room.map(RoomAccess::new)
+    }
+
     /// Returns the console, which executes operator commands.
     pub fn console(&self) -> Console {
         Console::new(Arc::clone(&self.host))
@@ -225,8 +235,9 @@ impl ServerHandle {
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
     /// most about 1.5 s, whatever the clients do. A running capture with an unread output adds one
-    /// second. Only threads that wait for a processor can prolong it further. Returns the number of
-    /// connections left open: 0 unless a thread hangs.
+    /// second, a slow hook for events at most [`limits::SERVER_EVENTS_STOP_TIMEOUT`]. Only threads
+    /// that wait for a processor can prolong it further. Returns the number of connections left
+    /// open: 0 unless a thread hangs.
     pub fn stop(mut self) -> usize {
         self.shut_down()
     }
@@ -262,6 +273,7 @@ impl ServerHandle {
             let _ = thread.join();
         }
         host.recorder.finish();
+        host.events.finish();
         left
     }
 }

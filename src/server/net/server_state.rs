@@ -13,6 +13,7 @@ use super::recorder::Recorder;
 use super::registry::Registry;
 use super::room_threads::RoomThreads;
 use super::rooms::{Rooms, RunningRoom};
+use super::server_events::ServerEvents;
 use super::tap::Tap;
 use super::tcp_client::TcpClient;
 use super::worker_queue;
@@ -56,6 +57,8 @@ pub struct ServerState {
     pub tap: Tap,
     /// Recently disconnected clients, for inspectors.
     pub ended: EndedClients,
+    /// Passes events to the program's hook.
+    pub events: ServerEvents,
     /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
     /// Decides which connections get a thread.
@@ -89,6 +92,7 @@ impl ServerState {
         workers: usize,
     ) -> ServerState {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
+        let events = ServerEvents::new(config.on_event.clone());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
@@ -107,6 +111,7 @@ impl ServerState {
             misfits: Misfits::default(),
             tap,
             ended: EndedClients::default(),
+            events,
             recorder,
             admission,
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),

@@ -6,7 +6,7 @@
 //! most [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -76,6 +76,10 @@ struct HandleState {
     inbox: Inbox,
     seats: Seats,
     keys: SeatKeys,
+    /// The last key of each seat, also after the key has become invalid.
+    last_keys: BTreeMap<PlayerId, SeatKey>,
+    /// Players whose seats were resumed since the last tick, in a game without a command for that.
+    resumed: BTreeSet<PlayerId>,
     evicted: BTreeSet<u64>,
     queries: Vec<RoomQuery>,
 }
@@ -141,6 +145,8 @@ impl RoomHandle {
             // These seats have no keys yet, so no client can resume them.
             seats: Seats::restore(world.players(), Duration::ZERO),
             keys: SeatKeys::default(),
+            last_keys: BTreeMap::new(),
+            resumed: BTreeSet::new(),
             evicted: BTreeSet::new(),
             queries: Vec::new(),
         };
@@ -256,6 +262,7 @@ impl RoomHandle {
         let player = intake.seats.assign(connection, now)?;
         if let Some(key) = key {
             intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
+            intake.last_keys.insert(player, key);
         }
         let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at_tick: self.tick() };
         intake.inbox.push_operator(entered(new));
@@ -265,11 +272,20 @@ impl RoomHandle {
     fn resume_seat(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
         let before = intake.seats.take_over(player, client.connection)?;
+        let mut actions = Vec::new();
         if let Seat::Connected(before) = before {
             intake.evicted.insert(before);
             self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
             intake.inbox.drop_player_commands(player);
-            intake.inbox.push_operator(vec![(self.about.disconnect)(player)]);
+            actions.push((self.about.disconnect)(player));
+        }
+        match (self.about.reconnect)(player) {
+            Some(action) => actions.push(action),
+            None => drop(intake.resumed.insert(player)),
+        }
+        if !actions.is_empty() {
+            let ticket = intake.inbox.push_operator(actions);
+            intake.inbox.delay_player_commands(player, ticket.tick);
         }
         intake.keys.mark_connected(player, client.from);
         Some(player)
@@ -286,6 +302,7 @@ impl RoomHandle {
             // Keys of players that are not in the world are ignored.
             if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
                 intake.keys.insert(*keyed, self.tick());
+                intake.last_keys.insert(player, keyed.key);
                 intake.suspend_seat(player, now, &self.options, self.about);
             }
         }
@@ -422,6 +439,17 @@ impl RoomHandle {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
+    /// Returns the players whose seats were resumed since the last call, in a game without a
+    /// command for that.
+    pub(crate) fn take_resumed(&self) -> BTreeSet<PlayerId> {
+        std::mem::take(&mut self.intake.lock().resumed)
+    }
+
+    /// Returns the key of a player's seat, also a key that can no longer be resumed.
+    pub(crate) fn key_of(&self, player: PlayerId) -> Option<SeatKey> {
+        self.intake.lock().last_keys.get(&player).copied()
+    }
+
     /// Returns the keys of taken seats.
     pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
         let intake = self.intake.lock();
@@ -484,6 +512,8 @@ impl RoomHandle {
             for player in over {
                 intake.seats.release(player, now);
                 intake.keys.remove(player);
+                intake.last_keys.remove(&player);
+                intake.resumed.remove(&player);
             }
         }
         self.tick.store(tick, Ordering::Relaxed);

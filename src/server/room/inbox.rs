@@ -258,6 +258,12 @@ impl Inbox {
         self.last_ticks.remove(&player);
     }
 
+    /// Makes a player's commands that are queued from now on wait for this tick.
+    pub fn delay_player_commands(&mut self, player: PlayerId, tick: u32) {
+        let last = self.last_ticks.entry(player).or_default();
+        *last = tick.max(*last);
+    }
+
     /// Moves the commands of `tick` and the queued acks into `batch`, and the new leads into
     /// `margins`, indexed by player number. Commands queued afterwards get later ticks.
     pub fn drain(&mut self, tick: u32, batch: &mut TickCommands, margins: &mut [i16]) {

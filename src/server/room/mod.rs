@@ -19,6 +19,7 @@ pub mod handle;
 pub mod inbox;
 pub mod lockstep;
 mod missed_events;
+mod player_events;
 mod query;
 pub mod saved_rooms;
 mod seat_keys;
@@ -32,6 +33,8 @@ pub use acks::CommandAcks;
 use acks::TickCommands;
 pub use handle::{JoinAttempt, JoinOutcome, RoomConfig, RoomHandle};
 pub use inbox::InboxRejection;
+use player_events::PlayerEvents;
+pub use player_events::{PlayerChange, PlayerEvent};
 use query::RoomQuery;
 pub use query::{QueryQueueFull, SavedRoom, WorldSnapshot};
 pub use seat_keys::{KeyedSeat, SeatKey};
@@ -51,6 +54,8 @@ pub struct TickRequest {
     pub checksum: bool,
     /// The snapshot of the world before the tick.
     pub snapshot: bool,
+    /// What happened to the players. Requested in all ticks of a room or in none.
+    pub player_events: bool,
 }
 
 /// The result of one tick.
@@ -68,6 +73,8 @@ pub struct TickResult {
     /// Players that joined, left or disconnected in this tick. Filled only if a command frame was
     /// requested.
     pub membership_changes: Vec<MembershipChange>,
+    /// What happened to the players, if requested.
+    pub player_events: Vec<PlayerEvent>,
     /// The checksum, if requested.
     pub checksum: Option<u64>,
     /// The snapshot, if requested, or needed for the journal or an operator's `save`.
@@ -86,6 +93,7 @@ pub struct Room<G: Game> {
     batch: TickCommands,
     commands: Vec<Command<ActionOf<G>>>,
     stepped: StepResult,
+    player_events: PlayerEvents,
     /// Buffer for the properties of the room after a tick.
     properties: RoomProperties,
     handle: Arc<RoomHandle>,
@@ -106,6 +114,7 @@ impl<G: Game> Room<G> {
             batch: TickCommands::default(),
             commands: Vec::new(),
             stepped: StepResult::default(),
+            player_events: PlayerEvents::default(),
             handle,
             properties,
             world,
@@ -142,6 +151,9 @@ impl<G: Game> Room<G> {
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
         let changes = changes.collect();
+        if wants.player_events {
+            self.note_player_changes();
+        }
         self.world.step(&mut self.commands, &mut self.stepped);
         for player in &self.stepped.departed {
             if let Some(margin) = self.margins.get_mut(usize::from(player.0)) {
@@ -149,6 +161,10 @@ impl<G: Game> Room<G> {
             }
         }
         let answers = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
+        let player_events = match wants.player_events {
+            true => self.player_events.after_step(&self.stepped, &self.handle),
+            false => Vec::new(),
+        };
         self.properties.clear();
         G::write_room(&self.world, &mut self.properties);
         self.handle.set_properties(&self.properties);
@@ -167,10 +183,20 @@ impl<G: Game> Room<G> {
             answers,
             frame,
             membership_changes: changes,
+            player_events,
             checksum,
             snapshot,
             rejected,
         }
+    }
+
+    /// Takes the changes of players that the operator commands of this tick request.
+    fn note_player_changes(&mut self) {
+        let of_operator = self.commands.iter().filter(|command| command.player == PlayerId::OPERATOR);
+        let changes =
+            of_operator.filter_map(|command| Some((command.sequence, command.action.membership()?)));
+        let changes = changes.collect();
+        self.player_events.before_step(changes, || G::names(&self.world));
     }
 
     fn frame(&self) -> Option<Arc<[u8]>> {

@@ -122,7 +122,8 @@ impl SimRoom {
     ) -> Result<TickAcks, InvariantFailure> {
         let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
         self.seats.expire(now, self.handle.tick(), counts);
-        let wants = TickRequest { frame: true, checksum: is_second, snapshot: self.wants_restart };
+        let snapshot = self.wants_restart;
+        let wants = TickRequest { frame: true, checksum: is_second, snapshot, player_events: false };
         let ticked = self.room.tick(now, wants);
         self.step_replica(&ticked, counts)?;
         self.check_query_results(ticked.tick + 1)?;

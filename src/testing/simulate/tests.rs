@@ -6,7 +6,7 @@ use tickwire_sim::fields::Field;
 use tickwire_sim::{PlayerId, WorldParams};
 
 use super::*;
-use crate::game::simple::{SimpleGame, StateRows, TickContext};
+use crate::game::simple::{Joining, SimpleGame, StateRows, TickContext};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
@@ -222,7 +222,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         Mistaken { steps: 0 }
     }
 
-    fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+    fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 
     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 

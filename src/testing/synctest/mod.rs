@@ -151,7 +151,7 @@ impl From<String> for SynctestError {
 /// ago. As a test of a game:
 ///
 /// ```no_run
-/// # use tickwire::game::simple::{StateRows, TickContext};
+/// # use tickwire::game::simple::{Joining, StateRows, TickContext};
 /// # use tickwire::sim::{Malformed, PlayerId, Reader, WorldParams, fields};
 /// # type MyGame = tickwire::game::Simple<MyRules>;
 /// # const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning\n\
@@ -170,7 +170,7 @@ impl From<String> for SynctestError {
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Action;
 /// #     fn new(_: &WorldParams) -> MyRules { MyRules {} }
-/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
 /// #     fn apply(
 /// #         &mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>,

@@ -54,6 +54,8 @@ pub enum MarkerKind {
     Left,
     /// A player lost its connection, and its seat was suspended.
     Disconnected,
+    /// A client resumed the suspended seat of a player.
+    Reconnected,
     /// A player was killed.
     Killed,
 }
@@ -138,6 +140,7 @@ impl RoomPlayback {
             }
             MembershipChange::Left(player) => (MarkerKind::Left, player),
             MembershipChange::Disconnected(player) => (MarkerKind::Disconnected, player),
+            MembershipChange::Reconnected(player) => (MarkerKind::Reconnected, player),
         };
         let name = self.names.get(&player).cloned().unwrap_or_default();
         mark(&mut self.markers, TimelineMarker { tick, kind, name, killer: String::new() });

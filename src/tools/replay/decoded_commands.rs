@@ -199,7 +199,7 @@ pub(super) fn count_issued(info: &GameInfo, commands: &[RawCommand]) -> [usize; 
                 gift = next(player);
                 true
             }
-            (Some(MembershipChange::Left(_) | MembershipChange::Disconnected(_)), _) => true,
+            (Some(_), _) => true,
             (None, Some((player, sequence)))
                 if sequence == command.sequence && (info.accompanies_join)(&command.action, player) =>
             {

@@ -20,9 +20,9 @@ const NEAR_PX = 5;
 /** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;
 /** Colours of markers by kind. @type {Readonly<Record<string, string>>} */
-const COLOURS = Object.freeze({ joined: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
+const COLOURS = Object.freeze({ joined: '#8fd694', back: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
 /** Later kinds are drawn over earlier ones. */
-const MARKER_ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
+const MARKER_ORDER = Object.freeze(['left', 'away', 'back', 'joined', 'killed']);
 
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z"/></svg>';
@@ -64,7 +64,7 @@ export function tickFromHash(hash) {
 export function describeMarker([, kind, name, killer]) {
   const who = name || 'a guest';
   if (kind === 'killed') return killer ? `${killer} killed ${who}` : `${who} died`;
-  return { joined: `${who} joined`, left: `${who} left`, away: `${who} lost the connection` }[kind] ?? '';
+  return { joined: `${who} joined`, left: `${who} left`, away: `${who} lost the connection`, back: `${who} came back` }[kind] ?? '';
 }
 
 /**

@@ -45,8 +45,8 @@ const NOTIFY_INTERVAL_MS = 100;
  * @property {number} snapshots
  * @property {number} snapshot_bytes
  * @property {number} begin_ms start of the file, ms since 1970
- * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer:
- *   string][]} marks
+ * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'back' | 'killed', name: string,
+ *   killer: string][]} marks
  */
 
 /**

@@ -29,8 +29,8 @@ test('the address names a tick, among others or alone, or none', () => {
 });
 
 test('a mark says who did what', () => {
-  const words = [[1, 'joined', 'Ann', ''], [1, 'left', '', ''], [1, 'away', 'Bo', ''], [1, 'killed', 'Ann', 'Bo'], [1, 'killed', 'Ann', '']].map(describeMarker);
-  assert.deepEqual(words, ['Ann joined', 'a guest left', 'Bo lost the connection', 'Bo killed Ann', 'Ann died']);
+  const words = [[1, 'joined', 'Ann', ''], [1, 'left', '', ''], [1, 'away', 'Bo', ''], [1, 'back', 'Bo', ''], [1, 'killed', 'Ann', 'Bo'], [1, 'killed', 'Ann', '']].map(describeMarker);
+  assert.deepEqual(words, ['Ann joined', 'a guest left', 'Bo lost the connection', 'Bo came back', 'Bo killed Ann', 'Ann died']);
 });
 
 test('what is not as it was recorded is always said, before anything else', () => {

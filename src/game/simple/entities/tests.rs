@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tickwire_sim::{Command, PlayerId, Rng, Sim as _, StepResult, WorldParams, fields};
 
-use super::super::simple_game::{SimpleGame, TickContext};
+use super::super::simple_game::{Joining, SimpleGame, TickContext};
 use super::super::world::{SimpleAction, SimpleWorld};
 use super::super::{GameAction, Row, RowValues, Simple, SimplePublisher, SimpleView, StateRows};
 use super::{Entities, EntityInfo, EntityLayout, EntityRef, EntityScratch, ReceivedEntities, Sight, Viewer};
@@ -109,7 +109,7 @@ impl SimpleGame for Herd {
         Herd { animals: Vec::new(), next_id: 0, gold: Vec::new() }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: &Joining<'_>, context: &mut TickContext<'_>) {
         self.gold.push((player, 0));
         self.spawn(Some(player), context.random);
     }
@@ -309,7 +309,7 @@ fn a_client_knows_exactly_what_it_sees_after_each_update_also_after_deferred_one
         let mut clients: Vec<TestClient> = Vec::new();
         for tick in 0..1_500 {
             let actions = match tick {
-                0..5 => vec![SimpleAction::Join(PlayerId(tick as u16 + 1), format!("p{tick}"))],
+                0..5 => vec![SimpleAction::Join(PlayerId(tick as u16 + 1), format!("p{tick}"), None)],
                 900 => vec![SimpleAction::Leave(PlayerId(2))],
                 _ => vec![],
             };
@@ -340,7 +340,7 @@ fn a_planted_leak_is_found() {
     let mut client = room.client(Some(1));
     for tick in 0..400 {
         let actions = match tick {
-            0..2 => vec![SimpleAction::Join(PlayerId(tick + 1), "p".to_owned())],
+            0..2 => vec![SimpleAction::Join(PlayerId(tick + 1), "p".to_owned(), None)],
             _ => vec![],
         };
         let published = room.step(actions);

@@ -23,7 +23,9 @@ pub trait GameAction: Sized {
 /// Defines the packets of a game as types. A name that the table lacks does not compile.
 ///
 /// - `enum` defines the actions of the players: one variant for each packet to the server. It
-///   implements [`GameAction`] and [`Field`](tickwire_sim::fields::Field).
+///   implements [`GameAction`] and [`Field`](tickwire_sim::fields::Field). A variant without a
+///   packet is an action of the operator
+///   ([`SimpleGame::operate`](crate::game::simple::SimpleGame::operate)).
 /// - `struct … in "packet"` defines a packet to clients: a state row, an event, or the entities of
 ///   an entity list, whose fields are the ones of its argument `enter` in the same order. It
 ///   implements [`Row`]. The packet `own_state` of a
@@ -59,13 +61,46 @@ pub trait GameAction: Sized {
 #[macro_export]
 macro_rules! rows {
     (in $table:expr;) => {};
+    // An action of the operator has no packet.
+    (@from $from:ident $name:ident $variant:ident [] $($field:ident)*) => {};
+    (@to $self:ident $name:ident $variant:ident [] $($field:ident)*) => {};
+    (@check ($table:expr) [] $($field:ident)*) => {};
+    (@from $from:ident $name:ident $variant:ident [$packet:literal] $($field:ident)*) => {
+        if $from.row.name == $packet {
+            return Some($name::$variant {
+                $($field: $crate::game::simple::ActionField::from_argument($from, stringify!($field))?),*
+            });
+        }
+    };
+    (@to $self:ident $name:ident $variant:ident [$packet:literal] $($field:ident)*) => {
+        #[allow(irrefutable_let_patterns, reason = "an enum may have one variant")]
+        if let $name::$variant { $($field),* } = $self {
+            return $crate::game::simple::RowValues::new(
+                $packet,
+                &[$(stringify!($field)),*],
+                vec![$($crate::game::simple::RowField::into_value($field.clone())),*],
+            );
+        }
+    };
+    (@check ($table:expr) [$packet:literal] $($field:ident)*) => {
+        const _: () = assert!(
+            $crate::game::simple::has_argument($table, "to_server", $packet, "sequence", &[]),
+            concat!("the table has no packet ", $packet, " to the server with an argument sequence"),
+        );
+        $(
+            const _: () = assert!(
+                $crate::game::simple::has_argument($table, "to_server", $packet, stringify!($field), &[]),
+                concat!("the packet ", $packet, " of the table has no argument ", stringify!($field)),
+            );
+        )*
+    };
     (
         in $table:expr;
         $(#[$attribute:meta])*
         $visibility:vis enum $name:ident {
             $(
                 $(#[$variant_attribute:meta])*
-                $variant:ident in $packet:literal {
+                $variant:ident $(in $packet:literal)? {
                     $($(#[$field_attribute:meta])* $field:ident: $kind:ty),* $(,)?
                 }
             ),+ $(,)?
@@ -81,39 +116,17 @@ macro_rules! rows {
 
         impl $crate::game::simple::GameAction for $name {
             fn from_packet(packet: &$crate::packet::DecodedPacket<'_>) -> Option<$name> {
-                match packet.row.name.as_str() {
-                    $($packet => Some($name::$variant {
-                        $($field: $crate::game::simple::ActionField::from_argument(packet, stringify!($field))?),*
-                    }),)+
-                    _ => None,
-                }
+                $($crate::game::simple::rows! { @from packet $name $variant [$($packet)?] $($field)* })+
+                None
             }
 
             fn to_packet(&self) -> $crate::game::simple::RowValues {
-                match self.clone() {
-                    $($name::$variant { $($field),* } => {
-                        $crate::game::simple::RowValues::new(
-                            $packet,
-                            &[$(stringify!($field)),*],
-                            vec![$($crate::game::simple::RowField::into_value($field)),*],
-                        )
-                    })+
-                }
+                $($crate::game::simple::rows! { @to self $name $variant [$($packet)?] $($field)* })+
+                $crate::game::simple::RowValues::new("", &[], Vec::new())
             }
         }
 
-        $(
-            const _: () = assert!(
-                $crate::game::simple::has_argument($table, "to_server", $packet, "sequence", &[]),
-                concat!("the table has no packet ", $packet, " to the server with an argument sequence"),
-            );
-            $(
-                const _: () = assert!(
-                    $crate::game::simple::has_argument($table, "to_server", $packet, stringify!($field), &[]),
-                    concat!("the packet ", $packet, " of the table has no argument ", stringify!($field)),
-                );
-            )*
-        )+
+        $($crate::game::simple::rows! { @check ($table) [$($packet)?] $($field)* })+
 
         $crate::game::simple::rows! { in $table; $($rest)* }
     };

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Instant;
 
@@ -17,6 +17,7 @@ use crate::limits;
 use crate::packet::routes::is_private;
 use crate::server::admission::tokens::Permission;
 use crate::server::net::recorder::{self, Wanted};
+use crate::server::net::room_access;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::{ServerState, ShutdownStage};
 use crate::server::net::tcp_client::TcpClient;
@@ -111,7 +112,7 @@ fn execute_in_room(context: &CommandContext<'_>, line: &str) -> (&'static str, R
 }
 
 /// Returns the room of this name, or the private room with this alias.
-fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
+pub fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
     let alike = || host.rooms.all().into_iter().find(|room| room.name() == name);
     host.rooms.find(name).or_else(alike).filter(|_| !name.is_empty())
 }
@@ -211,31 +212,12 @@ pub struct CommandContext<'a> {
 }
 
 impl CommandContext<'_> {
-    /// Sends a query to the room and waits for the result, which arrives after one of the room's
-    /// next ticks. Wakes a sleeping room.
+    /// Sends a query to the room and waits for the result.
     fn query<A>(
         &self,
         request: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
     ) -> Result<A, String> {
-        let pending = request(&self.room.handle).map_err(|busy| busy.to_string())?;
-        if self.room.handle.is_over() {
-            return Err(self.ended_text());
-        }
-        self.room.wake();
-        let late = "the world did not answer in time; the command may still be executed";
-        pending.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
-            RecvTimeoutError::Disconnected if self.room.is_ending() => self.ended_text(),
-            _ => late.to_owned(),
-        })
-    }
-
-    /// Returns the error text for a room that has ended.
-    fn ended_text(&self) -> String {
-        let room = self.room.title();
-        match self.room.is_ending() {
-            true => format!("{room} has ended"),
-            false => format!("{room} has ended by a panic; it begins anew within seconds"),
-        }
+        room_access::query(&self.room, request)
     }
 
     /// Ends the room and waits until it has ended.

@@ -307,7 +307,7 @@ impl CaptureEncoder {
                         self.name(client);
                     }
                 }
-                MembershipChange::Disconnected(_) => {}
+                MembershipChange::Disconnected(_) | MembershipChange::Reconnected(_) => {}
                 MembershipChange::Left(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
             }
         }

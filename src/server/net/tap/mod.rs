@@ -284,7 +284,7 @@ impl Tap {
         let wants = self.wants_world();
         let awaits = |queue: &SubscriberQueue| queue.accepts(WORLD_ID) && queue.awaits_world_of(run);
         let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
-        TickRequest { frame: wants, checksum: wants, snapshot }
+        TickRequest { frame: wants, checksum: wants, snapshot, ..TickRequest::default() }
     }
 
     /// Records a tick of a run: `at` is its start, `tick` the ticks completed before it. A

@@ -18,7 +18,7 @@ impl Home {
         self.0.join("worlds.kept")
     }
 
-    fn open(&self) -> Result<StateFile, CliError> {
+    fn open(&self) -> Result<StateFile, String> {
         StateFile::open(Some(&self.file()))
     }
 

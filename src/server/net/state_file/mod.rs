@@ -19,9 +19,8 @@ use std::path::{Path, PathBuf};
 use tickwire_sim::WorldParams;
 use tracing::{error, info, warn};
 
-use super::output::CliError;
+use super::{TcpGameFactory, TcpRoom};
 use crate::limits;
-use crate::server::net::{TcpGameFactory, TcpRoom};
 use crate::server::room::{RoomConfig, SavedRoom, saved_rooms};
 use crate::util::os;
 use crate::util::plural::count_noun;
@@ -73,7 +72,7 @@ impl StateFile {
     ///
     /// # Errors
     /// The file has another format, another server uses it, or it could not be written at the end.
-    pub fn open(file: Option<&Path>) -> Result<StateFile, CliError> {
+    pub fn open(file: Option<&Path>) -> Result<StateFile, String> {
         let Some(file) = file else { return Ok(StateFile::default()) };
         let refused = |why: &dyn std::fmt::Display| format!("--state-file {}: {why}", file.display());
         // A symbolic link stays; its target is replaced.
@@ -154,7 +153,7 @@ impl StateFile {
     ///
     /// # Errors
     /// The file cannot be renamed, so it could not be replaced at the end.
-    pub fn begin(&mut self) -> Result<(), CliError> {
+    pub fn begin(&mut self) -> Result<(), String> {
         let Some(place) = &mut self.place else { return Ok(()) };
         let file = place.file.display().to_string();
         let set_aside = place.set_aside();
@@ -180,7 +179,7 @@ impl StateFile {
         self,
         worlds: (Vec<(String, SavedRoom)>, Vec<String>),
         elsewhere: &[PathBuf],
-    ) -> Result<(), CliError> {
+    ) -> Result<(), String> {
         let Some(mut place) = self.place else { return Ok(()) };
         let (mut worlds, late) = worlds;
         let others = self.rooms.into_iter();
@@ -267,7 +266,7 @@ impl StateFilePath {
 
     /// Writes the worlds to another directory after an error. Returns the error text, with the path
     /// of the worlds.
-    fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> CliError {
+    fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> String {
         let file = self.file.display();
         if self.is_full {
             let part = with_suffix(&self.file, PART);

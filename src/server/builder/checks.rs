@@ -1,0 +1,85 @@
+//! The checks of a server's settings.
+
+use std::time::Duration;
+
+use super::start_error::StartError;
+use crate::game::GameInfo;
+use crate::limits;
+use crate::packet::PacketTables;
+use crate::packet::routes::{is_alias, is_room_name};
+use crate::server::net::TcpGameFactory;
+use crate::server::net::forwarded::CidrRange;
+use crate::server::net::recorder::Rotation;
+use crate::server::room::lockstep::LockstepConfig;
+
+/// Returns the tables of the games, or `given` if it has what the games need.
+pub(super) fn tables(
+    games: &[TcpGameFactory],
+    given: Option<&PacketTables>,
+) -> Result<PacketTables, StartError> {
+    let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
+    let Some(tables) = given else { return GameInfo::tables_of(&abouts).map_err(StartError::Tables) };
+    abouts.iter().try_for_each(|about| about.check_tables(tables)).map_err(StartError::Tables)?;
+    Ok(tables.clone())
+}
+
+/// Parses the addresses of trusted proxies.
+pub(super) fn trusted_proxies(ranges: &[String]) -> Result<Vec<CidrRange>, StartError> {
+    let read = |range: &String| {
+        let read: Result<CidrRange, String> = range.parse();
+        read.map_err(|rule| StartError::setting("trusted_proxy", format!("{range}: {rule}")))
+    };
+    ranges.iter().map(read).collect()
+}
+
+/// Checks the time for which a seat stays suspended.
+pub(super) fn resume_time(time: Duration) -> Result<(), StartError> {
+    let max_time = limits::MAX_RESUME_TIME;
+    if time <= max_time {
+        return Ok(());
+    }
+    Err(StartError::setting("resume_time", format!("{time:?}: must be at most {max_time:?}")))
+}
+
+/// Checks the intervals of lockstep.
+pub(super) fn lockstep(config: &LockstepConfig) -> Result<(), StartError> {
+    let max_ticks = limits::LOCKSTEP_MAX_INTERVAL_TICKS;
+    for (setting, ticks) in [
+        ("snapshot_interval_ticks", config.snapshot_ticks),
+        ("checksum_interval_ticks", config.checksum_ticks),
+    ] {
+        if !(1..=max_ticks).contains(&ticks) {
+            return Err(StartError::setting(setting, format!("{ticks}: must be 1 to {max_ticks}")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the size and age of capture files.
+pub(super) fn rotation(rotation: &Rotation) -> Result<(), StartError> {
+    let is_zero = rotation.bytes == 0 || rotation.time.is_some_and(|time| time.is_zero());
+    let rule = "0: must be at least 1";
+    if is_zero { Err(StartError::setting("capture_rotation", rule)) } else { Ok(()) }
+}
+
+/// Checks the names and the number of the rooms. The first is the default room, without a name.
+pub(super) fn room_names(names: &[&str], on_demand: usize) -> Result<(), StartError> {
+    let rooms = names.len().saturating_add(on_demand);
+    if rooms > limits::ROOMS {
+        let rule = format!("{rooms} with those on demand: must be at most {}", limits::ROOMS);
+        return Err(StartError::setting("rooms", rule));
+    }
+    for (at, name) in names.iter().enumerate().skip(1) {
+        let rule = if !is_room_name(name) {
+            format!("a room's name must be 1 to {} of a-z, 0-9 and -", limits::ROOM_NAME_CHARS)
+        } else if is_alias(name) {
+            "this is what the log calls a private room: choose another name".to_owned()
+        } else if names[..at].contains(name) {
+            "two rooms have this name".to_owned()
+        } else {
+            continue;
+        };
+        return Err(StartError::room(name, rule));
+    }
+    Ok(())
+}
