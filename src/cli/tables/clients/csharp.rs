@@ -1,0 +1,4 @@
+use crate::packet::Dialect;
+pub fn print(_: &Dialect) -> String {
+    String::new()
+}
