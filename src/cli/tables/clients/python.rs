@@ -9,7 +9,7 @@ use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row};
 
 /// The part of the file that is the same for all tables. `DIALECT` is a placeholder.
-const RUNTIME: &str = include_str!("python.py");
+const RUNTIME: &str = include_str!("runtime/python.py");
 
 /// Names that an argument cannot have: keywords, the names that the fields of a class use, and the
 /// method of entity lists.
