@@ -188,15 +188,15 @@ class Codec:
 		return check(fits, name, given, "true or false") and one == 1
 
 	func string(name: String, value, most: int, nil: bool, zero: bool):
-		var given = some(take(name, absent(value, zero)), zero)
-		if given == null and nil:
+		var given = take(name, absent(value, nil, zero))
+		if is_absent(given, nil, zero):
 			return null
 		var fits = typeof(given) == TYPE_STRING and given.length() <= most
 		return given if check(fits, name, given, "text of at most %d characters" % most) else ""
 
 	func bytes(name: String, value, most: int, nil: bool, zero: bool):
-		var given = some(take(name, absent(value, zero)), zero)
-		if given == null and nil:
+		var given = take(name, absent(value, nil, zero))
+		if is_absent(given, nil, zero):
 			return null
 		var fits = typeof(given) == TYPE_PACKED_BYTE_ARRAY and given.size() <= most
 		return given if check(fits, name, given, "at most %d bytes" % most) else PackedByteArray()
@@ -222,8 +222,8 @@ class Codec:
 				adopt(inner)
 			write(name, value, members, nil, zero)
 			return value
-		var given = some(take(name, null), zero)
-		if given == null and nil:
+		var given = take(name, null)
+		if is_absent(given, nil, zero):
 			return null
 		var one = record.new()
 		if check(typeof(given) == typeof(members), name, given, "a record"):
@@ -247,8 +247,8 @@ class Codec:
 					adopt(inner)
 			write(name, value, flat, nil, zero)
 			return value
-		var given = some(take(name, null), zero)
-		if given == null and nil:
+		var given = take(name, null)
+		if is_absent(given, nil, zero):
 			return null
 		var records = []
 		var fits = given is Array and given.size() % stride == 0 and given.size() <= most * stride
@@ -264,8 +264,8 @@ class Codec:
 	# A list of values, each of which this method of the codec writes or reads.
 	func list(name: String, value, most: int, nil: bool, zero: bool, method: String, options: Array):
 		var path = path_to(name)
-		var given = value if not is_reading else some(take(name, null), zero)
-		if given == null and nil and is_reading:
+		var given = take(name, null) if is_reading else value
+		if is_reading and is_absent(given, nil, zero):
 			return null
 		var items = []
 		if given != null or is_reading:
@@ -293,7 +293,7 @@ class Codec:
 
 	func write(name: String, value, contents, nil: bool, zero: bool) -> void:
 		check(value != null or nil or zero, name, null, "not null")
-		take(name, absent(null, zero) if value == null else contents)
+		take(name, absent(null, nil, zero) if value == null else contents)
 
 	# Writes a value and returns it, or reads the next one. A missing value is null.
 	func take(name: String, value):
@@ -314,12 +314,12 @@ class Codec:
 		else:
 			values.append(value)
 
-	# 0 or nil in place of no value.
-	func absent(value, zero: bool):
-		return 0 if value == null and zero and not is_printing else value
+	# Nil, or 0 if only 0 may stand for no value.
+	func absent(value, nil: bool, zero: bool):
+		return 0 if value == null and zero and not nil and not is_printing else value
 
-	func some(given, zero: bool):
-		return null if zero and typeof(given) == TYPE_INT and given == 0 else given
+	func is_absent(given, nil: bool, zero: bool) -> bool:
+		return given == null and nil or typeof(given) == TYPE_INT and given == 0 and zero
 
 	# A number without a fraction as an integer.
 	static func whole(value):

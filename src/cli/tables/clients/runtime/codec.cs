@@ -228,8 +228,8 @@ namespace Tickwire.NAMESPACE
 
         public string Text(string name, string value, int most, bool nil, bool zero = false)
         {
-            object given = Some(Next(name, value ?? Absent(zero)), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, (object)value ?? Absent(nil, zero));
+            if (IsAbsent(given, nil, zero)) return null;
             var text = given as string;
             // The table counts Unicode characters: a surrogate pair is one.
             bool fits = text != null && text.Count(sign => !char.IsLowSurrogate(sign)) <= most && MessagePackWriter.IsUnicode(text);
@@ -239,8 +239,8 @@ namespace Tickwire.NAMESPACE
 
         public byte[] Bytes(string name, byte[] value, int most, bool nil, bool zero = false)
         {
-            object given = Some(Next(name, value ?? Absent(zero)), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, (object)value ?? Absent(nil, zero));
+            if (IsAbsent(given, nil, zero)) return null;
             var bytes = given as byte[];
             Check(bytes != null && bytes.Length <= most, name, given, "at most " + most + " bytes");
             return bytes;
@@ -257,8 +257,8 @@ namespace Tickwire.NAMESPACE
                 return Write(name, value, nil, zero, members, () => value.Arguments(new Codec(members, false, Path(name))));
             }
             string path = Path(name);
-            object given = Some(Next(name, null), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, null);
+            if (IsAbsent(given, nil, zero)) return null;
             var list = given as List<object>;
             Check(list != null, name, given, "an array");
             return Read<T>(new Codec(list, true, path));
@@ -278,8 +278,8 @@ namespace Tickwire.NAMESPACE
                     pairs.AddRange(keys.Zip(members, (key, member) => new KeyValuePair<string, object>(key, member)));
                 });
             }
-            object given = Some(Next(name, null), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, null);
+            if (IsAbsent(given, nil, zero)) return null;
             var map = given as List<KeyValuePair<string, object>>;
             Check(map != null, name, given, "a map");
             return Read<T>(new Codec(keys.Select(key => map.LastOrDefault(pair => pair.Key == key).Value).ToList(), true, path));
@@ -299,8 +299,8 @@ namespace Tickwire.NAMESPACE
                     for (int at = 0; at < value.Count; at++) value[at].Arguments(new Codec(members, false, path + "[" + at + "]"));
                 });
             }
-            object given = Some(Next(name, null), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, null);
+            if (IsAbsent(given, nil, zero)) return null;
             var flat = given as List<object>;
             Check(flat != null && flat.Count % stride == 0 && flat.Count / stride <= most, name, given,
                 "an array of at most " + most + " groups of " + stride);
@@ -322,8 +322,8 @@ namespace Tickwire.NAMESPACE
                     value.ForEach(one => each(inner, one));
                 });
             }
-            object given = Some(Next(name, null), zero);
-            if (given == null && nil) return null;
+            object given = Next(name, null);
+            if (IsAbsent(given, nil, zero)) return null;
             var list = given as List<object>;
             Check(list != null && list.Count <= most, name, given, "an array of at most " + most);
             var reader = new Codec(list, true, path);
@@ -340,7 +340,7 @@ namespace Tickwire.NAMESPACE
             }
             Check(value != null || nil || zero, name, null, "not null");
             if (value != null) write();
-            Next(name, value == null ? Absent(zero) : contents);
+            Next(name, value == null ? Absent(nil, zero) : contents);
             return value;
         }
 
@@ -366,10 +366,10 @@ namespace Tickwire.NAMESPACE
             printed.Append(printed.Length > 0 ? "," : "").Append(Json.Text(name)).Append(":").Append(Json.Text(value));
         }
 
-        /// <summary>0 or nil in place of no value.</summary>
-        static object Absent(bool zero) { return zero ? (object)0L : null; }
+        /// <summary>Nil, or 0 if only 0 may stand for no value.</summary>
+        static object Absent(bool nil, bool zero) { return zero && !nil ? (object)0L : null; }
 
-        static object Some(object given, bool zero) { return zero && Equals(Whole(given), 0L) ? null : given; }
+        static bool IsAbsent(object given, bool nil, bool zero) { return given == null && nil || zero && Equals(Whole(given), 0L); }
 
         /// <summary>A number without a fraction as an integer.</summary>
         internal static object Whole(object value)

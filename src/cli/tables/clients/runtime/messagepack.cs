@@ -118,11 +118,11 @@ namespace Tickwire.NAMESPACE
         object Read(int depth)
         {
             if (depth > MaxDepth) throw new MalformedPacketException("the message is nested too deep");
-            int head = (int)Number(1);
+            uint head = (uint)Number(1);
             if (head < 0x80) return (long)head;
             if (head < 0x90) return Map(head & 0x0f, depth);
             if (head < 0xa0) return List(head & 0x0f, depth);
-            if (head < 0xc0) return Text((uint)head & 0x1f);
+            if (head < 0xc0) return Text(head & 0x1f);
             if (head >= 0xe0) return (long)(sbyte)head;
             switch (head)
             {

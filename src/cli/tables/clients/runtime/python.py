@@ -123,7 +123,7 @@ class Str:
         self.most = most
 
     def encode(self, value, where):
-        fits = isinstance(value, str) and (self.most is None or len(value) <= self.most)
+        fits = isinstance(value, str) and is_unicode(value) and (self.most is None or len(value) <= self.most)
         check(fits, value, where, "text" + ("" if self.most is None else f" of at most {self.most} characters"))
         return value
 
@@ -235,6 +235,11 @@ class Zero(Nil):
 
     def decode(self, value, where):
         return None if value == 0 else self.some.decode(value, where)
+
+
+def is_unicode(text):
+    """Whether the text has no half of a surrogate pair, which UTF-8 cannot encode."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def check_list(value, most, where):
