@@ -19,9 +19,9 @@ const RUNTIME: [&str; 3] = [
     include_str!("runtime/connection.gd"),
 ];
 
-/// Names that an argument cannot have: keywords and types, members of all objects, and the names
-/// that the methods of a packet use.
-const RESERVED: [&str; 73] = [
+/// Names that an argument cannot have: keywords and types, members of all objects, functions that it
+/// would shadow, and the names that the methods of a packet use.
+const RESERVED: [&str; 96] = [
     "and",
     "as",
     "assert",
@@ -86,6 +86,29 @@ const RESERVED: [&str; 73] = [
     "tr",
     "to_string",
     "unreference",
+    "abs",
+    "ceil",
+    "char",
+    "clamp",
+    "convert",
+    "exp",
+    "floor",
+    "hash",
+    "inverse_lerp",
+    "len",
+    "lerp",
+    "load",
+    "log",
+    "max",
+    "min",
+    "pow",
+    "print",
+    "range",
+    "round",
+    "seed",
+    "sign",
+    "sqrt",
+    "str",
     "apply",
     "arguments",
     "change",

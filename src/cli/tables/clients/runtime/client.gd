@@ -16,8 +16,8 @@
 #			print(packet.tick)
 #
 # The classes in ToServer and ToClient, at the end of this file, are the packets. A number is as in the packet: the comment
-# behind it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `encode` and `decode`
-# need no connection. GDScript has no exceptions: `encode`, `decode` and `send` return a ClientError instead.
+# behind it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `Wire.encode` and
+# `Wire.decode` need no connection. GDScript has no exceptions: they and `send` return a ClientError instead.
 extends RefCounted
 
 
@@ -26,8 +26,9 @@ extends RefCounted
 class ClientError:
 	var text := ""
 
-	func _init(sentence: String):
+	func with_text(sentence: String):
 		text = sentence
+		return self
 
 	func _to_string() -> String:
 		return text
@@ -88,39 +89,40 @@ class Packet extends Record:
 		return null
 
 
-# The packet as the payload of one binary message, or a WrongArgumentError.
-static func encode(packet: Packet):
-	var codec = Codec.new([], packet.packet_name())
-	packet.arguments(codec)
-	if codec.problem != "":
-		return WrongArgumentError.new(codec.problem)
-	var writer = MessagePackWriter.new()
-	writer.write([packet.packet_code(), codec.values])
-	return writer.buffer.data_array
+# Packets as the payloads of binary messages.
+class Wire:
+	# The packet as the payload of one binary message, or a WrongArgumentError.
+	static func encode(packet: Packet):
+		var codec = Codec.new([], packet.packet_name())
+		packet.arguments(codec)
+		if codec.problem != "":
+			return WrongArgumentError.new().with_text(codec.problem)
+		var writer = MessagePackWriter.new()
+		writer.write([packet.packet_code(), codec.values])
+		return writer.buffer.data_array
 
-
-# The packet in the payload of one binary message, or an UnknownPacketError, a WrongArgumentError or a MalformedPacketError.
-# `direction` is ToClient for a packet of the server, otherwise ToServer.
-static func decode(payload: PackedByteArray, direction = ToClient):
-	var reader = MessagePackReader.new(payload)
-	var message = reader.read_all()
-	if reader.problem != "":
-		return MalformedPacketError.new("the message is not MessagePack: " + reader.problem)
-	var code = Codec.whole(message[0]) if message is Array and message.size() > 0 else null
-	if typeof(code) != TYPE_INT and typeof(code) != TYPE_STRING:
-		return MalformedPacketError.new("the message is not an array that begins with a code")
-	var packet = direction.create(code)
-	if packet == null:
-		var unknown = UnknownPacketError.new("no packet has the code %s in this direction: generate this file again" % code)
-		unknown.code = code
-		return unknown
-	var values = message[1] if message.size() > 1 else null
-	if values != null and not values is Array:
-		return WrongArgumentError.new(packet.packet_name() + ": the arguments must be an array")
-	var codec = Codec.new([] if values == null else values, packet.packet_name())
-	codec.is_reading = true
-	packet.arguments(codec)
-	return packet if codec.problem == "" else WrongArgumentError.new(codec.problem)
+	# The packet in the payload of one binary message, or an UnknownPacketError, a WrongArgumentError or a MalformedPacketError.
+	# `direction` is ToClient for a packet of the server, otherwise ToServer.
+	static func decode(payload: PackedByteArray, direction = ToClient):
+		var reader = MessagePackReader.new(payload)
+		var message = reader.read_all()
+		if reader.problem != "":
+			return MalformedPacketError.new().with_text("the message is not MessagePack: " + reader.problem)
+		var code = Codec.whole(message[0]) if message is Array and message.size() > 0 else null
+		if typeof(code) != TYPE_INT and typeof(code) != TYPE_STRING:
+			return MalformedPacketError.new().with_text("the message is not an array that begins with a code")
+		var packet = direction.create(code)
+		if packet == null:
+			var unknown = UnknownPacketError.new().with_text("no packet has the code %s in this direction: generate this file again" % code)
+			unknown.code = code
+			return unknown
+		var values = message[1] if message.size() > 1 else null
+		if values != null and not values is Array:
+			return WrongArgumentError.new().with_text(packet.packet_name() + ": the arguments must be an array")
+		var codec = Codec.new([] if values == null else values, packet.packet_name())
+		codec.is_reading = true
+		packet.arguments(codec)
+		return packet if codec.problem == "" else WrongArgumentError.new().with_text(codec.problem)
 
 
 # Writes values to an array or a dictionary, or reads them from one. Each method returns the value, and checks it. `problem` is
@@ -302,7 +304,7 @@ class Codec:
 		elif is_reading:
 			value = values[next] if next < values.size() else null
 		elif is_printing and typeof(value) == TYPE_PACKED_BYTE_ARRAY:
-			put(name, {"base64": Marshalls.raw_to_base64(value)})
+			put(name, {"base64": Marshalls.raw_to_base64(value) if value.size() > 0 else ""})
 		else:
 			put(name, value)
 		next += 1

@@ -46,7 +46,7 @@ class Connection:
 			emit_signal("closed", end)
 
 	func receive(payload: PackedByteArray) -> void:
-		var packet = decode(payload)
+		var packet = Wire.decode(payload)
 		emit_signal("failed" if packet is ClientError else "received", packet)
 
 	# Sends a packet, and returns null, a WrongArgumentError or a ClosedError. Numbers the commands: sets a `sequence` that
@@ -56,7 +56,7 @@ class Connection:
 			return end if end != null else closed_error()
 		if "sequence" in packet and packet.sequence == null:
 			packet.sequence = sequence + 1
-		var payload = encode(packet)
+		var payload = Wire.encode(packet)
 		if payload is ClientError:
 			return payload
 		socket.send(payload)
@@ -77,7 +77,7 @@ class Connection:
 		if code < 0:
 			code = 1006
 			reason = "without a close frame" if is_open else "there is no connection"
-		var error = ClosedError.new(("the connection is closed: %d %s" % [code, reason]).strip_edges())
+		var error = ClosedError.new().with_text(("the connection is closed: %d %s" % [code, reason]).strip_edges())
 		error.code = code
 		error.reason = reason
 		return error

@@ -188,7 +188,11 @@ class MessagePackReader:
 		return values
 
 	func text(count: int) -> String:
-		return bytes(count).get_string_from_utf8()
+		var content = bytes(count)
+		var value = content.get_string_from_utf8()
+		if problem == "" and value.to_utf8_buffer() != content:
+			problem = "text is not UTF-8"
+		return value
 
 	func bytes(count: int) -> PackedByteArray:
 		if count == 0 or not has(count):
