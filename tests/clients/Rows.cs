@@ -4,6 +4,7 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Threading.Tasks;
 using Coins = Tickwire.Coins;
 using Shapes = Tickwire.Shapes;
 
@@ -24,6 +25,7 @@ static class Rows
             if (got.Length > 1 && row[5] != "") Expect("entities", got[2], row[5]);
         }
         WrongValues();
+        Ends(arguments[1]).GetAwaiter().GetResult();
         Console.WriteLine(passed + " passed, " + failed + " failed");
         return failed == 0 ? 0 : 1;
     }
@@ -84,6 +86,32 @@ static class Rows
         try { Coins.Wire.Encode(packet); }
         catch (Coins.WrongArgumentException error) { got = error.Message; }
         Expect(packet.Name, got, wanted);
+    }
+
+    /// <summary>A closed connection has the code and the reason.</summary>
+    static async Task Ends(string url)
+    {
+        using (var game = await Coins.Connection.ConnectAsync(url))
+        {
+            await game.SendAsync(new Coins.ToServer.Hello { version = 2 });
+            Expect("wrong version", await ErrorOf(game.ReceiveAsync()), "ClosedException 1008 hello_version");
+            Expect("after the end", await ErrorOf(game.SendAsync(new Coins.ToServer.Ping())), "ClosedException 1008 hello_version");
+        }
+        using (var game = await Coins.Connection.ConnectAsync(url))
+        {
+            await game.CloseAsync();
+            await game.CloseAsync();
+            Expect("own close", await ErrorOf(game.ReceiveAsync()), "ClosedException 1000 ");
+        }
+        Expect("unknown path", await ErrorOf(Coins.Connection.ConnectAsync(url + "er")), "RefusedException");
+    }
+
+    static async Task<string> ErrorOf(Task call)
+    {
+        try { await call; }
+        catch (Coins.ClosedException error) { return "ClosedException " + error.Code + " " + error.Reason; }
+        catch (Coins.TickwireException error) { return error.GetType().Name; }
+        return "no error";
     }
 
     static byte[] Unhex(string hex)

@@ -1,13 +1,15 @@
-# Decodes and encodes each row of rows.tsv with the generated clients in GDScript.
+# Decodes and encodes each row of rows.tsv with the generated clients in GDScript, and reads the end of a connection to
+# COINS_URL.
 extends SceneTree
 
 const Coins = preload("res://coins.gd")
 const Shapes = preload("res://shapes.gd")
 var passed := 0
 var failed := 0
+var game = Coins.Connection.new()
 
 
-func _init():
+func _initialize():
 	var entities = {}
 	var file = File.new()
 	if file.open("res://rows.tsv", File.READ) != OK:
@@ -19,6 +21,28 @@ func _init():
 		if row.size() > 1:
 			check_row(row, entities)
 	wrong_values()
+	game.connect("opened", Callable(self, "_on_opened"))
+	game.connect("closed", Callable(self, "_on_closed"))
+	expect("not open", str(game.send(Coins.ToServer.PingPacket.new())), "the connection is closed: 1006 there is no connection")
+	game.open(OS.get_environment("COINS_URL"))
+
+
+func _process(_delta) -> bool:
+	game.poll()
+	return false
+
+
+func _on_opened() -> void:
+	var wrong = Coins.ToServer.GoPacket.new().with({"direction": 5})
+	expect("wrong", str(game.send(wrong)), "go.direction is 5: must be a whole number from 0 to 4")
+	expect("right", str(game.send(Coins.ToServer.HelloPacket.new().with({"version": 2}))), "Null")
+
+
+# A closed connection has the code and the reason.
+func _on_closed(error) -> void:
+	expect("wrong version", "%s %d %s" % [error, error.code, error.reason],
+		"the connection is closed: 1008 hello_version 1008 hello_version")
+	expect("after the end", str(game.send(Coins.ToServer.PingPacket.new())), "the connection is closed: 1008 hello_version")
 	print("%d passed, %d failed" % [passed, failed])
 	quit(0 if failed == 0 else 1)
 

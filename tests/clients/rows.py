@@ -1,4 +1,7 @@
-"""Decodes and encodes each row of rows.tsv with the generated clients in Python, which are in the folder of the argument."""
+"""Decodes and encodes each row of rows.tsv with the generated clients in Python, and reads the ends of connections.
+
+    rows.py FOLDER_OF_THE_CLIENTS ROWS URL_OF_COINS
+"""
 
 import base64
 import dataclasses
@@ -71,10 +74,34 @@ def check_wrong_values(coins, shapes):
         expect(message, str(got)[: len(message)], message)
 
 
+def check_ends(coins, url):
+    """A closed connection has the code and the reason, and a refused one the status."""
+    with coins.Connection(url) as game:
+        game.send(coins.ToServer.Hello(version=2, mode=0))
+        expect("wrong version", error_of(game.receive), (coins.Closed, 1008, "hello_version"))
+        after = error_of(lambda: game.send(coins.ToServer.Ping(nonce=1)))
+        expect("after the end", after, (coins.Closed, 1008, "hello_version"))
+    with coins.Connection(url) as game:
+        expect("nothing received", error_of(lambda: game.receive(timeout=0.01)), (TimeoutError,))
+        game.close()
+        expect("own close", error_of(game.receive), (coins.Closed, 1000, ""))
+    expect("unknown path", error_of(lambda: coins.Connection(url + "er")), (coins.Refused, 404))
+
+
+def error_of(call):
+    """The type of the error of a call, and what it says about the end of a connection."""
+    try:
+        return call()
+    except Exception as error:
+        details = (getattr(error, name, None) for name in ("code", "reason", "status"))
+        return type(error), *(detail for detail in details if detail is not None)
+
+
 entities = {}
 with open(sys.argv[2], encoding="utf-8") as rows:
     for line in rows.readlines()[1:]:
         check_row(line.rstrip("\n").split("\t"), entities)
 check_wrong_values(importlib.import_module("coins"), importlib.import_module("shapes"))
+check_ends(importlib.import_module("coins"), sys.argv[3])
 print(f"{counts['passed']} passed, {counts['failed']} failed")
 sys.exit(counts["failed"] > 0)

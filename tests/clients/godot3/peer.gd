@@ -65,5 +65,8 @@ func _on_error() -> void:
 	state = STATE_CLOSED
 
 
-func _on_closed(_was_clean: bool) -> void:
+func _on_closed(was_clean: bool) -> void:
+	# Without a request of the server, this client has closed.
+	if was_clean and close_code < 0:
+		close_code = 1000
 	state = STATE_CLOSED

@@ -332,7 +332,9 @@ class Connection:
         if token is not None:
             subprotocols.append("bearer." + base64.urlsafe_b64encode(token.encode()).decode().rstrip("="))
         try:
-            self._socket = connect(url, subprotocols=subprotocols, compression=None, open_timeout=timeout)
+            context = connect(url, subprotocols=subprotocols, compression=None, open_timeout=timeout)
+            # Of a newer version of the package, a context manager; of an older one, the connection itself.
+            self._socket = context.__enter__()
         except InvalidStatus as error:
             text = (error.response.body or b"").decode(errors="replace").strip()
             raise Refused(error.response.status_code, text) from error
