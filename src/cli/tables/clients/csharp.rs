@@ -18,91 +18,19 @@ const RUNTIME: [&str; 3] = [
 ];
 
 /// Keywords, which become names with `@` before them.
-const KEYWORDS: [&str; 77] = [
-    "abstract",
-    "as",
-    "base",
-    "bool",
-    "break",
-    "byte",
-    "case",
-    "catch",
-    "char",
-    "checked",
-    "class",
-    "const",
-    "continue",
-    "decimal",
-    "default",
-    "delegate",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "event",
-    "explicit",
-    "extern",
-    "false",
-    "finally",
-    "fixed",
-    "float",
-    "for",
-    "foreach",
-    "goto",
-    "if",
-    "implicit",
-    "in",
-    "int",
-    "interface",
-    "internal",
-    "is",
-    "lock",
-    "long",
-    "namespace",
-    "new",
-    "null",
-    "object",
-    "operator",
-    "out",
-    "override",
-    "params",
-    "private",
-    "protected",
-    "public",
-    "readonly",
-    "ref",
-    "return",
-    "sbyte",
-    "sealed",
-    "short",
-    "sizeof",
-    "stackalloc",
-    "static",
-    "string",
-    "struct",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "uint",
-    "ulong",
-    "unchecked",
-    "unsafe",
-    "ushort",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "while",
-];
+const KEYWORDS: &str = "\
+    abstract as base bool break byte case catch char checked class const continue decimal \
+    default delegate do double else enum event explicit extern false finally fixed float for \
+    foreach goto if implicit in int interface internal is lock long namespace new null object \
+    operator out override params private protected public readonly ref return sbyte sealed short \
+    sizeof stackalloc static string struct switch this throw true try typeof uint ulong \
+    unchecked unsafe ushort using virtual void volatile while";
 
 /// Names of locals and parameters in the methods of a packet, which a field cannot have.
-const LOCALS: [&str; 6] = ["codec", "entities", "entity", "one", "change", "known"];
+const LOCALS: &str = "codec entities entity one change known";
 
 /// Names that the class of a packet cannot have.
-const RESERVED: [&str; 6] = ["Packet", "Record", "Codec", "Wire", "Create", "Func"];
+const RESERVED: &str = "Packet Record Codec Wire Create Func";
 
 /// Prints the whole file.
 pub fn print(dialect: &Dialect) -> String {
@@ -138,7 +66,11 @@ fn close(out: &mut Lines) {
     out.line("}");
 }
 
+/// A comment before code, if there is a text.
 fn summary(out: &mut Lines, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     out.line(format!("/// <summary>{text}</summary>"));
 }
@@ -162,14 +94,12 @@ fn code_object(row: &Row, dialect: &Dialect) -> String {
 }
 
 fn packet_class(row: &Row) -> String {
-    escaped(class_name(&row.name), &RESERVED)
+    escaped(class_name(&row.name), RESERVED)
 }
 
 fn packet(out: &mut Lines, row: &Row, dialect: &Dialect) {
     out.line("");
-    if !row.meaning.is_empty() {
-        summary(out, &row.meaning);
-    }
+    summary(out, &row.meaning);
     open(out, &format!("public sealed class {} : Packet", packet_class(row)));
     out.line(format!("public override string Name {{ get {{ return \"{}\"; }} }}", row.name));
     out.line(format!("public override object Code {{ get {{ return {}; }} }}", code_object(row, dialect)));
@@ -195,11 +125,14 @@ fn members(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
         self::members(out, record, None);
         close(out);
     }
+    if members.iter().any(|member| record_of(&member.ty).is_some()) {
+        out.line("");
+    }
     for member in members {
         let set = if is_sequence(member) { "; null: set by SendAsync" } else { "" };
         let class = record_name(&member.name);
         let name = field_name(&member.name);
-        summary(out, &format!("{}{set}", note(&member.ty)));
+        summary(out, &(note(&member.ty) + set));
         let (ty, value) = match is_sequence(member) {
             true => ("long?".to_owned(), String::new()),
             false => (field_type(&member.ty, &class), initial_value(&member.ty, &class)),
@@ -225,8 +158,8 @@ fn members(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
 fn field_name(name: &str) -> String {
     let class = class_name(name);
     let (first, rest) = class.split_at(1);
-    let name = escaped(first.to_ascii_lowercase() + rest, &LOCALS);
-    if KEYWORDS.contains(&&*name) { format!("@{name}") } else { name }
+    let name = escaped(first.to_ascii_lowercase() + rest, LOCALS);
+    if KEYWORDS.split(' ').any(|word| word == name) { format!("@{name}") } else { name }
 }
 
 fn is_optional(ty: &Type) -> bool {
@@ -358,5 +291,149 @@ fn list(row: &Row, name: &str, each: &str) -> String {
     match argument.is_some_and(|argument| argument.ty.or_nil) {
         true => format!("{name} ?? new List<{each}>()"),
         false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Language;
+    use super::super::tests::expect_packets;
+
+    const EXPECTED: &str = r##"
+    /// <summary>Packets from the client to the server.</summary>
+    public static class ToServer
+    {
+        /// <summary>A new packet by its code, or null.</summary>
+        public static Packet Create(object code)
+        {
+            if (code.Equals("g\"\\")) return new Go();
+            return null;
+        }
+
+        /// <summary>go &lt;there&gt; "\</summary>
+        public sealed class Go : Packet
+        {
+            public override string Name { get { return "go"; } }
+            public override object Code { get { return "g\"\\"; } }
+            public override long? Sequence { get { return sequence; } set { sequence = value; } }
+            /// <summary>u32; null: set by SendAsync</summary>
+            public long? sequence;
+            /// <summary>u8&lt;=4|nil</summary>
+            public int? from;
+
+            public override void Arguments(Codec codec)
+            {
+                sequence = codec.Int("sequence", sequence, 0, 4294967295);
+                from = (int?)codec.OptionalInt("from", from, 0, 4);
+            }
+        }
+    }
+
+    /// <summary>Packets from the server to the client.</summary>
+    public static class ToClient
+    {
+        /// <summary>A new packet by its code, or null.</summary>
+        public static Packet Create(object code)
+        {
+            if (code.Equals("u")) return new Units();
+            if (code.Equals("m")) return new Map();
+            return null;
+        }
+
+        public sealed class Units : Packet
+        {
+            public override string Name { get { return "units"; } }
+            public override object Code { get { return "u"; } }
+
+            /// <summary>A record of `enter`.</summary>
+            public sealed class EnterRecord : Record
+            {
+                /// <summary>u16</summary>
+                public int id;
+                /// <summary>i32.px: pixels of the map</summary>
+                public int x;
+
+                public override void Arguments(Codec codec)
+                {
+                    id = (int)codec.Int("id", id, 0, 65535);
+                    x = (int)codec.Int("x", x, -2147483648, 2147483647);
+                }
+            }
+
+            /// <summary>A record of `moved`.</summary>
+            public sealed class MovedRecord : Record
+            {
+                /// <summary>u16</summary>
+                public int id;
+                /// <summary>i8.px: pixels of the map</summary>
+                public int dx;
+
+                public override void Arguments(Codec codec)
+                {
+                    id = (int)codec.Int("id", id, 0, 65535);
+                    dx = (int)codec.Int("dx", dx, -128, 127);
+                }
+            }
+
+            public List<EnterRecord> enter = new List<EnterRecord>();
+            /// <summary>[u16]|nil</summary>
+            public List<int> leave;
+            public List<MovedRecord> moved = new List<MovedRecord>();
+
+            public override void Arguments(Codec codec)
+            {
+                enter = codec.Groups("enter", enter, 2, 2147483647, false);
+                leave = codec.List("leave", leave, 2147483647, true, false, (c, one) => (int)c.Int(null, one, 0, 65535));
+                moved = codec.Groups("moved", moved, 2, 2147483647, false);
+            }
+
+            /// <summary>Applies the packet to the known entities by id, which are empty at `welcome`.</summary>
+            public void Apply(IDictionary<int, EnterRecord> entities)
+            {
+                foreach (var entity in leave ?? new List<int>()) entities.Remove(entity);
+                foreach (var one in enter) entities[one.id] = one;
+                foreach (var change in moved)
+                {
+                    var known = Wire.Known(entities, change.id, "units.moved");
+                    known.x += change.dx;
+                }
+            }
+        }
+
+        /// <summary>the map</summary>
+        public sealed class Map : Packet
+        {
+            public override string Name { get { return "map"; } }
+            public override object Code { get { return "m"; } }
+
+            /// <summary>A record of `body`.</summary>
+            public sealed class BodyRecord : Record
+            {
+                /// <summary>flag</summary>
+                public bool @is;
+
+                public override void Arguments(Codec codec)
+                {
+                    @is = codec.Flag("is", @is);
+                }
+            }
+
+            /// <summary>[[u8]&lt;=2]|0</summary>
+            public List<List<int>> cells;
+            public BodyRecord body = new BodyRecord();
+
+            public override void Arguments(Codec codec)
+            {
+                cells = codec.List("cells", cells, 2147483647, false, true, (c, one) => c.List(null, one, 2, false, false, (cc, ones) => (int)cc.Int(null, ones, 0, 255)));
+                body = codec.Tuple("body", body, false);
+            }
+        }
+    }
+}
+"##;
+
+    #[test]
+    fn packets_and_records_are_classes() {
+        expect_packets(Language::Csharp, "/// <summary>Packets from the client", EXPECTED);
     }
 }

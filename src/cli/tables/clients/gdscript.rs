@@ -6,7 +6,7 @@
 
 use super::{
     Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, quoted,
-    record_name, record_of, side_comment, side_name,
+    record_name, record_of, remark, side_comment, side_name,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
@@ -21,104 +21,14 @@ const RUNTIME: [&str; 3] = [
 
 /// Names that an argument cannot have: keywords and types, members of all objects, functions that it
 /// would shadow, and the names that the methods of a packet use.
-const RESERVED: [&str; 96] = [
-    "and",
-    "as",
-    "assert",
-    "await",
-    "bool",
-    "break",
-    "breakpoint",
-    "class",
-    "class_name",
-    "const",
-    "continue",
-    "elif",
-    "else",
-    "enum",
-    "export",
-    "extends",
-    "false",
-    "float",
-    "for",
-    "func",
-    "if",
-    "in",
-    "int",
-    "is",
-    "master",
-    "match",
-    "namespace",
-    "not",
-    "null",
-    "onready",
-    "or",
-    "pass",
-    "preload",
-    "puppet",
-    "remote",
-    "return",
-    "self",
-    "setget",
-    "signal",
-    "static",
-    "super",
-    "sync",
-    "tool",
-    "trait",
-    "true",
-    "var",
-    "void",
-    "when",
-    "while",
-    "yield",
-    "call",
-    "connect",
-    "disconnect",
-    "free",
-    "get",
-    "get_class",
-    "is_class",
-    "notification",
-    "reference",
-    "script",
-    "set",
-    "tr",
-    "to_string",
-    "unreference",
-    "abs",
-    "ceil",
-    "char",
-    "clamp",
-    "convert",
-    "exp",
-    "floor",
-    "hash",
-    "inverse_lerp",
-    "len",
-    "lerp",
-    "load",
-    "log",
-    "max",
-    "min",
-    "pow",
-    "print",
-    "range",
-    "round",
-    "seed",
-    "sign",
-    "sqrt",
-    "str",
-    "apply",
-    "arguments",
-    "change",
-    "codec",
-    "entities",
-    "entity",
-    "one",
-    "to_dictionary",
-    "with",
-];
+const RESERVED: &str = "\
+    and as assert await bool break breakpoint class class_name const continue elif else enum \
+    export extends false float for func if in int is master match namespace not null onready or \
+    pass preload puppet remote return self setget signal static super sync tool trait true var \
+    void when while yield call connect disconnect free get get_class is_class notification \
+    reference script set tr to_string unreference abs ceil char clamp convert exp floor hash \
+    inverse_lerp len lerp load log max min pow print range round seed sign sqrt str apply \
+    arguments change codec entities entity one to_dictionary with";
 
 /// Prints the whole file.
 pub fn print(dialect: &Dialect) -> String {
@@ -195,7 +105,7 @@ fn members(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
             true => (" = null".to_owned(), "; null: set by `send`"),
             false => (type_and_value(&member.ty, &record_name(&member.name)), ""),
         };
-        out.line(format!("var {name}{value} # {}{set}", note(&member.ty)));
+        out.line(format!("var {name}{value}{}", remark(" # ", &(note(&member.ty) + set))));
     }
     if members.is_empty() {
         // The method of the base class names nothing.
@@ -213,7 +123,7 @@ fn members(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
 }
 
 fn variable_name(name: &str) -> String {
-    escaped(name.to_owned(), &RESERVED)
+    escaped(name.to_owned(), RESERVED)
 }
 
 /// The type of a variable and its first value. A variable that may be null has no type.
@@ -303,5 +213,119 @@ fn list(row: &Row, name: &str) -> String {
     match argument.is_some_and(|argument| argument.ty.or_nil) {
         true => format!("({name} if {name} != null else [])"),
         false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Language;
+    use super::super::tests::expect_packets;
+
+    const EXPECTED: &str = r##"
+# Packets from the client to the server.
+class ToServer:
+	# A new packet by its code, or null.
+	static func create(code):
+		match code:
+			"g\"\\": return GoPacket.new()
+		return null
+
+	# go <there> "\
+	class GoPacket extends Packet:
+		var sequence = null # u32; null: set by `send`
+		var from = null # u8<=4|nil
+
+		func arguments(codec) -> void:
+			sequence = codec.integer("sequence", sequence, 0, 4294967295)
+			from = codec.optional_integer("from", from, 0, 4)
+
+		func packet_name() -> String:
+			return "go"
+
+		func packet_code():
+			return "g\"\\"
+
+
+# Packets from the server to the client.
+class ToClient:
+	# A new packet by its code, or null.
+	static func create(code):
+		match code:
+			"u": return UnitsPacket.new()
+			"m": return MapPacket.new()
+		return null
+
+	class UnitsPacket extends Packet:
+		# A record of `enter`.
+		class EnterRecord extends Record:
+			var id: int = 0 # u16
+			var x: int = 0 # i32.px: pixels of the map
+
+			func arguments(codec) -> void:
+				id = codec.integer("id", id, 0, 65535)
+				x = codec.integer("x", x, -2147483648, 2147483647)
+
+		# A record of `moved`.
+		class MovedRecord extends Record:
+			var id: int = 0 # u16
+			var dx: int = 0 # i8.px: pixels of the map
+
+			func arguments(codec) -> void:
+				id = codec.integer("id", id, 0, 65535)
+				dx = codec.integer("dx", dx, -128, 127)
+
+		var enter: Array = []
+		var leave = null # [u16]|nil
+		var moved: Array = []
+
+		func arguments(codec) -> void:
+			enter = codec.groups("enter", enter, EnterRecord, 2, 0x7fffffff, false, false)
+			leave = codec.list("leave", leave, 0x7fffffff, true, false, "integer", [0, 65535])
+			moved = codec.groups("moved", moved, MovedRecord, 2, 0x7fffffff, false, false)
+
+		func packet_name() -> String:
+			return "units"
+
+		func packet_code():
+			return "u"
+
+		# Applies the packet to the known entities by id, which are empty at `welcome`.
+		func apply(entities: Dictionary) -> void:
+			for entity in (leave if leave != null else []):
+				entities.erase(entity)
+			for one in enter:
+				entities[one.id] = one
+			for change in moved:
+				if not entities.has(change.id):
+					push_error("units.moved names an unknown entity: clear the entities at `welcome`")
+					continue
+				entities[change.id].x += change.dx
+
+	# the map
+	class MapPacket extends Packet:
+		# A record of `body`.
+		class BodyRecord extends Record:
+			var is_: bool = false # flag
+
+			func arguments(codec) -> void:
+				is_ = codec.flag("is", is_)
+
+		var cells = null # [[u8]<=2]|0
+		var body = BodyRecord.new()
+
+		func arguments(codec) -> void:
+			cells = codec.list("cells", cells, 0x7fffffff, false, true, "list", [2, false, false, "integer", [0, 255]])
+			body = codec.tuple("body", body, BodyRecord, false, false)
+
+		func packet_name() -> String:
+			return "map"
+
+		func packet_code():
+			return "m"
+"##;
+
+    #[test]
+    fn packets_and_records_are_classes() {
+        expect_packets(Language::Gdscript, "# Packets from the client", EXPECTED);
     }
 }

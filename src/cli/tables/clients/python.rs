@@ -2,7 +2,7 @@
 
 use super::{
     Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, record_name,
-    record_of, side_comment, side_name,
+    record_of, remark, side_comment, side_name,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
@@ -13,12 +13,10 @@ const RUNTIME: &str = include_str!("runtime/python.py");
 
 /// Names that an argument cannot have: keywords, the names that the fields of a class use, and the
 /// method of entity lists.
-const RESERVED: [&str; 41] = [
-    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-    "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
-    "or", "pass", "raise", "return", "try", "while", "with", "yield", "apply", "argument", "bool", "bytes",
-    "float", "int", "list", "object", "str",
-];
+const RESERVED: &str = "\
+    and as assert async await break class continue def del elif else except finally for from \
+    global if import in is lambda nonlocal not or pass raise return try while with yield apply \
+    argument bool bytes float int list object str";
 
 /// Prints the whole file.
 pub fn print(dialect: &Dialect) -> String {
@@ -39,7 +37,7 @@ pub fn print(dialect: &Dialect) -> String {
 fn packet(out: &mut Lines, row: &Row, dialect: &Dialect) {
     out.line("");
     out.line("@dataclass(kw_only=True)");
-    out.open(format!("class {}(Packet):", escaped(class_name(&row.name), &["Packet"])));
+    out.open(format!("class {}(Packet):", escaped(class_name(&row.name), "Packet")));
     if !row.meaning.is_empty() {
         out.line(docstring(&row.meaning));
         out.line("");
@@ -65,6 +63,8 @@ fn fields(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
         out.line("");
         fields(out, record, None);
         out.close();
+    }
+    if members.iter().any(|member| record_of(&member.ty).is_some()) {
         out.line("");
     }
     for member in members {
@@ -77,12 +77,13 @@ fn fields(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
         };
         let kind = kind(&member.ty, &class);
         let set = if default.is_empty() { "" } else { "; None: set by `send`" };
-        out.line(format!("{name}: {hint} = argument({kind}{renamed}{default})  # {}{set}", note(&member.ty)));
+        let remark = remark("  # ", &(note(&member.ty) + set));
+        out.line(format!("{name}: {hint} = argument({kind}{renamed}{default}){remark}"));
     }
 }
 
 fn field_name(name: &str) -> String {
-    escaped(name.to_owned(), &RESERVED)
+    escaped(name.to_owned(), RESERVED)
 }
 
 /// The type for readers and type checkers.
@@ -158,4 +159,82 @@ fn list(row: &Row, name: &str) -> String {
 fn docstring(text: &str) -> String {
     // A quote at the end would join the closing quotes.
     format!("\"\"\"{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Language;
+    use super::super::tests::expect_packets;
+
+    const EXPECTED: &str = r##"
+class ToServer:
+    """Packets from the client to the server."""
+
+    @dataclass(kw_only=True)
+    class Go(Packet):
+        """go <there> \"\\"""
+
+        NAME = "go"
+        CODE = "g\"\\"
+        sequence: int | None = argument(Int(0, 4294967295), default=None)  # u32; None: set by `send`
+        from_: int | None = argument(Nil(Int(0, 4)), "from")  # u8<=4|nil
+
+
+class ToClient:
+    """Packets from the server to the client."""
+
+    @dataclass(kw_only=True)
+    class Units(Packet):
+        NAME = "units"
+        CODE = "u"
+
+        @dataclass(kw_only=True)
+        class EnterRecord:
+            """A record of `enter`."""
+
+            id: int = argument(Int(0, 65535))  # u16
+            x: int = argument(Int(-2147483648, 2147483647))  # i32.px: pixels of the map
+
+        @dataclass(kw_only=True)
+        class MovedRecord:
+            """A record of `moved`."""
+
+            id: int = argument(Int(0, 65535))  # u16
+            dx: int = argument(Int(-128, 127))  # i8.px: pixels of the map
+
+        enter: list[EnterRecord] = argument(Groups(EnterRecord))
+        leave: list[int] | None = argument(Nil(List(Int(0, 65535))))  # [u16]|nil
+        moved: list[MovedRecord] = argument(Groups(MovedRecord))
+
+        def apply(self, entities):
+            """Applies the packet to a dict of the known entities by id, which is empty at `welcome`."""
+            for entity in self.leave or ():
+                entities.pop(entity, None)
+            for one in self.enter:
+                entities[one.id] = one
+            for change in self.moved:
+                one = known(entities, change.id, "units.moved")
+                one.x += change.dx
+
+    @dataclass(kw_only=True)
+    class Map(Packet):
+        """the map"""
+
+        NAME = "map"
+        CODE = "m"
+
+        @dataclass(kw_only=True)
+        class BodyRecord:
+            """A record of `body`."""
+
+            is_: bool = argument(Flag(), "is")  # flag
+
+        cells: list[list[int]] | None = argument(Zero(List(List(Int(0, 255), 2))))  # [[u8]<=2]|0
+        body: BodyRecord = argument(Tuple(BodyRecord))
+"##;
+
+    #[test]
+    fn packets_and_records_are_classes() {
+        expect_packets(Language::Python, "class ToServer:", EXPECTED);
+    }
 }
