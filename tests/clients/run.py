@@ -4,8 +4,8 @@
     cargo build --bin tickwire --example coins --example fog
     tests/clients/run.py [--tools]
 
-It needs Mono (`mcs`), Godot 3 (`godot3-server`) and the packages of requirements.txt in target/clients. `--tools` makes
-target/clients. C# runs with Mono. Debian has no Godot 4: the scripts are parsed with gdtoolkit, which knows the syntax of
+It needs Mono (`mcs`), Godot 3 (`godot3-server`), and the packages of requirements.txt in target/clients, where `--tools`
+installs them. C# runs with Mono. Debian has no Godot 4: the scripts are parsed with gdtoolkit, which knows the syntax of
 Godot 4, and run with Godot 3 after the names that Godot 4 has changed are replaced (godot3_script).
 """
 
@@ -118,7 +118,6 @@ def check_gdscript(coins):
     (folder / "project.godot").write_text("config_version=4\n")
     shutil.copy(HERE / "godot3" / "peer.gd", folder)
     shutil.copy(HERE / "rows.tsv", folder)
-    names = {"coins.gd": "coins_client.gd"}
     for client in CLIENTS:
         godot3_script(WORK / f"{client}.gd", folder / f"{client}.gd")
     godot3_script(WORK / "coins.gd", folder / "coins_client.gd")

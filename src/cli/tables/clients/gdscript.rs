@@ -4,7 +4,7 @@
 //! GDScript rejects a class with the name of a class of Godot, such as `Timer`, so that the classes
 //! of packets end in `Packet`.
 
-use super::{
+use super::source::{
     Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, quoted,
     record_name, record_of, remark, side_comment, side_name,
 };
@@ -213,119 +213,5 @@ fn list(row: &Row, name: &str) -> String {
     match argument.is_some_and(|argument| argument.ty.or_nil) {
         true => format!("({name} if {name} != null else [])"),
         false => name,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Language;
-    use super::super::tests::expect_packets;
-
-    const EXPECTED: &str = r##"
-# Packets from the client to the server.
-class ToServer:
-	# A new packet by its code, or null.
-	static func create(code):
-		match code:
-			"g\"\\": return GoPacket.new()
-		return null
-
-	# go <there> "\
-	class GoPacket extends Packet:
-		var sequence = null # u32; null: set by `send`
-		var from = null # u8<=4|nil
-
-		func arguments(codec) -> void:
-			sequence = codec.integer("sequence", sequence, 0, 4294967295)
-			from = codec.optional_integer("from", from, 0, 4)
-
-		func packet_name() -> String:
-			return "go"
-
-		func packet_code():
-			return "g\"\\"
-
-
-# Packets from the server to the client.
-class ToClient:
-	# A new packet by its code, or null.
-	static func create(code):
-		match code:
-			"u": return UnitsPacket.new()
-			"m": return MapPacket.new()
-		return null
-
-	class UnitsPacket extends Packet:
-		# A record of `enter`.
-		class EnterRecord extends Record:
-			var id: int = 0 # u16
-			var x: int = 0 # i32.px: pixels of the map
-
-			func arguments(codec) -> void:
-				id = codec.integer("id", id, 0, 65535)
-				x = codec.integer("x", x, -2147483648, 2147483647)
-
-		# A record of `moved`.
-		class MovedRecord extends Record:
-			var id: int = 0 # u16
-			var dx: int = 0 # i8.px: pixels of the map
-
-			func arguments(codec) -> void:
-				id = codec.integer("id", id, 0, 65535)
-				dx = codec.integer("dx", dx, -128, 127)
-
-		var enter: Array = []
-		var leave = null # [u16]|nil
-		var moved: Array = []
-
-		func arguments(codec) -> void:
-			enter = codec.groups("enter", enter, EnterRecord, 2, 0x7fffffff, false, false)
-			leave = codec.list("leave", leave, 0x7fffffff, true, false, "integer", [0, 65535])
-			moved = codec.groups("moved", moved, MovedRecord, 2, 0x7fffffff, false, false)
-
-		func packet_name() -> String:
-			return "units"
-
-		func packet_code():
-			return "u"
-
-		# Applies the packet to the known entities by id, which are empty at `welcome`.
-		func apply(entities: Dictionary) -> void:
-			for entity in (leave if leave != null else []):
-				entities.erase(entity)
-			for one in enter:
-				entities[one.id] = one
-			for change in moved:
-				if not entities.has(change.id):
-					push_error("units.moved names an unknown entity: clear the entities at `welcome`")
-					continue
-				entities[change.id].x += change.dx
-
-	# the map
-	class MapPacket extends Packet:
-		# A record of `body`.
-		class BodyRecord extends Record:
-			var is_: bool = false # flag
-
-			func arguments(codec) -> void:
-				is_ = codec.flag("is", is_)
-
-		var cells = null # [[u8]<=2]|0
-		var body = BodyRecord.new()
-
-		func arguments(codec) -> void:
-			cells = codec.list("cells", cells, 0x7fffffff, false, true, "list", [2, false, false, "integer", [0, 255]])
-			body = codec.tuple("body", body, BodyRecord, false, false)
-
-		func packet_name() -> String:
-			return "map"
-
-		func packet_code():
-			return "m"
-"##;
-
-    #[test]
-    fn packets_and_records_are_classes() {
-        expect_packets(Language::Gdscript, "# Packets from the client", EXPECTED);
     }
 }

@@ -1,6 +1,6 @@
 //! Prints a client in Python: each packet is a dataclass, whose fields have the types of the table.
 
-use super::{
+use super::source::{
     Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, record_name,
     record_of, remark, side_comment, side_name,
 };
@@ -159,82 +159,4 @@ fn list(row: &Row, name: &str) -> String {
 fn docstring(text: &str) -> String {
     // A quote at the end would join the closing quotes.
     format!("\"\"\"{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Language;
-    use super::super::tests::expect_packets;
-
-    const EXPECTED: &str = r##"
-class ToServer:
-    """Packets from the client to the server."""
-
-    @dataclass(kw_only=True)
-    class Go(Packet):
-        """go <there> \"\\"""
-
-        NAME = "go"
-        CODE = "g\"\\"
-        sequence: int | None = argument(Int(0, 4294967295), default=None)  # u32; None: set by `send`
-        from_: int | None = argument(Nil(Int(0, 4)), "from")  # u8<=4|nil
-
-
-class ToClient:
-    """Packets from the server to the client."""
-
-    @dataclass(kw_only=True)
-    class Units(Packet):
-        NAME = "units"
-        CODE = "u"
-
-        @dataclass(kw_only=True)
-        class EnterRecord:
-            """A record of `enter`."""
-
-            id: int = argument(Int(0, 65535))  # u16
-            x: int = argument(Int(-2147483648, 2147483647))  # i32.px: pixels of the map
-
-        @dataclass(kw_only=True)
-        class MovedRecord:
-            """A record of `moved`."""
-
-            id: int = argument(Int(0, 65535))  # u16
-            dx: int = argument(Int(-128, 127))  # i8.px: pixels of the map
-
-        enter: list[EnterRecord] = argument(Groups(EnterRecord))
-        leave: list[int] | None = argument(Nil(List(Int(0, 65535))))  # [u16]|nil
-        moved: list[MovedRecord] = argument(Groups(MovedRecord))
-
-        def apply(self, entities):
-            """Applies the packet to a dict of the known entities by id, which is empty at `welcome`."""
-            for entity in self.leave or ():
-                entities.pop(entity, None)
-            for one in self.enter:
-                entities[one.id] = one
-            for change in self.moved:
-                one = known(entities, change.id, "units.moved")
-                one.x += change.dx
-
-    @dataclass(kw_only=True)
-    class Map(Packet):
-        """the map"""
-
-        NAME = "map"
-        CODE = "m"
-
-        @dataclass(kw_only=True)
-        class BodyRecord:
-            """A record of `body`."""
-
-            is_: bool = argument(Flag(), "is")  # flag
-
-        cells: list[list[int]] | None = argument(Zero(List(List(Int(0, 255), 2))))  # [[u8]<=2]|0
-        body: BodyRecord = argument(Tuple(BodyRecord))
-"##;
-
-    #[test]
-    fn packets_and_records_are_classes() {
-        expect_packets(Language::Python, "class ToServer:", EXPECTED);
-    }
 }
