@@ -2,8 +2,8 @@
 //! read `codes.json`.
 //!
 //! Both have the type of each argument in the notation of the tables, and its members. The printed
-//! form has the parsed type as well, so that a generator of clients needs no parser of the notation.
-//! `codes.json` omits it, because each page requests that file for each connection.
+//! form has the parsed type as well, so that a generator of clients needs no parser of the
+//! notation. `codes.json` omits it, because each page requests that file for each connection.
 
 use serde_json::{Map, Value as Json, json};
 

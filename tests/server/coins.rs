@@ -11,7 +11,7 @@ use crate::guest::config_of;
 use crate::program_of_coins::Coins;
 use crate::support::{Peer, hex};
 
-const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
+const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/PROTOCOL.md"));
 /// Differ between versions, starts of the server, and machines.
 const VARYING: [&str; 3] = ["rules_hash", "epoch", "tick"];
 

@@ -33,7 +33,8 @@ const FORMATS: [&str; 8] =
 #[derive(Debug, Args)]
 pub struct TablesArgs {
     /// Output format: text, markdown or json; wireshark for the dissector of these tables;
-    /// typescript for the types of a client; python, csharp or gdscript for a client of one dialect.
+    /// typescript for the types of a client; python, csharp or gdscript for a client of one
+    /// dialect.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
     /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or

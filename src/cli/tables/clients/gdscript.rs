@@ -19,8 +19,8 @@ const RUNTIME: [&str; 3] = [
     include_str!("runtime/connection.gd"),
 ];
 
-/// Names that an argument cannot have: keywords and types, members of all objects, functions that it
-/// would shadow, and the names that the methods of a packet use.
+/// Names that an argument cannot have: keywords and types, members of all objects, functions that
+/// it would shadow, and the names that the methods of a packet use.
 const RESERVED: &str = "\
     and as assert await bool break breakpoint class class_name const continue elif else enum \
     export extends false float for func if in int is master match namespace not null onready or \

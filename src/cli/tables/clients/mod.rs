@@ -1,9 +1,9 @@
-//! Prints a client in another language: one file with the packets of a dialect as classes, and a
-//! part that is the same for all tables, which `python.py`, `csharp.cs` and `gdscript.gd` contain.
+//! Prints a client in another language: one file with the packets of a dialect as classes, after a
+//! part that is the same for all tables: the files in `runtime/`.
 //!
 //! Each packet is a class in `ToServer` or `ToClient`, such as `CommandAccepted`. The members of a
-//! map, a tuple or a group are a class in the class of their packet, such as `RunnersRecord`. A name
-//! that the language or the file reserves is followed by `_`.
+//! map, a tuple or a group are a class in the class of their packet, such as `RunnersRecord`. A
+//! name that the language or the file reserves is followed by `_`.
 
 mod csharp;
 mod gdscript;

@@ -57,8 +57,8 @@ pub fn class_name(name: &str) -> String {
     out
 }
 
-/// The name, followed by `_` if it is one of the reserved words, also with `_` at its end. Two names
-/// never become the same name.
+/// The name, followed by `_` if it is one of the reserved words, also with `_` at its end. Two
+/// names never become the same name.
 pub fn escaped(name: String, reserved: &str) -> String {
     let is_reserved = reserved.split(' ').any(|word| word == name.trim_end_matches('_'));
     if is_reserved { name + "_" } else { name }
