@@ -235,6 +235,20 @@ mod tests {
     }
 
     #[test]
+    fn only_a_client_has_a_dialect_and_it_must_exist() {
+        let error = |format: &str, dialect: &str| {
+            let (format, dialect) = (format.to_owned(), Some(dialect.to_owned()));
+            run(&TablesArgs { format, codes: None, dialect }, &GameList::built_in()).expect_err("an error")
+        };
+        let unknown = error("python", "morse");
+        assert!(unknown.starts_with("unknown dialect \"morse\"; the dialects are legacy, "), "{unknown}");
+        assert_eq!(
+            error("json", "native"),
+            "--dialect native: --format json prints all dialects: leave out --dialect"
+        );
+    }
+
+    #[test]
     fn a_path_and_a_flag_that_differ_are_refused() {
         let refused = |url, requested| dialect_for_url(url, Some(requested)).expect_err(url);
         assert_eq!(

@@ -161,7 +161,7 @@ class Codec:
 		if given == null:
 			return null
 		var fits = typeof(given) == TYPE_INT or typeof(given) == TYPE_FLOAT and abs(given) < INF
-		return float(given) if check(fits, name, given, "a finite number") else 0.0
+		return given * 1.0 if check(fits, name, given, "a finite number") else 0.0
 
 	func boolean(name: String, value) -> bool:
 		var given = optional_boolean(name, value)

@@ -190,9 +190,16 @@ class MessagePackReader:
 	func text(count: int) -> String:
 		var content = bytes(count)
 		var value = content.get_string_from_utf8()
-		if problem == "" and value.to_utf8_buffer() != content:
+		if value.to_utf8_buffer() != content and not has_nul(content):
 			problem = "text is not UTF-8"
 		return value
+
+	# A text of Godot ends before a NUL.
+	func has_nul(content: PackedByteArray) -> bool:
+		for byte in content:
+			if byte == 0:
+				return true
+		return false
 
 	func bytes(count: int) -> PackedByteArray:
 		if count == 0 or not has(count):

@@ -234,7 +234,7 @@ class Zero(Nil):
         return 0 if value is None else self.some.encode(value, where)
 
     def decode(self, value, where):
-        return None if value == 0 else self.some.decode(value, where)
+        return None if type(value) is int and value == 0 else self.some.decode(value, where)
 
 
 def is_unicode(text):
@@ -297,12 +297,13 @@ def decode(payload, direction=None):
         message = msgpack.unpackb(payload)
     except (ValueError, msgpack.UnpackException) as error:
         raise MalformedPacket(f"the message is not MessagePack: {error}") from error
-    if not isinstance(message, list) or not message or type(message[0]) not in (int, float, str):
+    code = message[0] if isinstance(message, list) and message else None
+    if type(code) not in (int, str) and not (isinstance(code, float) and code.is_integer()):
         raise MalformedPacket("the message is not an array that begins with a code")
     packets = vars(direction or ToClient).values()
-    packet = next((one for one in packets if isinstance(one, type) and one.CODE == message[0]), None)
+    packet = next((one for one in packets if isinstance(one, type) and one.CODE == code), None)
     if packet is None:
-        raise UnknownPacket(message[0])
+        raise UnknownPacket(code)
     values = message[1] if len(message) > 1 and message[1] is not None else []
     check(isinstance(values, list), values, packet.NAME, "an array")
     return decode_members(packet, values, packet.NAME)
