@@ -91,7 +91,7 @@ fn parsed_json(ty: &Type) -> Map<String, Json> {
             put("max", (*max).into());
         }
         Shape::Str { max } | Shape::Bin { max } | Shape::Groups { max, .. } | Shape::List { max, .. } => {
-            max.into_iter().for_each(|max| put("max", (*max).into()));
+            max.iter().for_each(|max| put("max", (*max).into()));
         }
         _ => {}
     }

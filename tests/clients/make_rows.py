@@ -120,7 +120,7 @@ def coins():
     yield "coins", DOWN, "command_rejected", 8, [[3, "repeated"]], rejected
 
 
-# A conversation about entities. Beside the packets, the names and positions that a client knows after each.
+# A conversation about entities, with the names and positions that a client knows after each packet.
 def entities():
     def row(enter, leave, moved, apply, known):
         groups = [("id", "name", "x", "is"), ("id", "dx"), ("id", "name", "is")]

@@ -2,15 +2,15 @@
 //! order of the table.
 
 use super::source::{
-    Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, quoted,
-    record_name, record_of, side_comment, side_name,
+    Lines, class_name, code_literal, entity_layout, escaped, first_packet, is_sequence, may_be_zero, note,
+    quoted, record_name, record_of, side_comment, side_name,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row};
 
-/// The parts of the file that are the same for all tables. `DIALECT` and `NAMESPACE` are
-/// placeholders.
+/// The parts of the file that are the same for all tables. `DIALECT`, `NAMESPACE` and `FIRST` (a
+/// packet) are placeholders.
 const RUNTIME: [&str; 3] = [
     include_str!("runtime/codec.cs"),
     include_str!("runtime/messagepack.cs"),
@@ -51,8 +51,10 @@ pub fn print(dialect: &Dialect) -> String {
     }
     close(&mut out);
     let runtime = RUNTIME.join("\n");
-    let runtime =
-        runtime.replace("DIALECT", dialect.name()).replace("NAMESPACE", &class_name(dialect.name()));
+    let runtime = runtime
+        .replace("DIALECT", dialect.name())
+        .replace("NAMESPACE", &class_name(dialect.name()))
+        .replace("FIRST", &first_packet(dialect));
     format!("{runtime}\n{}", out.text)
 }
 
@@ -143,11 +145,10 @@ fn members(out: &mut Lines, members: &[Argument], row: Option<&Row>) {
     open(out, "public override void Arguments(Codec codec)");
     for member in members {
         let name = field_name(&member.name);
-        let class = record_name(&member.name);
         let call = match is_sequence(member) {
             // The field is nullable, and a `long` for all integers.
             true => format!("codec.Int(\"sequence\", {name}, {})", bounds(&member.ty)),
-            false => call("codec", &quoted(&member.name), &name, &member.ty, &class),
+            false => call("codec", &quoted(&member.name), &name, &member.ty),
         };
         out.line(format!("{name} = {call};"));
     }
@@ -210,7 +211,7 @@ fn bounds(ty: &Type) -> String {
 }
 
 /// The call that writes, reads or prints a value.
-fn call(codec: &str, name: &str, value: &str, ty: &Type, class: &str) -> String {
+fn call(codec: &str, name: &str, value: &str, ty: &Type) -> String {
     let optional = if ty.or_nil { "Optional" } else { "" };
     let most = |max: &Option<usize>| max.unwrap_or(i32::MAX as usize).min(i32::MAX as usize);
     let absent = match may_be_zero(ty) {
@@ -246,7 +247,7 @@ fn call(codec: &str, name: &str, value: &str, ty: &Type, class: &str) -> String 
                 "codec" => ("c".to_owned(), "one".to_owned()),
                 _ => (format!("{codec}c"), format!("{value}s")),
             };
-            let each = call(&inner, "null", &one, each, class);
+            let each = call(&inner, "null", &one, each);
             let absent = format!("{}, {}", ty.or_nil, may_be_zero(ty));
             format!("{codec}.List({name}, {value}, {}, {absent}, ({inner}, {one}) => {each})", most(max))
         }

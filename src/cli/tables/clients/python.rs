@@ -1,14 +1,15 @@
 //! Prints a client in Python: each packet is a dataclass, whose fields have the types of the table.
 
 use super::source::{
-    Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, record_name,
-    record_of, remark, side_comment, side_name,
+    Lines, class_name, code_literal, entity_layout, escaped, first_packet, is_sequence, may_be_zero, note,
+    record_name, record_of, remark, side_comment, side_name,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row};
 
-/// The part of the file that is the same for all tables. `DIALECT` is a placeholder.
+/// The part of the file that is the same for all tables. `DIALECT` and `FIRST` (a packet)
+/// are placeholders.
 const RUNTIME: &str = include_str!("runtime/python.py");
 
 /// Names that an argument cannot have: keywords, the names that the fields of a class use, and the
@@ -31,7 +32,11 @@ pub fn print(dialect: &Dialect) -> String {
     }
     let title = "# ---- the packets ".to_owned();
     let rule = "-".repeat(120 - title.len());
-    format!("{}\n\n{title}{rule}\n{}", RUNTIME.replace("DIALECT", dialect.name()), out.text)
+    format!(
+        "{}\n\n{title}{rule}\n{}",
+        RUNTIME.replace("DIALECT", dialect.name()).replace("FIRST", &first_packet(dialect)),
+        out.text
+    )
 }
 
 fn packet(out: &mut Lines, row: &Row, dialect: &Dialect) {

@@ -141,6 +141,11 @@ pub fn code_literal(row: &Row, dialect: &Dialect) -> String {
     }
 }
 
+/// The class name of the first packet to the server, for an example.
+pub fn first_packet(dialect: &Dialect) -> String {
+    dialect.rows(Direction::ToServer).next().map_or("Hello".to_owned(), |row| class_name(&row.name))
+}
+
 /// A string literal, which all three languages share.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()

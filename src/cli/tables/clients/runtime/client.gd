@@ -12,11 +12,10 @@
 #		game.poll()
 #
 #	func _on_received(packet):
-#		if packet is Client.ToClient.PongPacket:
-#			print(packet.tick)
+#		print(packet.packet_name(), " ", packet)
 #
 # The classes in ToServer and ToClient, at the end of this file, are the packets. A number is as in the packet: the comment
-# behind it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `Wire.encode` and
+# after it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `Wire.encode` and
 # `Wire.decode` need no connection. GDScript has no exceptions: they and `send` return a ClientError instead.
 extends RefCounted
 

@@ -3,7 +3,7 @@
 //
 //     using (var game = await Connection.ConnectAsync("ws://localhost:3000/play"))
 //     {
-//         await game.SendAsync(new ToServer.Ping { nonce = 7 });
+//         await game.SendAsync(new ToServer.FIRST { ... });
 //         while (true) Console.WriteLine(await game.ReceiveAsync());
 //     }
 //

@@ -2,12 +2,12 @@
 again when the packet tables change.
 
     with Connection("ws://localhost:3000/play") as game:
-        game.send(ToServer.Ping(nonce=7))
+        game.send(ToServer.FIRST(...))
         for packet in game:
             print(packet)
 
 The classes in ToServer and ToClient, at the end of this file, are the packets. A number is as in the packet: the comment
-behind it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `encode` and
+after it is its type in the notation of the tables, with its unit (PROTOCOL.md, "The type grammar"). `encode` and
 `decode` need no connection, for a program that uses another WebSocket library.
 
 Needs Python 3.10 or newer, and two packages: pip install websockets msgpack
