@@ -49,6 +49,8 @@ use std::time::Duration;
 
 pub use bot_policy::{BotPolicy, BotView};
 use encode_once::encode_once;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use entities::EntityLayout;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};

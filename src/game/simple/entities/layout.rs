@@ -202,7 +202,9 @@ impl ChangeMember {
         let name = member.name.strip_prefix(DIFFERENCE)?;
         let field = fields.iter().position(|field| field.name == name)?;
         match (&member.ty.shape, &fields[field].ty.shape) {
-            (Shape::Int { min, max, unit }, Shape::Int { unit: field_unit, .. }) if unit == field_unit => {
+            (Shape::Int { min, max, unit, .. }, Shape::Int { unit: field_unit, .. })
+                if unit == field_unit =>
+            {
                 Some(ChangeMember { field, difference: Some((*min, *max)) })
             }
             _ => None,

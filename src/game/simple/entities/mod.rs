@@ -40,6 +40,7 @@ pub(super) use entity_frame::visible_ids;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
 pub use entity_values::Entities;
 pub(super) use known_entities::{EntityScratch, KnownEntities};
-pub(super) use layout::{EntityLayout, check_layouts};
+pub(crate) use layout::EntityLayout;
+pub(super) use layout::check_layouts;
 pub use received_entities::{EntityError, ReceivedEntities};
 pub use sight::{EntityInfo, EntityRef, Sight, Viewer};
