@@ -333,8 +333,10 @@ fn what_the_documents_about_games_show_is_in_the_examples() {
     ];
     for (document, mark, files, count) in all {
         let (text, example) = (read(&format!("docs/{document}")), examples(files));
-        let begin = format!("```{mark}
-");
+        let begin = format!(
+            "```{mark}
+"
+        );
         let blocks = text.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
         let missing: Vec<&str> = blocks.clone().filter(|block| !example.contains(block)).collect();
         assert!(missing.is_empty() && blocks.count() == count, "{document}: {missing:?}");

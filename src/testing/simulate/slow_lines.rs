@@ -15,7 +15,8 @@ use super::virtual_tcp::{ReadResult, ServerTransport, VirtualClock, VirtualTcp};
 use crate::client::connection::{ClientConnection, ClientEvent, ConnectionKeys};
 use crate::game::UpdateRates;
 use crate::game::simple::{
-    ActionResult, Entities, EntityInfo, ReceivedEntities, Simple, SimpleGame, StateRows, TickContext, rows,
+    ActionResult, Entities, EntityInfo, Joining, ReceivedEntities, Simple, SimpleGame, StateRows,
+    TickContext, rows,
 };
 use crate::limits;
 use crate::packet::{Dialect, Direction, PacketTables};
@@ -80,7 +81,7 @@ impl SimpleGame for Flock {
         Flock { players: Vec::new(), ticks: 0 }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: Joining<'_>, _: &mut TickContext<'_>) {
         self.players.push(player);
     }
 
