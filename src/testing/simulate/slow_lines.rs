@@ -81,7 +81,7 @@ impl SimpleGame for Flock {
         Flock { players: Vec::new(), ticks: 0 }
     }
 
-    fn join(&mut self, player: PlayerId, _: Joining<'_>, _: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {
         self.players.push(player);
     }
 
