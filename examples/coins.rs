@@ -26,7 +26,7 @@ rows! {
     in TABLE;
 
     /// The actions of a player.
-    enum Action {
+    pub enum Action {
         /// Walks up (1), right (2), down (3) or left (4), or stops (0).
         Go in "go" { direction: u8 },
     }
@@ -53,7 +53,7 @@ fields! {
 
 fields! {
     /// The whole state of the game.
-    struct Coins {
+    pub struct Coins {
         runners: Vec<Runner>,
         coin_x: i32,
         coin_y: i32,

@@ -61,7 +61,11 @@ tools() {
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
     command -v python3 >/dev/null || missing+=(python3)
+    python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
     command -v openssl >/dev/null || missing+=(openssl)
+    # The clients in C# and GDScript. Debian 12 has no Godot 4: tests/clients/run.py says what Godot 3 is for.
+    command -v mcs >/dev/null || missing+=(mono-mcs)
+    command -v godot3-server >/dev/null || missing+=(godot3-server)
     # The directory in which Debian puts them is only in root's path.
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
@@ -76,6 +80,7 @@ tools() {
     fi
     newer_node || say_and_fail "Node $node_major or newer is missing" || return
     packages_of_the_browser_test || say_and_fail 'npm ci failed in tests/browser' || return
+    python3 -B tests/clients/run.py --tools || say_and_fail 'pip failed in target/clients' || return
     printf 'node %s, npm %s\n' "$(node --version)" "$(npm --version)"
     rustc --version
     /usr/bin/chromium-headless-shell --version 2>/dev/null
@@ -222,12 +227,20 @@ page() {
 
 # Where a test compiles, it has its own time limit around the rest.
 browser() {
-    cargo build --quiet --locked --example pong --example kites --example fog && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+    local target=wasm32-unknown-unknown
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || rustup target add "$target" || return
+    cargo build --quiet --locked --example pong --example kites --example fog && target/debug/examples/fog prediction && timeout --kill-after=10 900 node tests/browser/run.mjs &&
         timeout --kill-after=10 300 node tests/browser/sizes.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
         timeout --kill-after=10 300 node tests/browser/kites.mjs &&
         timeout --kill-after=10 300 node tests/browser/fog.mjs &&
         timeout --kill-after=10 300 node tests/browser/tanks.mjs && node tests/browser/dev.mjs
+}
+
+# Generated clients in Python, C# and GDScript, each with its own runtime.
+clients() {
+    cargo build --quiet --locked --bin tickwire --example coins --example fog &&
+        timeout --kill-after=10 600 python3 -B tests/clients/run.py
 }
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
@@ -372,6 +385,7 @@ groups=(
     'waits pressure marks players beside clients that misbehave'
     'waits returns marks players beside clients that come back by their keys'
     'waits browser line two pages and a raw socket in one world'
+    'waits clients line clients in Python, C# and GDScript decode, encode and play'
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'

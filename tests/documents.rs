@@ -317,20 +317,27 @@ fn the_first_game_is_the_one_in_examples() {
     }
 }
 
-/// The Rust in these documents is in their examples.
+/// The code in these documents is in their examples.
 #[test]
 fn what_the_documents_about_games_show_is_in_the_examples() {
     let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
     let examples =
         |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
-    let all: [(_, &[&str], _); 3] = [
-        ("owned.md", &["kites.rs"], 2),
-        ("your-second-game.md", &["fog.rs", "fog/prediction.rs", "fog/tests.rs"], 8),
-        ("accounts.md", &["leaderboard/src/main.rs"], 6),
+    let all: [(_, _, &[&str], _); 6] = [
+        ("owned.md", "rust", &["kites.rs"], 2),
+        ("your-second-game.md", "rust", &["fog.rs", "fog/prediction.rs", "fog/tests.rs"], 8),
+        ("accounts.md", "rust", &["leaderboard/src/main.rs"], 6),
+        ("clients.md", "python", &["clients/coins.py"], 1),
+        ("clients.md", "csharp", &["clients/Coins.cs"], 1),
+        ("clients.md", "gdscript", &["clients/coins.gd"], 1),
     ];
-    for (document, files, count) in all {
+    for (document, mark, files, count) in all {
         let (text, example) = (read(&format!("docs/{document}")), examples(files));
-        let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let begin = format!(
+            "```{mark}
+"
+        );
+        let blocks = text.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
         let missing: Vec<&str> = blocks.clone().filter(|block| !example.contains(block)).collect();
         assert!(missing.is_empty() && blocks.count() == count, "{document}: {missing:?}");
     }

@@ -134,9 +134,12 @@ fn build(program: &CargoProgram) -> Result<PathBuf, CliError> {
     command.args(["--target", TARGET]);
     // Pages load the file, so it contains no paths of this machine.
     let mut flags = vec!["--cfg".to_owned(), "tickwire_prediction".to_owned(), "-Awarnings".to_owned()];
-    let home = env::home_dir().map(|home| format!("--remap-path-prefix={}=~", home.display()));
-    flags.extend(home);
-    flags.push(format!("--remap-path-prefix={}=.", program.package.display()));
+    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let home = env::home_dir();
+    let folders = [(home.as_deref(), "~"), (Some(library), "tickwire"), (Some(&*program.package), ".")];
+    for (folder, name) in folders {
+        flags.extend(folder.map(|folder| format!("--remap-path-prefix={}={name}", folder.display())));
+    }
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command.envs(PROFILE.map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), value)));
     let status = command.status().map_err(|error| format!("cargo cannot be run: {error}"))?;

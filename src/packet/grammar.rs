@@ -33,19 +33,19 @@ tickwire_sim::named_enum! {
     }
 }
 
-/// The integer types: name, minimum and maximum.
-const INTEGERS: [(&str, i64, i64); 6] = [
-    ("u8", 0, u8::MAX as i64),
-    ("u16", 0, u16::MAX as i64),
-    ("u32", 0, u32::MAX as i64),
-    ("i8", i8::MIN as i64, i8::MAX as i64),
-    ("i16", i16::MIN as i64, i16::MAX as i64),
-    ("i32", i32::MIN as i64, i32::MAX as i64),
+/// The integer types: name, bits, minimum and maximum.
+const INTEGERS: [(&str, u32, i64, i64); 6] = [
+    ("u8", u8::BITS, 0, u8::MAX as i64),
+    ("u16", u16::BITS, 0, u16::MAX as i64),
+    ("u32", u32::BITS, 0, u32::MAX as i64),
+    ("i8", i8::BITS, i8::MIN as i64, i8::MAX as i64),
+    ("i16", i16::BITS, i16::MIN as i64, i16::MAX as i64),
+    ("i32", i32::BITS, i32::MIN as i64, i32::MAX as i64),
 ];
 
 /// The shape of a value, before `|nil`, `|0` and `|loose`.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "unit, most and members are described once, for all shapes")]
+#[allow(missing_docs, reason = "bits, unit, max and members are described once, for all shapes")]
 pub enum Shape {
     /// `true` or `false`; 0 and 1 are accepted.
     Bool,
@@ -53,8 +53,8 @@ pub enum Shape {
     Flag,
     /// Any value except NaN and infinities.
     Any,
-    /// An integer from `min` to `max`; a float without a fraction is accepted.
-    Int { min: i64, max: i64, unit: Option<Unit> },
+    /// An integer of `bits` bits from `min` to `max`; a float without a fraction is accepted.
+    Int { bits: u32, min: i64, max: i64, unit: Option<Unit> },
     /// A finite number, integer or float.
     Num { unit: Option<Unit> },
     /// Text of at most `max` characters; a longer text is truncated.
@@ -69,6 +69,25 @@ pub enum Shape {
     Groups { members: Vec<Argument>, max: Option<usize> },
     /// An array of at most `max` values of one type.
     List { each: Box<Type>, max: Option<usize> },
+}
+
+impl Shape {
+    /// The name of the shape in the output of `tickwire codes --format json`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Shape::Bool => "bool",
+            Shape::Flag => "flag",
+            Shape::Any => "any",
+            Shape::Int { .. } => "int",
+            Shape::Num { .. } => "num",
+            Shape::Str { .. } => "str",
+            Shape::Bin { .. } => "bin",
+            Shape::Map(_) => "map",
+            Shape::Tuple(_) => "tuple",
+            Shape::Groups { .. } => "groups",
+            Shape::List { .. } => "list",
+        }
+    }
 }
 
 /// A type: a shape, and the other values that are accepted in its place. Prints as in the table.
@@ -237,12 +256,12 @@ impl<'a> Parser<'a> {
 
     fn scalar(&mut self) -> Result<Shape, String> {
         let word = self.word();
-        if let Some(&(_, min, highest)) = INTEGERS.iter().find(|(name, ..)| *name == word) {
+        if let Some(&(_, bits, min, highest)) = INTEGERS.iter().find(|(name, ..)| *name == word) {
             let (unit, bound) = (self.unit()?, self.bound()?.map(i64::from));
             if bound.is_some_and(|bound| bound >= highest) {
                 return Err(format!("bad bound: {word} cannot have this bound"));
             }
-            return Ok(Shape::Int { min, max: bound.unwrap_or(highest), unit });
+            return Ok(Shape::Int { bits, min, max: bound.unwrap_or(highest), unit });
         }
         match word.as_str() {
             "bool" => Ok(Shape::Bool),

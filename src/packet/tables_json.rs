@@ -1,13 +1,14 @@
 //! The packet tables as JSON, and their hash. `tickwire codes --format json` prints them, and pages
 //! read `codes.json`.
 //!
-//! Types stay in the notation of the tables. An argument with members also lists them, so that
-//! clients need no parser of the notation.
+//! Both have the type of each argument in the notation of the tables, and its members. The printed
+//! form has the parsed type as well, so that a generator of clients needs no parser of the
+//! notation. `codes.json` omits it, because each page requests that file for each connection.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::PacketTables;
-use super::grammar::{Argument, Shape};
+use super::grammar::{Argument, Shape, Type};
 use super::row::{Code, Row};
 use super::tables::Table;
 
@@ -17,10 +18,12 @@ pub fn tables_json(codes: &PacketTables) -> Json {
     json!({ "hash": hash_text(codes), "tables": tables })
 }
 
-/// The same as [`tables_json()`], with a line for each row: the file `codes.json`.
+/// The same as [`tables_json()`] without the parsed types, with a line for each row: the file
+/// `codes.json`.
 pub fn tables_json_lines(codes: &PacketTables) -> String {
     let table = |table: &Table| {
-        let rows: Vec<String> = table.rows.iter().map(|row| json_row(row).to_string()).collect();
+        let rows: Vec<String> =
+            table.rows.iter().map(|row| json_row(row, notation_json).to_string()).collect();
         let (file, dialects) = (Json::from(table.name()), Json::from(table.dialects.clone()));
         format!("{{\"file\":{file},\"dialects\":{dialects},\"rows\":[\n{}\n]}}", rows.join(",\n"))
     };
@@ -34,11 +37,11 @@ fn hash_text(codes: &PacketTables) -> String {
 }
 
 fn json_table(table: &Table) -> Json {
-    let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
+    let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row, parsed_json)).collect();
     json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
 }
 
-fn json_row(row: &Row) -> Json {
+fn json_row(row: &Row, json_type: fn(&Type) -> Map<String, Json>) -> Json {
     let code = |code: &Code| match code {
         Code::Str(code) => Json::from(code.as_str()),
         Code::Int(code) => Json::from(*code),
@@ -50,15 +53,62 @@ fn json_row(row: &Row) -> Json {
         "name": row.name,
         "lane": row.lane.name(),
         "codes": codes,
-        "arguments": row.arguments.iter().map(json_argument).collect::<Vec<_>>(),
+        "arguments": json_arguments(&row.arguments, json_type),
         "meaning": row.meaning,
     })
 }
 
-fn json_argument(argument: &Argument) -> Json {
-    let mut json = json!({ "name": argument.name, "type": argument.ty.to_string() });
-    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.ty.shape {
-        json["members"] = members.iter().map(json_argument).collect();
+fn json_arguments(arguments: &[Argument], json_type: fn(&Type) -> Map<String, Json>) -> Json {
+    let named = arguments.iter().map(|argument| {
+        let mut json = Map::from_iter([("name".to_owned(), Json::from(argument.name.as_str()))]);
+        json.extend(json_type(&argument.ty));
+        Json::from(json)
+    });
+    named.collect()
+}
+
+/// The type in the notation of the tables, and its members.
+fn notation_json(ty: &Type) -> Map<String, Json> {
+    let mut json = Map::from_iter([("type".to_owned(), Json::from(ty.to_string()))]);
+    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &ty.shape {
+        json.insert("members".to_owned(), json_arguments(members, notation_json));
+    }
+    json
+}
+
+/// The type in the notation of the tables and parsed: its kind, bounds, unit, members or entries,
+/// and the other values that it accepts.
+fn parsed_json(ty: &Type) -> Map<String, Json> {
+    let mut json = Map::new();
+    let mut put = |key: &str, value: Json| drop(json.insert(key.to_owned(), value));
+    put("type", ty.to_string().into());
+    put("kind", ty.shape.kind().into());
+    match &ty.shape {
+        Shape::Int { bits, min, max, .. } => {
+            put("bits", (*bits).into());
+            put("signed", (*min < 0).into());
+            put("min", (*min).into());
+            put("max", (*max).into());
+        }
+        Shape::Str { max } | Shape::Bin { max } | Shape::Groups { max, .. } | Shape::List { max, .. } => {
+            max.iter().for_each(|max| put("max", (*max).into()));
+        }
+        _ => {}
+    }
+    match &ty.shape {
+        Shape::Int { unit: Some(unit), .. } | Shape::Num { unit: Some(unit) } => {
+            put("unit", unit.name().into());
+        }
+        Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
+            put("members", json_arguments(members, parsed_json));
+        }
+        Shape::List { each, .. } => put("each", parsed_json(each).into()),
+        _ => {}
+    }
+    for (key, is_so) in [("nil", ty.or_nil), ("zero", ty.or_zero), ("loose", ty.is_loose)] {
+        if is_so {
+            put(key, true.into());
+        }
     }
     json
 }
@@ -115,6 +165,7 @@ fn row_signature(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::grammar::parse_arguments;
     use crate::packet::tables::BUILTIN;
 
     fn changed(from: &str, to: &str) -> PacketTables {
@@ -138,13 +189,61 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_mean_the_same_and_members_are_listed() {
+    fn codes_json_has_the_rows_and_members_without_the_parsed_types() {
         let codes = changed("walk this way", "say \"go\"");
         let read: Json = serde_json::from_str(&tables_json_lines(&codes)).expect("JSON");
-        assert_eq!(read, tables_json(&codes));
+        let whole = tables_json(&codes);
+        assert_eq!(read["hash"], whole["hash"]);
         assert_eq!(read["tables"][1]["file"], "native.tsv", "without the directory");
-        let rows = read["tables"][1]["rows"].as_array().expect("rows");
-        let update = rows.iter().find(|row| row["name"] == "update").expect("update");
-        assert_eq!(update["arguments"][5]["members"][1], json!({ "name": "dx", "type": "i32.hpx" }));
+        let update = |json: &Json| {
+            let rows = json["tables"][1]["rows"].as_array().expect("rows");
+            rows.iter().find(|row| row["name"] == "update").expect("update").clone()
+        };
+        let (row, whole) = (update(&read), update(&whole));
+        assert_eq!(row["arguments"][5]["members"][1], json!({ "name": "dx", "type": "i32.hpx" }));
+        for key in ["direction", "name", "lane", "codes", "meaning"] {
+            assert_eq!(row[key], whole[key], "{key}");
+        }
+    }
+
+    #[test]
+    fn a_parsed_type_has_its_kind_bounds_unit_members_and_alternatives() {
+        let int = |bits: u32, min: i64, max: i64| json!({ "kind": "int", "bits": bits, "signed": min < 0, "min": min, "max": max });
+        for (cell, expected) in [
+            ("u8<=4", int(8, 0, 4)),
+            ("i16", int(16, -32768, 32767)),
+            (
+                "u32.tick|nil",
+                json!({ "unit": "tick", "nil": true, "kind": "int", "bits": 32, "signed": false, "min": 0, "max": 4_294_967_295_u32 }),
+            ),
+            ("num.rad|loose", json!({ "kind": "num", "unit": "rad", "loose": true })),
+            ("flag", json!({ "kind": "flag" })),
+            ("bool", json!({ "kind": "bool" })),
+            ("any", json!({ "kind": "any" })),
+            ("str<=15", json!({ "kind": "str", "max": 15 })),
+            ("str", json!({ "kind": "str" })),
+            ("bin<=9|0", json!({ "kind": "bin", "max": 9, "zero": true })),
+            (
+                "[str<=3]<=2",
+                json!({ "kind": "list", "max": 2, "each": { "type": "str<=3", "kind": "str", "max": 3 } }),
+            ),
+            (
+                "[id:bool]<=7",
+                json!({ "kind": "groups", "max": 7, "members": [{ "name": "id", "type": "bool", "kind": "bool" }] }),
+            ),
+            (
+                "(id:bool)",
+                json!({ "kind": "tuple", "members": [{ "name": "id", "type": "bool", "kind": "bool" }] }),
+            ),
+            (
+                "{id:bool}",
+                json!({ "kind": "map", "members": [{ "name": "id", "type": "bool", "kind": "bool" }] }),
+            ),
+        ] {
+            let argument = parse_arguments(&format!("a:{cell}")).expect(cell).remove(0);
+            let mut expected = expected;
+            expected["type"] = cell.into();
+            assert_eq!(Json::from(parsed_json(&argument.ty)), expected, "{cell}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod actions;
 mod angles;
 mod arguments;
+mod client_rows;
 mod clients;
 mod codes_builtin;
 mod codes_protocol;

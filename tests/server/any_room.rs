@@ -204,6 +204,7 @@ fn a_query_that_breaks_a_rule_is_refused_by_value_rule_and_remedy() {
             "room=den",
             "room_not_any\nthe value of room must be any; a room called NAME is at /r/NAME/play: \"den\"\n",
         ),
+        ("room=p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r/NAME/play: \"p-k7f2…\"\n"),
         ("where=state:waiting", "where_malformed\nconditions need room=any: \"state:waiting\"\n"),
         (
             "room=any&where=state",

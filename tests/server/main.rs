@@ -13,6 +13,7 @@ mod capture;
 mod checksums;
 mod clients;
 mod clock;
+mod coins;
 #[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
@@ -37,6 +38,9 @@ mod pong;
 mod prediction;
 #[path = "../support/program.rs"]
 mod program;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/coins.rs"]
+mod program_of_coins;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/fog.rs"]
 mod program_of_fog;

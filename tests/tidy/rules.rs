@@ -8,7 +8,7 @@ const FILE_LINES: usize = 520;
 /// Functions must be shorter than this, from the name to the closing brace, in lines.
 const FUNCTION_LINES: usize = 70;
 /// Extensions of files with hand-written code.
-const CODE: [&str; 7] = ["rs", "js", "mjs", "sh", "py", "lua", "css"];
+const CODE: [&str; 9] = ["rs", "js", "mjs", "sh", "py", "lua", "css", "cs", "gd"];
 /// Files of code that a script puts together from parts which keep these rules.
 const MADE: [&str; 1] = ["scripts/wireshark/tickwire.lua"];
 

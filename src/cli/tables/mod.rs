@@ -1,5 +1,6 @@
 //! `tickwire codes`: the packet tables, the `--codes` directory, and the choice of a dialect.
 
+pub mod clients;
 pub mod print;
 pub(super) mod typescript;
 pub(super) mod wireshark;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use self::clients::Language;
 use self::print::TablesFormat;
 use super::game_list::GameList;
 use super::output::{CliError, print};
@@ -24,24 +26,43 @@ use crate::ws::http::{Headers, RequestHead};
 /// The dialect if neither a path nor the command line selects one.
 pub const DIALECT: &str = "native";
 
-const FORMATS: [&str; 5] = ["text", "markdown", "json", "wireshark", "typescript"];
+const FORMATS: [&str; 8] =
+    ["text", "markdown", "json", "wireshark", "typescript", "python", "csharp", "gdscript"];
 
 /// Options of `codes`.
 #[derive(Debug, Args)]
 pub struct TablesArgs {
     /// Output format: text, markdown or json; wireshark for the dissector of these tables;
-    /// typescript for the types of a client.
+    /// typescript for the types of a client; python, csharp or gdscript for a client of one
+    /// dialect.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
     /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or
     /// in its subdirectories, one such file, or a capture that contains its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
+    /// Dialect of a client in Python, C# or GDScript [default: native, otherwise the first].
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
 }
 
-/// Prints the tables.
+/// Prints the tables, or a client.
 pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
     let codes = load_or_built_in(args.codes.as_deref(), games)?;
+    if let Some(language) = Language::from_format(&args.format) {
+        let dialect = match &args.dialect {
+            Some(name) => dialect_by_name(&codes, name)?,
+            None => codes.default_dialect().ok_or("the tables have no dialect")?,
+        };
+        print(&clients::print(dialect, language));
+        return Ok(());
+    }
+    if let Some(dialect) = &args.dialect {
+        let format = &args.format;
+        return Err(format!(
+            "--dialect {dialect}: --format {format} prints all dialects: leave out --dialect"
+        ));
+    }
     let format = match args.format.as_str() {
         "markdown" => TablesFormat::Markdown,
         "json" => TablesFormat::Json,
@@ -211,6 +232,20 @@ mod tests {
         ] {
             assert_eq!(dialect_for_url(url, requested), Ok((name.to_owned(), json)), "{url} {requested:?}");
         }
+    }
+
+    #[test]
+    fn only_a_client_has_a_dialect_and_it_must_exist() {
+        let error = |format: &str, dialect: &str| {
+            let (format, dialect) = (format.to_owned(), Some(dialect.to_owned()));
+            run(&TablesArgs { format, codes: None, dialect }, &GameList::built_in()).expect_err("an error")
+        };
+        let unknown = error("python", "morse");
+        assert!(unknown.starts_with("unknown dialect \"morse\"; the dialects are legacy, "), "{unknown}");
+        assert_eq!(
+            error("json", "native"),
+            "--dialect native: --format json prints all dialects: leave out --dialect"
+        );
     }
 
     #[test]

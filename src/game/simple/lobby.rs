@@ -10,6 +10,7 @@
 //! The lobby is a field of the game's state. Its rules are a constant of the game and no part of
 //! the state, so that a restored world follows the rules of the running program.
 
+use tickwire_sim::timer::Timer;
 use tickwire_sim::{PlayerId, fields};
 
 use crate::game::room_properties::{MAX_PLAYERS, RoomProperties};
@@ -121,11 +122,11 @@ pub struct Lobby {
     phase: LobbyPhase,
     /// In the order in which they get a place in the next match.
     members: Vec<LobbyMember>,
-    /// Ticks until the match, during the countdown.
-    ticks_left: u32,
+    /// Time until the match, during the countdown.
+    countdown: Timer,
 }
 
-fields!(Lobby: phase: LobbyPhase, members: Vec<LobbyMember>, ticks_left: u32);
+fields!(Lobby: phase: LobbyPhase, members: Vec<LobbyMember>, countdown: Timer);
 
 impl Lobby {
     /// Adds a player, who is not ready. During a match the player waits for the next one.
@@ -167,11 +168,11 @@ impl Lobby {
         }
         if self.phase == LobbyPhase::Waiting {
             self.phase = LobbyPhase::Countdown;
-            self.ticks_left = u32::from(rules.countdown_s).saturating_mul(tick_hz);
+            self.countdown = Timer::start(u32::from(rules.countdown_s).saturating_mul(tick_hz));
         } else {
-            self.ticks_left = self.ticks_left.saturating_sub(1);
+            self.countdown.tick();
         }
-        if self.ticks_left == 0 {
+        if !self.countdown.is_running() {
             self.phase = LobbyPhase::Playing;
         }
         self.phase == LobbyPhase::Playing
@@ -251,7 +252,7 @@ impl Lobby {
 
     /// Returns the seconds until the match, rounded up. 0 unless there is a countdown.
     pub fn seconds_left(&self, tick_hz: u32) -> u32 {
-        if self.phase == LobbyPhase::Countdown { self.ticks_left.div_ceil(tick_hz.max(1)) } else { 0 }
+        if self.phase == LobbyPhase::Countdown { self.countdown.ticks().div_ceil(tick_hz.max(1)) } else { 0 }
     }
 
     /// Sets the properties of the room: `state` ([`LobbyPhase::name`]), `free` (places in the next

@@ -49,6 +49,8 @@ use std::time::Duration;
 
 pub use bot_policy::{BotPolicy, BotView};
 use encode_once::encode_once;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use entities::EntityLayout;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
@@ -220,7 +222,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
         events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
-            let mut entities = Entities::default();
+            let mut entities = self.frames.entities();
             world.game.write_entities(&mut entities);
             self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
         }

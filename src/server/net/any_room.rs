@@ -45,7 +45,10 @@ pub fn conditions(head: &RequestHead) -> Result<Option<RoomConditions>, Refusal>
         (Some(ANY), text) => RoomConditions::parse(text.as_deref().unwrap_or_default())
             .map(Some)
             .map_err(|part| malformed(MALFORMED_CONDITIONS, &part)),
-        (Some(name), _) => Err(Refusal::of_value(400, "room_not_any", NOT_ANY, name)),
+        (Some(name), _) => {
+            // It may be the name of a private room.
+            Err(Refusal::of_value(400, "room_not_any", NOT_ANY, &routes::redact_room_name(name)))
+        }
     }
 }
 

@@ -41,6 +41,8 @@ mod server_end;
 mod server_models;
 mod sim_room;
 mod sim_server;
+#[cfg(test)]
+mod slow_lines;
 mod update_check;
 mod virtual_tcp;
 

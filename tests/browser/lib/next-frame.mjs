@@ -11,7 +11,7 @@ export async function watchCanvas(page, selector) {
   await page.evaluate(([name, strip, edge]) => {
     const canvas = document.querySelector(name);
     const context = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
-    const look = { frame: 0, armed: false, key: null, found: null, least: 0 };
+    const look = { frame: 0, changedAt: performance.now(), armed: false, key: null, found: null, least: 0 };
     let before = null;
     const grab = () => {
       context.drawImage(canvas, 0, 0);
@@ -27,6 +27,7 @@ export async function watchCanvas(page, selector) {
       const now = grab();
       const changed = before ? now.reduce((sum, part, at) => sum + part.reduce((count, pixel, i) => count + Number(pixel !== before[at][i]), 0), 0) : 0;
       before = now;
+      if (changed > 0) look.changedAt = performance.now();
       if (!look.key || changed < look.least) return;
       look.found = { frames: look.frame - look.key.frame, ms: performance.now() - look.key.at };
       look.key = null;
@@ -34,6 +35,11 @@ export async function watchCanvas(page, selector) {
     requestAnimationFrame(see);
     window.look = look;
   }, /** @type {const} */ ([selector, STRIP_PX, EDGE_PX]));
+}
+
+/** Waits until nothing on the canvas has changed for a second, longer than a lost segment delays updates. @param {import('playwright-core').Page} page */
+export async function standsStill(page) {
+  await page.waitForFunction(() => performance.now() - window.look.changedAt > 1000);
 }
 
 /**

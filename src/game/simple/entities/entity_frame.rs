@@ -34,8 +34,8 @@ pub struct EntityFrame<S> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntityChange {
     Unchanged,
-    /// The change lists contain all changed fields.
-    InLists,
+    /// These change lists contain all changed fields, as bits.
+    InLists(u32),
     /// The entity is sent in `enter`.
     Enters,
 }
@@ -74,12 +74,15 @@ impl<S> EntityFrame<S> {
     /// Appends the indexes of the entities that a sight includes, in ascending order.
     pub fn append_visible(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
         let infos: &[EntityInfo] = &self.lists[list].infos;
-        let Some(circles) = sight.only_circles() else {
+        let index = self.indexes[list].get_or_init(|| SpatialIndex::new(infos));
+        // The index helps if it excludes most entities.
+        let owned = if sight.has_owner_or_team() { &*index.owned } else { &[] };
+        if sight.is_everything() || 2 * owned.len() > infos.len() {
             out.extend((0..).zip(infos).filter(|(_, info)| sight.includes(info)).map(|(index, _)| index));
             return;
-        };
-        let index = self.indexes[list].get_or_init(|| SpatialIndex::new(infos));
-        for circle in circles {
+        }
+        out.extend(owned);
+        for circle in sight.circles() {
             index.append_candidates(circle, out);
         }
         out.retain(|index| sight.includes(&infos[*index as usize]));
@@ -197,7 +200,7 @@ impl EncodedList {
             };
             entity_changes.push(match change {
                 Some(0) => EntityChange::Unchanged,
-                Some(_) => EntityChange::InLists,
+                Some(lists) => EntityChange::InLists(lists),
                 None => EntityChange::Enters,
             });
             for (at, records) in changes.iter_mut().enumerate() {
@@ -222,6 +225,13 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
+    /// Returns an empty list of entities, with memory for as many as the last frame has.
+    pub fn entities(&self) -> Entities {
+        let lists = self.lists.iter().flat_map(|lists| lists.iter());
+        let expected = lists.map(|list| (list.packet, list.ids.len() + 8));
+        Entities { expected: expected.collect(), ..Entities::default() }
+    }
+
     /// Makes the next frame of a game with these entities. `None` if the game has never had any.
     pub fn next<S: Clone>(&mut self, game: &S, tick: u32, entities: Entities) -> Option<EntityFrame<S>> {
         if entities.lists.is_empty() && self.lists.is_none() {

@@ -1,7 +1,7 @@
 //! The entities that one client knows, and the update that brings it up to date.
 
 use super::entity_frame::{EncodedList, EntityChange, EntityFrame};
-use super::layout::EntityArgument;
+use super::layout::{EntityArgument, EntityLayout};
 use super::sight::{EntityRef, Viewer};
 use crate::game::encode_values::WireValues as _;
 use crate::game::messages::Messages;
@@ -98,9 +98,12 @@ impl EntityScratch {
             } else if last + 1 == frame.number {
                 match encoded.entity_changes[at] {
                     EntityChange::Unchanged => {}
-                    EntityChange::InLists => {
-                        let lists = changes.iter_mut().zip(&encoded.changes);
-                        lists.for_each(|(out, records)| out.copy(records, at));
+                    EntityChange::InLists(mut lists) => {
+                        while lists != 0 {
+                            let list = lists.trailing_zeros() as usize;
+                            changes[list].copy(&encoded.changes[list], at);
+                            lists &= lists - 1;
+                        }
                     }
                     EntityChange::Enters => enter.copy(&encoded.enter, at),
                 }
@@ -131,17 +134,28 @@ impl EntityScratch {
     }
 
     fn append_packet(&self, tick: u32, list: &EncodedList, dialect: &Dialect, messages: &mut Messages) {
-        let arguments = &list.layout.arguments;
+        let EntityLayout { arguments, required, .. } = &list.layout;
+        let used =
+            arguments.iter().rposition(|argument| self.list(*argument).is_none_or(|list| !list.is_empty()));
+        let count = used.map_or(0, |last| last + 1).max(*required);
         let mut out = messages.writer(dialect, Lane::Latest);
-        out.send_raw(&list.layout.packet, arguments.len(), |out| {
-            for argument in arguments {
-                match argument {
-                    EntityArgument::Tick => write_uint(out, tick.into()),
-                    EntityArgument::Enter => self.enter.write(out),
-                    EntityArgument::Leave => self.leave.write(out),
-                    EntityArgument::Changes(at) => self.changes[*at].write(out),
+        out.send_raw(&list.layout.packet, count, |out| {
+            for argument in &arguments[..count] {
+                match self.list(*argument) {
+                    None => write_uint(out, tick.into()),
+                    Some(list) => list.write(out),
                 }
             }
         });
+    }
+
+    /// Returns the records of an argument; `None` for the tick.
+    fn list(&self, argument: EntityArgument) -> Option<&RecordList> {
+        match argument {
+            EntityArgument::Tick => None,
+            EntityArgument::Enter => Some(&self.enter),
+            EntityArgument::Leave => Some(&self.leave),
+            EntityArgument::Changes(at) => Some(&self.changes[at]),
+        }
     }
 }

@@ -16,6 +16,8 @@ const TICK: &str = "tick";
 const DIFFERENCE: char = 'd';
 /// Maximum number of change lists of a packet: one bit of a `u32` each.
 const MAX_CHANGE_LISTS: usize = 32;
+/// Maximum number of fields of an entity: one bit of a `u64` each.
+const MAX_FIELDS: usize = 64;
 
 /// The layout of an entity list in one dialect.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +29,9 @@ pub struct EntityLayout {
     pub change_lists: Vec<ChangeList>,
     /// The arguments of the packet in order.
     pub arguments: Vec<EntityArgument>,
+    /// Number of leading arguments that every packet has. The others are lists with `|nil`, which
+    /// are omitted if they and all after them are empty.
+    pub required: usize,
 }
 
 /// An argument of an entity list.
@@ -46,6 +51,8 @@ pub struct ChangeList {
     pub name: String,
     /// The members after the id.
     pub members: Vec<ChangeMember>,
+    /// The fields of the members, as bits.
+    fields: u64,
 }
 
 /// A member of a change list.
@@ -81,6 +88,9 @@ impl EntityLayout {
                 return Err(format!("the field {field}: must be an integer, a bool, a flag or a str"));
             }
         }
+        if fields.len() > MAX_FIELDS {
+            return Err(format!("{ENTER} has {} fields: must have at most {MAX_FIELDS}", fields.len()));
+        }
         let id = &fields[0];
         if !matches!(id.ty.shape, Shape::Int { min: 0.., .. }) || id.ty.or_nil {
             return Err(format!("the first field {id} is the id: must be u8, u16 or u32"));
@@ -109,7 +119,9 @@ impl EntityLayout {
         if change_lists.len() > MAX_CHANGE_LISTS {
             return Err(format!("has more than {MAX_CHANGE_LISTS} change lists"));
         }
-        Ok(EntityLayout { packet: row.name.clone(), fields, change_lists, arguments })
+        let required =
+            row.arguments.iter().rposition(|argument| !argument.ty.or_nil).map_or(0, |last| last + 1);
+        Ok(EntityLayout { packet: row.name.clone(), fields, change_lists, arguments, required })
     }
 
     /// Encodes all fields of an entity.
@@ -131,16 +143,15 @@ impl EntityLayout {
         old: Option<&[FieldValue]>,
         is_changed: impl Fn(usize) -> bool,
     ) -> Option<u32> {
-        let mut missing = (0..self.fields.len()).filter(|field| is_changed(*field)).collect::<Vec<_>>();
-        let mut lists = 0;
+        let changed = (0..self.fields.len()).filter(|field| is_changed(*field));
+        let (mut missing, mut lists) = (changed.fold(0, |fields: u64, field| fields | 1 << field), 0);
         for (at, list) in self.change_lists.iter().enumerate() {
-            let has_missing = list.members.iter().any(|member| missing.contains(&member.field));
-            if has_missing && list.members.iter().all(|member| member.fits(new, old)) {
-                missing.retain(|field| !list.members.iter().any(|member| member.field == *field));
+            if missing & list.fields != 0 && list.members.iter().all(|member| member.fits(new, old)) {
+                missing &= !list.fields;
                 lists |= 1 << at;
             }
         }
-        missing.is_empty().then_some(lists)
+        (missing == 0).then_some(lists)
     }
 
     /// Encodes a record of a change list. The values were checked by [`EntityLayout::write_row`]
@@ -176,7 +187,9 @@ impl ChangeList {
                 )
             })
         });
-        Ok(ChangeList { name: name.to_owned(), members: members.collect::<Result<_, _>>()? })
+        let members = members.collect::<Result<Vec<_>, _>>()?;
+        let bits = members.iter().fold(0, |bits, member| bits | 1 << member.field);
+        Ok(ChangeList { name: name.to_owned(), members, fields: bits })
     }
 }
 
@@ -189,7 +202,9 @@ impl ChangeMember {
         let name = member.name.strip_prefix(DIFFERENCE)?;
         let field = fields.iter().position(|field| field.name == name)?;
         match (&member.ty.shape, &fields[field].ty.shape) {
-            (Shape::Int { min, max, unit }, Shape::Int { unit: field_unit, .. }) if unit == field_unit => {
+            (Shape::Int { min, max, unit, .. }, Shape::Int { unit: field_unit, .. })
+                if unit == field_unit =>
+            {
                 Some(ChangeMember { field, difference: Some((*min, *max)) })
             }
             _ => None,

@@ -17,6 +17,7 @@
 //! - `leave` lists the ids of entities that the client no longer sees.
 //! - Every other list is a *change list*: the id, and some of the fields. A field `dx` is the
 //!   difference of `x` to its last value.
+//! - Empty lists with `|nil` at the end of a packet are omitted.
 //!
 //! At each update, a client is sent the entities that it sees from now on, the ids of entities
 //! that it no longer sees, and the changed fields of the others. A changed entity uses the first
@@ -39,6 +40,7 @@ pub(super) use entity_frame::visible_ids;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
 pub use entity_values::Entities;
 pub(super) use known_entities::{EntityScratch, KnownEntities};
-pub(super) use layout::{EntityLayout, check_layouts};
+pub(crate) use layout::EntityLayout;
+pub(super) use layout::check_layouts;
 pub use received_entities::{EntityError, ReceivedEntities};
 pub use sight::{EntityInfo, EntityRef, Sight, Viewer};

@@ -49,6 +49,10 @@ impl EntityInfo {
         self.team = Some(team);
         self
     }
+
+    pub(super) const fn has_owner_or_team(&self) -> bool {
+        self.owner.is_some() || self.team.is_some()
+    }
 }
 
 /// An entity, or an event with a position.
@@ -78,7 +82,9 @@ pub struct Sight {
     is_everything: bool,
     owner: Option<PlayerId>,
     team: Option<u8>,
-    circles: Vec<Circle>,
+    /// The first circle. Most sights have one, and need no allocation.
+    circle: Option<Circle>,
+    more_circles: Vec<Circle>,
 }
 
 /// A circle in units of the game. Its edge is included.
@@ -100,9 +106,13 @@ impl Circle {
 
 impl Sight {
     /// All entities.
-    pub const EVERYTHING: Sight = Sight { is_everything: true, owner: None, team: None, circles: Vec::new() };
+    pub const EVERYTHING: Sight = Sight::new(true);
     /// No entity.
-    pub const NOTHING: Sight = Sight { is_everything: false, owner: None, team: None, circles: Vec::new() };
+    pub const NOTHING: Sight = Sight::new(false);
+
+    const fn new(is_everything: bool) -> Sight {
+        Sight { is_everything, owner: None, team: None, circle: None, more_circles: Vec::new() }
+    }
 
     /// Adds the entities that a player owns.
     #[must_use]
@@ -121,7 +131,11 @@ impl Sight {
     /// Adds the entities within a radius, in units of the game. May be called for several circles.
     #[must_use]
     pub fn within(mut self, center: Point, radius: u32) -> Sight {
-        self.circles.push(Circle { center, radius });
+        let circle = Circle { center, radius };
+        match self.circle {
+            None => self.circle = Some(circle),
+            Some(_) => self.more_circles.push(circle),
+        }
         self
     }
 
@@ -130,12 +144,21 @@ impl Sight {
         self.is_everything
             || (self.owner.is_some() && self.owner == info.owner)
             || (self.team.is_some() && self.team == info.team)
-            || self.circles.iter().any(|circle| circle.includes(info))
+            || self.circles().any(|circle| circle.includes(info))
     }
 
-    /// Returns the circles if they are the only form.
-    pub(super) fn only_circles(&self) -> Option<&[Circle]> {
-        let is_only = !self.is_everything && self.owner.is_none() && self.team.is_none();
-        is_only.then_some(&self.circles)
+    /// Whether all entities are included.
+    pub(super) fn is_everything(&self) -> bool {
+        self.is_everything
+    }
+
+    /// Whether entities are included for their owner or their team.
+    pub(super) fn has_owner_or_team(&self) -> bool {
+        self.owner.is_some() || self.team.is_some()
+    }
+
+    /// The circles.
+    pub(super) fn circles(&self) -> impl Iterator<Item = &Circle> {
+        self.circle.iter().chain(&self.more_circles)
     }
 }

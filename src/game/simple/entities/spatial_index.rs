@@ -1,4 +1,4 @@
-//! A grid over the positions of an entity list.
+//! A grid over the positions of an entity list, and the entities with an owner or a team.
 
 use super::sight::{Circle, EntityInfo};
 
@@ -17,6 +17,8 @@ pub struct SpatialIndex {
     /// The entities of cell `i` are `indexes[starts[i]..starts[i + 1]]`, in ascending order.
     starts: Vec<u32>,
     indexes: Vec<u32>,
+    /// The entities with an owner or a team, in ascending order.
+    pub owned: Vec<u32>,
 }
 
 impl SpatialIndex {
@@ -34,6 +36,7 @@ impl SpatialIndex {
             cells,
             starts: vec![0; (cells * cells) as usize + 1],
             indexes: vec![0; infos.len()],
+            owned: (0..).zip(infos).filter(|(_, info)| info.has_owner_or_team()).map(|(at, _)| at).collect(),
         };
         for info in infos {
             let cell = index.cell_of(info);

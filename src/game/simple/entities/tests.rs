@@ -9,7 +9,7 @@ use super::super::world::{SimpleAction, SimpleWorld};
 use super::super::{GameAction, Row, RowValues, Simple, SimplePublisher, SimpleView, StateRows};
 use super::{Entities, EntityInfo, EntityLayout, EntityRef, EntityScratch, ReceivedEntities, Sight, Viewer};
 use crate::game::{Game, Messages, Published, Publisher as _, StateOutcome, UpdateRates, View};
-use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 const SIZE: i32 = 2_000;
 const ROWS: &str = "\
@@ -21,7 +21,7 @@ to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str<=16 seed:u32 tick_hz
 to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
 to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
 to_client\terror\treliable\t4\trule:str detail:str\tan error
-to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[id:u32,dx:i8.px,dy:i8.px] placed:[id:u32,x:u16.px,y:u16.px] hurt:[id:u32,health:u8]\tanimals in sight
+to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[id:u32,dx:i8.px,dy:i8.px] placed:[id:u32,x:u16.px,y:u16.px]|nil hurt:[id:u32,health:u8]|nil\tanimals in sight
 to_client\tsecrets\tlatest\t7\ttick:u32.tick enter:[player:u16,gold:u32] leave:[u16] gold:[player:u16,gold:u32]\tthe own gold
 to_client\tcry\treliable\t8\tx:u16.px y:u16.px\tan animal cries
 ";
@@ -194,8 +194,9 @@ struct TestClient {
     player: Option<PlayerId>,
     view: SimpleView,
     received: Vec<ReceivedEntities>,
-    /// Number of received packets, of `enter` records, and of events.
-    counts: [usize; 3],
+    /// Number of received packets, of `enter` records, of events, and of packets without their last
+    /// list.
+    counts: [usize; 4],
 }
 
 /// A room without a server.
@@ -226,7 +227,7 @@ impl TestRoom {
             player: player.map(PlayerId),
             view: <SimpleView as View<Simple<Herd>>>::new(&self.dialect),
             received: ReceivedEntities::all(&self.dialect).into_values().collect(),
-            counts: [0; 3],
+            counts: [0; 4],
         }
     }
 
@@ -278,8 +279,17 @@ impl TestRoom {
             let Some(list) = client.received.iter_mut().find(|list| list.packet() == packet.row.name) else {
                 continue;
             };
-            let enter = packet.get("enter").and_then(crate::packet::Value::as_array);
-            client.counts[1] += enter.map_or(0, Vec::len);
+            let length = |name| packet.get(name).and_then(Value::as_array).map(Vec::len);
+            client.counts[1] += length("enter").unwrap_or_default();
+            if packet.row.name == "animals" {
+                let [moved, placed, hurt] = ["moved", "placed", "hurt"].map(length);
+                assert!(moved.is_some(), "{packet}: a list without |nil is always there");
+                assert!(
+                    hurt != Some(0) && (placed != Some(0) || hurt.is_some()),
+                    "{packet}: the last list is empty"
+                );
+                client.counts[3] += usize::from(hurt.is_none());
+            }
             list.apply(&packet).map_err(|error| error.to_string())?;
         }
         if outcome != StateOutcome::Written {
@@ -381,6 +391,8 @@ fn a_change_uses_the_first_lists_that_contain_it() {
 
 #[test]
 fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
+    let many: String = (3..=65).map(|number| format!(",g{number}:u8")).collect();
+    let wide = format!("gold:u32{many}] leave");
     for (from, to, expected) in [
         ("\tlatest\t6\t", "\treliable\t6\t", "must be latest"),
         ("leave:[u32]", "left:[u32]", "must be tick:u32.tick, enter, leave:[u32] or a list of changes"),
@@ -393,6 +405,7 @@ fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
         ("dx:i8.px", "dz:i8.px", "the member dz:i8.px of moved"),
         ("is_asleep:bool]", "is_awake:bool]", "the game writes the fields id, name, x, y, health, is_asleep"),
         ("gold:u32]", "gold:num]", "must be an integer"),
+        ("gold:u32] leave", &wide, "enter has 65 fields: must have at most 64"),
     ] {
         let text = ROWS.replace(from, to);
         assert_ne!(text, ROWS);

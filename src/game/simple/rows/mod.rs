@@ -74,9 +74,12 @@ macro_rules! rows {
     };
     (@to $self:ident $name:ident $variant:ident [$packet:literal] $($field:ident)*) => {
         #[allow(irrefutable_let_patterns, reason = "an enum may have one variant")]
-        if let $name::$variant { $($field),* } = $self.clone() {
-            use $crate::game::simple::{RowField as _, RowValues};
-            return RowValues::new($packet, &[$(stringify!($field)),*], vec![$($field.into_value()),*]);
+        if let $name::$variant { $($field),* } = $self {
+            return $crate::game::simple::RowValues::new(
+                $packet,
+                &[$(stringify!($field)),*],
+                vec![$($crate::game::simple::RowField::into_value($field.clone())),*],
+            );
         }
     };
     (@check ($table:expr) [$packet:literal] $($field:ident)*) => {
