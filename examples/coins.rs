@@ -27,8 +27,11 @@ rows! {
 
     /// The actions of a player.
     pub enum Action {
-        /// Walks up (1), right (2), down (3) or left (4), or stops (0).
-        Go in "go" { direction: u8 },
+        /// Walks, or stops.
+        Go in "go" {
+            /// Up (1), right (2), down (3) or left (4); 0 stops.
+            direction: u8,
+        },
     }
 
     /// What every client sees.
