@@ -58,8 +58,8 @@ impl PlayerEvents {
         self.pending = changes;
     }
 
-    /// Returns the changes that the tick has executed: the ones of its commands, in order
-    /// and without rejected ones, then resumed seats and departures.
+    /// Returns the changes that the tick has executed: requested changes in the order of their
+    /// commands, without rejected ones, then resumed seats and departures.
     pub(super) fn after_step(&mut self, stepped: &StepResult, handle: &RoomHandle) -> Vec<PlayerEvent> {
         let is_rejected = |sequence: u64| {
             let mut rejected = stepped.rejected.iter();
