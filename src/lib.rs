@@ -96,6 +96,10 @@
 //! - [`synctest()`]: a check for a game's tests that finds state missing from its snapshots.
 //! - [`Server`]: starts a server in another program, without a command line.
 //!
+//! Without the default feature `built-in-games`, a program compiles its own game alone:
+//! `cargo add tickwire --no-default-features`. The games of the repository, their packet tables
+//! ([`packet::PacketTables::builtin`] is then empty) and `bots --attack` are absent.
+//!
 //! # To write a client
 //!
 //! - [`client`]: a client that sends packets and waits for answers, as tests do; bots; a connection
@@ -128,6 +132,12 @@
 //! Most of the code is pure: bytes in, values out; no socket, no clock, no thread, no file. A whole
 //! server therefore also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository
 //! has the details.
+
+// An own game does not use what only the built-in games, the tests and the browser package use.
+#![cfg_attr(not(feature = "built-in-games"), allow(dead_code, unused_imports))]
+
+#[cfg(all(test, not(feature = "built-in-games")))]
+compile_error!("the tests play the built-in games: they need the feature `built-in-games`");
 
 // Public modules come first, in the order of the data flow, then the modules that only this
 // repository uses.
@@ -171,8 +181,8 @@ pub use testing::synctest::synctest;
 pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError};
 
 // Hidden from rustdoc, which would otherwise treat links between private modules as links between
-// public ones.
-#[cfg(not(doc))]
+// public ones. An own game does not compile functions that only this module exports.
+#[cfg(all(not(doc), feature = "built-in-games"))]
 #[doc(hidden)]
 pub mod internal {
     //! Private modules that this repository's program, tests, benchmarks and browser package use.

@@ -311,9 +311,8 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
     options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
     let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
+    let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     Ok(ServerConfig {
-        games: games.factories.clone(),
-        game,
         identity,
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         foreign_update_hz: args.foreign_update_hz.min(tick_hz),
@@ -328,7 +327,6 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: tables::load_or_built_in(args.codes.as_deref(), games)?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
@@ -336,7 +334,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
             bytes: args.capture_file_mb.saturating_mul(1_000_000),
             time: args.capture_file_seconds.map(Duration::from_secs),
         },
-        ..ServerConfig::new(args.bind)
+        ..ServerConfig::for_games(args.bind, game, games.factories.clone(), codes)
     })
 }
 

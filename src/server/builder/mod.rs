@@ -270,8 +270,6 @@ impl Server {
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
         Ok(ServerConfig {
-            game: first.game,
-            games,
             update_hz: first.update_hz.unwrap_or(identity.tick_hz),
             identity,
             rooms_on_demand: self.rooms_on_demand,
@@ -282,9 +280,8 @@ impl Server {
             lockstep: LockstepConfig { access: self.lockstep, ..LockstepConfig::default() },
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
-            codes: Arc::new(codes),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
-            ..ServerConfig::new(bind)
+            ..ServerConfig::for_games(bind, first.game, games, Arc::new(codes))
         })
     }
 

@@ -12,6 +12,7 @@ use super::forwarded::CidrRange;
 use super::recorder::Rotation;
 use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
+#[cfg(feature = "built-in-games")]
 use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;
@@ -78,12 +79,24 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Returns the defaults, with this address, the default game and a random operator token.
+    /// Returns the defaults for the built-in games.
+    #[cfg(feature = "built-in-games")]
     pub fn new(bind: SocketAddr) -> ServerConfig {
-        let game = TcpGameFactory::default_game();
+        let games = TcpGameFactory::all();
+        ServerConfig::for_games(bind, games[0], games, games::built_in_tables())
+    }
+
+    /// Returns the defaults, with this address, these games and a random operator token. `game` is
+    /// the game of the default room, one of `games`.
+    pub fn for_games(
+        bind: SocketAddr,
+        game: TcpGameFactory,
+        games: Vec<TcpGameFactory>,
+        codes: Arc<PacketTables>,
+    ) -> ServerConfig {
         ServerConfig {
             bind,
-            games: TcpGameFactory::all(),
+            games,
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,
@@ -100,7 +113,7 @@ impl ServerConfig {
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
-            codes: games::built_in_tables(),
+            codes,
             admin_token: AdminToken::random(),
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
