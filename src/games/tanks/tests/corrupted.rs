@@ -15,8 +15,9 @@ fn played(ticks: u32) -> SimpleWorld<Tanks> {
         sequence: sequence.into(),
         action,
     };
-    let join =
-        |player| command(0, player, SimpleAction::Join(PlayerId(player as u16), format!("player {player}"), None));
+    let join = |player| {
+        command(0, player, SimpleAction::Join(PlayerId(player as u16), format!("player {player}"), None))
+    };
     world.step(&mut (1..=8).map(join).collect(), &mut stepped);
     for tick in 1..=ticks {
         let mut way = || random.between(-1, 1) as i8;
