@@ -30,13 +30,18 @@ macro_rules! games {
         /// if the game has no prediction. This function refers to no code of a game, so that a
         /// build for prediction alone contains nothing else of the games.
         pub fn predictor(dialect: &str) -> Option<NewPredictor> {
-            let has = |paths: &[(&str, &str)]| paths.iter().any(|(_, known)| *known == dialect);
-            $(if has(<$game as Game>::PATHS) {
+            let _ = dialect;
+            $(if has_dialect(<$game as Game>::PATHS, dialect) {
                 return <$game as Game>::PREDICTOR;
             })*
             None
         }
     };
+}
+
+/// Returns whether one of the paths of a game has this dialect.
+fn has_dialect(paths: &[(&str, &str)], dialect: &str) -> bool {
+    paths.iter().any(|(_, known)| *known == dialect)
 }
 
 // Each game is registered here only, with one line. The first is the default game. Rustfmt does not
