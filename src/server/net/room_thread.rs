@@ -204,7 +204,7 @@ pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
 
 /// Logs a property that the game has set against the rules.
 fn log_properties(host: &ServerState, room: &RunningRoom) {
-    let properties = room.handle.properties();
+    let properties = room.handle.properties.get();
     if let Some(rule) = properties.misfit()
         && host.misfits.is_due("room properties", host.now()).is_some()
     {

@@ -162,7 +162,7 @@ fn create(
     let options =
         RoomConfig { name: making.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.new_room)(&identity, options);
-    if !wanted.fit(&core.handle().properties()) {
+    if !wanted.fit(&core.handle().properties.get()) {
         return Err(Refusal::from_rule(503, NO_ROOM_FITS));
     }
     let (room, presence) = making.create_run(Arc::clone(core.handle()), &host.metrics, host.now());

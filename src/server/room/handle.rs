@@ -21,7 +21,8 @@ use super::missed_events::MissedEvents;
 use super::query::{QueryQueueFull, RoomQuery, SavedRoom, WorldSnapshot};
 use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
-use crate::game::{DynTick, GameInfo, RoomProperties, Roster, UpdateRates};
+use super::shared_properties::SharedProperties;
+use crate::game::{DynTick, GameInfo, Roster, UpdateRates};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
@@ -59,6 +60,8 @@ pub struct RoomHandle {
     pub identity: WorldParams,
     /// The journal for lockstep clients.
     pub lockstep: Journal,
+    /// The properties by which clients choose the room.
+    pub properties: SharedProperties,
     tick: AtomicU32,
     has_ended: AtomicBool,
     /// Number of connections that lost their seats to others and are not closed yet.
@@ -68,7 +71,6 @@ pub struct RoomHandle {
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
-    properties: Mutex<Arc<RoomProperties>>,
 }
 
 #[derive(Debug)]
@@ -161,20 +163,7 @@ impl RoomHandle {
             intake: Mutex::new(intake),
             stores_events: AtomicBool::new(false),
             missed_events: Mutex::default(),
-            properties: Mutex::default(),
-        }
-    }
-
-    /// Returns the properties of the room after the last tick.
-    pub fn properties(&self) -> Arc<RoomProperties> {
-        Arc::clone(&self.properties.lock())
-    }
-
-    /// Replaces the properties, if they have changed.
-    pub(crate) fn set_properties(&self, properties: &RoomProperties) {
-        let mut current = self.properties.lock();
-        if **current != *properties {
-            *current = Arc::new(properties.clone());
+            properties: SharedProperties::default(),
         }
     }
 

@@ -24,6 +24,7 @@ mod query;
 pub mod saved_rooms;
 mod seat_keys;
 pub mod seats;
+mod shared_properties;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -107,7 +108,7 @@ impl<G: Game> Room<G> {
         let handle = Arc::new(RoomHandle::new(G::INFO, &world, options));
         let mut properties = RoomProperties::default();
         G::write_room(&world, &mut properties);
-        handle.set_properties(&properties);
+        handle.properties.set(&properties);
         Room {
             publisher,
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
@@ -167,7 +168,7 @@ impl<G: Game> Room<G> {
         };
         self.properties.clear();
         G::write_room(&self.world, &mut self.properties);
-        self.handle.set_properties(&self.properties);
+        self.handle.properties.set(&self.properties);
         self.handle.end_tick(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();

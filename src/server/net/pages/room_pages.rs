@@ -125,7 +125,7 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
 }
 
 fn room_json(room: &RunningRoom) -> serde_json::Value {
-    let properties = room.handle.properties();
+    let properties = room.handle.properties.get();
     let value = |value: &PropertyValue| match value {
         PropertyValue::Number(number) => json!(number),
         PropertyValue::Flag(flag) => json!(flag),
@@ -146,7 +146,7 @@ fn room_json(room: &RunningRoom) -> serde_json::Value {
 
 /// Returns the properties of a room as HTML: `state lobby · map 3`. Empty without properties.
 fn properties_html(room: &RunningRoom) -> String {
-    let properties = room.handle.properties();
+    let properties = room.handle.properties.get();
     let texts: Vec<String> = properties.iter().map(|(name, value)| format!("{name} {value}")).collect();
     if texts.is_empty() { String::new() } else { format!(" <i>{}</i>", escape_html(&texts.join(" · "))) }
 }

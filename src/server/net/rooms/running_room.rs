@@ -159,7 +159,7 @@ impl RunningRoom {
         if self.game() != game || self.is_private() || self.is_ending() || self.handle.is_over() {
             return false;
         }
-        let properties = self.handle.properties();
+        let properties = self.handle.properties.get();
         wanted.fit(&properties) && properties.max_players().is_none_or(|most| self.occupied() < most)
     }
 
