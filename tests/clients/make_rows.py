@@ -133,6 +133,9 @@ def entities():
     yield row([], [], [(1, -3), (2, 5)], [(2, "B", True)], "1 a 7 true, 2 B 25 true")
     yield row([(2, "new", 1, False), (3, "c", 0, False)], [1, 2], [(3, 127)], [], "2 new 1 false, 3 c 127 false")
     yield row([(3, "over", 65535, True)], [2], [], [(3, "z", False)], "3 z 65535 false")
+    # Lists that may be nil are nil if they are empty.
+    packet = {"tick": 9, "enter": [], "leave": None, "moved": [{"id": 3, "dx": -5}], "apply": None}
+    yield "shapes", DOWN, "entities", "e", [9, [], None, [3, -5], None], packet | {"known": "3 z 65530 false"}
 
 
 # Bytes that are no packet of the server, or no right one, each with the error of its client.
