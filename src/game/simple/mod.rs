@@ -222,7 +222,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
         events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
-            let mut entities = self.frames.entities();
+            let mut entities = Entities::default();
             world.game.write_entities(&mut entities);
             self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
         }

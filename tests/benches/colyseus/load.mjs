@@ -4,9 +4,9 @@
  *     node load.mjs SERVER PORT PID CLIENTS WOLVES WARM_UP_S SECONDS ROOT      prints a line of JSON
  *
  * Each client is a WebSocket without compression. Twenty times a second it decides, and sends a `control` with
- * random values on every fifth decision, as the bots of examples/fog.rs do. Received bytes are those of the
- * socket, with the frames of the WebSocket protocol. The first clients decode everything with the library of
- * their framework: they show that the clients got a live world, and how much of it they see.
+ * random values on every fifth decision. Received bytes are those of the socket, with the frames of the WebSocket
+ * protocol. The first clients decode everything with the library of their framework: they show that the clients
+ * got a live world, and how much of it they see.
  *
  * @module load
  */

@@ -225,13 +225,6 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// Returns an empty list of entities, with memory for as many as the last frame has.
-    pub fn entities(&self) -> Entities {
-        let lists = self.lists.iter().flat_map(|lists| lists.iter());
-        let expected = lists.map(|list| (list.packet, list.ids.len() + 8));
-        Entities { expected: expected.collect(), ..Entities::default() }
-    }
-
     /// Makes the next frame of a game with these entities. `None` if the game has never had any.
     pub fn next<S: Clone>(&mut self, game: &S, tick: u32, entities: Entities) -> Option<EntityFrame<S>> {
         if entities.lists.is_empty() && self.lists.is_none() {

@@ -8,18 +8,13 @@ use crate::game::simple::rows::{FieldValue, Row};
 #[derive(Debug, Default)]
 pub struct Entities {
     pub(super) lists: Vec<EntityValues>,
-    /// Numbers of entities to expect, by packet.
-    pub(super) expected: Vec<(&'static str, usize)>,
 }
 
 impl Entities {
     /// Adds an entity with the properties that decide who sees it. Its id is unique in its list.
     pub fn push<R: Row>(&mut self, info: EntityInfo, row: R) {
         let at = self.lists.iter().position(|list| list.packet == R::PACKET).unwrap_or_else(|| {
-            let expected = self.expected.iter().find(|(packet, _)| *packet == R::PACKET);
-            let mut list = EntityValues::new(R::PACKET, R::FIELDS);
-            list.reserve(expected.map_or(0, |(_, count)| *count));
-            self.lists.push(list);
+            self.lists.push(EntityValues::new(R::PACKET, R::FIELDS));
             self.lists.len() - 1
         });
         let list = &mut self.lists[at];
@@ -47,13 +42,6 @@ pub struct EntityValues {
 impl EntityValues {
     pub fn new(packet: &'static str, fields: &'static [&'static str]) -> EntityValues {
         EntityValues { packet, fields, ..EntityValues::default() }
-    }
-
-    /// Reserves memory for so many entities.
-    pub fn reserve(&mut self, count: usize) {
-        self.ids.reserve_exact(count);
-        self.infos.reserve_exact(count);
-        self.values.reserve_exact(count * self.fields.len());
     }
 
     /// Returns the index of the entity with this id.
