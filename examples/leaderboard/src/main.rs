@@ -3,7 +3,7 @@
 //! docs/accounts.md explains it.
 //!
 //! ```text
-//! cargo run -p leaderboard -- --token-file tokens.txt     http://127.0.0.1:3000/?token=TOKEN
+//! cargo run -p leaderboard -- --token-file tokens.txt     http://127.0.0.1:3000/#token=TOKEN
 //!
 //!  world ─ report "result" ─► hook, on a thread of its own ─► leaderboard.sqlite
 //!    ▲                                  │
