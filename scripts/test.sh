@@ -169,6 +169,25 @@ simulate() {
         cargo build --quiet --locked --example fog && target/debug/examples/fog simulate --seeds 4 --connections 8 --minutes 1
 }
 
+# An own game without the feature `built-in-games`, in a package of its own as in docs/your-first-game.md. It has the profile of
+# this workspace, so that crates which `debug` has compiled are not compiled again.
+features() {
+    local package=target/own-game game=target/debug/coins output
+    mkdir -p "$package/src" && cp examples/coins.rs "$package/src/main.rs" && cp examples/coins.tsv examples/coins.html "$package/src" &&
+        cp Cargo.lock "$package" || return
+    {
+        printf '[workspace]\n[package]\nname = "coins"\nversion = "0.0.0"\nedition = "2024"\n'
+        printf '[dependencies]\ntickwire = { path = "../..", default-features = false }\n'
+        sed -n '/^\[profile\.dev/,/^$/p' Cargo.toml | sed '/^\[profile\.dev\.package\.tickwire-moo-world\]/,/^$/d'
+    } >"$package/Cargo.toml"
+    output=$(cargo build --manifest-path "$package/Cargo.toml" --target-dir target 2>&1) || say_and_fail "$output" || return
+    [[ $output != *warning:* ]] || say_and_fail "$output" || return
+    ! grep -q tickwire-moo-world "$package/Cargo.lock" || say_and_fail 'an own game depends on the world of moo' || return
+    "$game" synctest --ticks 300 && "$game" simulate --seeds 1 --connections 4 --minutes 1 || return
+    output=$("$game" bots ws://127.0.0.1:1 --attack idle 2>&1)
+    [[ $output == *'--attack: '*built-in-games* ]] || say_and_fail "bots --attack without moo: $output"
+}
+
 # A few seeds of each game, run again in every build, with the committed tickwire.wasm; scripts/again.sh does the long runs.
 again() { scripts/again.sh --seeds 2 --ticks 1500 --rare no; }
 
@@ -378,6 +397,7 @@ groups=(
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
     'works simulate one seventy simulated servers keep every promise'
+    'works features one an own game without the built-in games builds, without a warning, and runs'
     'works again one every tick of each game again: from frames and snapshots, unoptimised, in WebAssembly'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'waits debug cargo every test of the workspace, unoptimised'

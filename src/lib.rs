@@ -96,6 +96,10 @@
 //! - [`synctest()`]: a check for a game's tests that finds state missing from its snapshots.
 //! - [`Server`]: starts a server in another program, without a command line.
 //!
+//! Without the default feature `built-in-games`, a program compiles its own game alone:
+//! `cargo add tickwire --no-default-features`. The games of the repository, their packet tables
+//! ([`packet::PacketTables::builtin`] is then empty) and `bots --attack` are absent.
+//!
 //! # To write a client
 //!
 //! - [`client`]: a client that sends packets and waits for answers, as tests do; bots; a connection
@@ -128,6 +132,12 @@
 //! Most of the code is pure: bytes in, values out; no socket, no clock, no thread, no file. A whole
 //! server therefore also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository
 //! has the details.
+
+// An own game does not use what only the built-in games, the tests and the browser package use.
+#![cfg_attr(not(feature = "built-in-games"), allow(dead_code, unused_imports))]
+
+#[cfg(all(test, not(feature = "built-in-games")))]
+compile_error!("the tests play the built-in games: they need the feature `built-in-games`");
 
 // A prediction module, which the command `prediction` of a program builds for its page with
 // `--cfg tickwire_prediction`, has the rules of the game and nothing of the server.
@@ -200,8 +210,8 @@ pub mod internal {
 }
 
 // Hidden from rustdoc, which would otherwise treat links between private modules as links between
-// public ones.
-#[cfg(not(any(doc, tickwire_prediction)))]
+// public ones. An own game does not compile functions that only this module exports.
+#[cfg(all(not(any(doc, tickwire_prediction)), feature = "built-in-games"))]
 #[doc(hidden)]
 pub mod internal {
     //! Private modules that this repository's program, tests, benchmarks and browser package use.

@@ -304,9 +304,8 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
     options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
     let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
+    let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     Ok(ServerConfig {
-        games: games.factories.clone(),
-        game,
         identity,
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         foreign_update_hz: args.foreign_update_hz.min(tick_hz),
@@ -321,7 +320,6 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: tables::load_or_built_in(args.codes.as_deref(), games)?,
         prediction_module: prediction::load(games),
         admin_token,
         save_dir: args.save_dir.clone(),
@@ -331,7 +329,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
             time: args.capture_file_seconds.map(Duration::from_secs),
         },
         on_event: games.on_event.clone(),
-        ..ServerConfig::new(args.bind)
+        ..ServerConfig::for_games(args.bind, game, games.factories.clone(), codes)
     })
 }
 

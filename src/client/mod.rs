@@ -18,7 +18,8 @@
 //! - [`bots`]: a connection and an [`Agent`](crate::game::bots::Agent), which plays.
 //! - [`predicting_client`]: a connection and a [`Prediction`](crate::game::prediction::Prediction),
 //!   which simulates the local player before the server's answer.
-//! - [`local_worlds`]: the worlds of the built-in games for predictions.
+//! - [`local_worlds`]: the worlds of the built-in games for predictions, with the feature
+//!   `built-in-games`.
 //! - [`blocking_client`]: a client for tests and tools, which waits for replies.
 //! - [`room_list`]: the rooms of a server, with the properties that their games have set.
 //!
@@ -125,6 +126,7 @@ pub mod connection;
 pub mod dial;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod echo;
+#[cfg(feature = "built-in-games")]
 pub mod local_worlds;
 pub mod lockstep_follower;
 #[cfg(not(target_family = "wasm"))]

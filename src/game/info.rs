@@ -84,6 +84,7 @@ pub struct GameInfo {
 
 /// The packet that reports a kill to all clients: names of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KillPacket {
     /// Name of the packet.
     pub packet: &'static str,
@@ -94,6 +95,20 @@ pub struct KillPacket {
     /// The argument with the killer, as a number or a name. The argument is nil if there is no
     /// killer.
     pub killer: &'static str,
+}
+
+impl KillPacket {
+    /// Creates the description of a packet that reports kills only: its name, and the arguments
+    /// with the killed player and the killer.
+    pub const fn new(packet: &'static str, victim: &'static str, killer: &'static str) -> KillPacket {
+        KillPacket { packet, only_if: None, victim, killer }
+    }
+
+    /// Sets the argument that is true for a kill.
+    #[must_use]
+    pub const fn with_condition(self, argument: &'static str) -> KillPacket {
+        KillPacket { only_if: Some(argument), ..self }
+    }
 }
 
 impl GameInfo {

@@ -1,9 +1,9 @@
-//! The games: one directory per game, and their list.
+//! The games: one directory per game, and their list, which is empty without the feature
+//! `built-in-games`.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::game::prediction::NewPredictor;
-use crate::game::simple::Simple;
 use crate::game::{Game, GameInfo};
 use crate::packet::PacketTables;
 
@@ -15,31 +15,22 @@ pub trait Visitor {
 
 /// Declares the games: for each game, the module in its directory and the type of the game.
 macro_rules! games {
-    ($first:ident: $default:ty, $($other:ident: $game:ty,)*) => {
-        pub mod $first;
-        $(pub mod $other;)*
-
-        /// The default game.
-        pub type Default = $default;
+    ($($module:ident: $game:ty,)*) => {
+        $(pub mod $module;)*
 
         /// Visits the type of each game, starting with the default game.
-        pub fn visit(visitor: &mut impl Visitor) {
-            visitor.game::<$default>();
-            $(visitor.game::<$game>();)*
+        pub fn visit(_visitor: &mut impl Visitor) {
+            $(_visitor.game::<$game>();)*
         }
 
         /// Names, rates and options of the games, in the order of [`visit`].
-        pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
+        pub const INFO: &[&GameInfo] = &[$(<$game as Game>::INFO),*];
 
         /// Returns the function that creates the predictor of the game with this dialect; `None`
         /// if the game has no prediction. This function refers to no code of a game, so that a
         /// build for prediction alone contains nothing else of the games.
-        pub fn predictor(dialect: &str) -> Option<NewPredictor> {
-            let has = |paths: &[(&str, &str)]| paths.iter().any(|(_, known)| *known == dialect);
-            if has(<$default as Game>::PATHS) {
-                return <$default as Game>::PREDICTOR;
-            }
-            $(if has(<$game as Game>::PATHS) {
+        pub fn predictor(_dialect: &str) -> Option<NewPredictor> {
+            $(if <$game as Game>::PATHS.iter().any(|(_, known)| *known == _dialect) {
                 return <$game as Game>::PREDICTOR;
             })*
             None
@@ -47,12 +38,16 @@ macro_rules! games {
     };
 }
 
-// Each game is registered here only, with one line. Rustfmt does not follow modules into a macro:
-// `rustfmt src/games/*/mod.rs` formats the games.
+// Each game is registered here only, with one line. The first is the default game. Rustfmt does not
+// follow modules into a macro: `rustfmt src/games/*/mod.rs` formats the games.
+#[cfg(feature = "built-in-games")]
 games! {
     moo: moo::Moo,
-    tanks: Simple<tanks::Tanks>,
+    tanks: crate::game::Simple<tanks::Tanks>,
 }
+
+#[cfg(not(feature = "built-in-games"))]
+games! {}
 
 /// The packet tables of all games, parsed on first use.
 pub fn built_in_tables() -> Arc<PacketTables> {

@@ -35,7 +35,7 @@
 //! arguments. A [`Dialect`] is one column of the tables. A game defines the meaning of its packets.
 
 pub(crate) mod angle;
-mod coerce;
+pub(crate) mod coerce;
 pub(crate) mod credentials;
 mod decoded_packet;
 mod dialect;
@@ -48,7 +48,6 @@ pub(crate) mod tables;
 pub(crate) mod tables_json;
 
 pub use coerce::ArgumentError;
-pub(crate) use coerce::coerce_arguments;
 pub use decoded_packet::DecodedPacket;
 pub use dialect::{Dialect, PacketError};
 pub use rmpv::Value;

@@ -19,7 +19,11 @@ use super::dialect::Dialect;
 use super::grammar;
 use super::row::{Code, Direction, Lane, Row};
 
+/// The built-in tables, as file name and text. Empty without the feature `built-in-games`.
+#[cfg(not(feature = "built-in-games"))]
+pub const BUILTIN: [(&str, &str); 0] = [];
 /// The built-in tables, as file name and text.
+#[cfg(feature = "built-in-games")]
 pub const BUILTIN: [(&str, &str); 2] = [
     ("moomoo.tsv", include_str!("../../packet_codes/moo/moomoo.tsv")),
     ("native.tsv", include_str!("../../packet_codes/moo/native.tsv")),
@@ -79,7 +83,8 @@ impl Table {
 }
 
 impl PacketTables {
-    /// The tables that are built into the program. Tests parse them, so this cannot fail.
+    /// The tables that are built into the program; none without the feature `built-in-games`. Tests
+    /// parse them, so this cannot fail.
     pub fn builtin() -> Arc<PacketTables> {
         Arc::clone(PacketTables::builtin_ref())
     }

@@ -9,6 +9,7 @@ use crate::{Action, Checksum, Command, PlayerId};
 
 /// An option of a game: one of the parameters of its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OptionSpec {
     /// The name, in words joined by `_`, with the unit at the end: `map_size_px`.
     pub name: &'static str,
@@ -36,6 +37,18 @@ impl OptionSpec {
     ) -> OptionSpec {
         let (min, max) = (*range.start(), *range.end());
         OptionSpec { name, flag: name, unit: "", meaning, default, min, max }
+    }
+
+    /// Sets the name on a command line. Default: the name.
+    #[must_use]
+    pub const fn with_flag(self, flag: &'static str) -> OptionSpec {
+        OptionSpec { flag, ..self }
+    }
+
+    /// Sets the unit.
+    #[must_use]
+    pub const fn with_unit(self, unit: &'static str) -> OptionSpec {
+        OptionSpec { unit, ..self }
     }
 }
 

@@ -12,6 +12,7 @@
 //! sockets and clocks. A bot's agent checks the server's packets; `load::checking_bot` counts
 //! faults and measures traffic. `source_addresses` chooses the source addresses of clients.
 
+#[cfg(feature = "built-in-games")]
 pub mod abuse;
 pub mod hostile;
 pub mod load;

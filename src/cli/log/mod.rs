@@ -18,9 +18,11 @@ use std::time::Instant;
 
 use rate_limit::{CallSiteLimiter, RateLimitedFormat};
 use tracing::{Level, Metadata};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Format;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Color;
 use super::output::CliError;
@@ -100,7 +102,7 @@ const CRATE_PREFIX: &str = "tickwire";
 
 /// Parses a filter. A term that is neither a level nor one of our modules is an error, because it
 /// would silently match nothing.
-fn filter(text: &str) -> Result<EnvFilter, CliError> {
+fn filter(text: &str) -> Result<Targets, CliError> {
     let refused = |part: &str| {
         let levels = "off, error, warn, info, debug or trace";
         format!(
@@ -109,12 +111,13 @@ fn filter(text: &str) -> Result<EnvFilter, CliError> {
     };
     let is_known = |part: &str| {
         let is_level = LEVEL_NAMES.iter().any(|level| part.eq_ignore_ascii_case(level));
-        is_level || part.is_empty() || part.starts_with(CRATE_PREFIX) || part.starts_with('[')
+        is_level || part.starts_with(CRATE_PREFIX)
     };
-    if let Some(part) = text.split(',').find(|part| !is_known(part)) {
+    let parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
+    if let Some(part) = parts.iter().find(|part| !is_known(part)) {
         return Err(refused(part));
     }
-    EnvFilter::try_new(text).map_err(|_| refused(text))
+    parts.join(",").parse().map_err(|_| refused(text))
 }
 
 impl Log {
@@ -133,13 +136,15 @@ impl Log {
             .spawn(move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
             .map_err(|error| format!("cannot start the log's thread: {error}"))?;
         tracing_subscriber::fmt()
-            .with_env_filter(filter)
+            .with_max_level(LevelFilter::TRACE)
             .with_writer(queue.clone())
             .with_ansi(Color::Auto.is_on(&io::stderr()))
             .event_format(RateLimitedFormat {
                 form: Format::default().with_target(false),
                 kinds: kinds.clone(),
             })
+            .finish()
+            .with(filter)
             .init();
         Ok(Log { queue, kinds })
     }
@@ -200,7 +205,7 @@ mod tests {
             "tickwire",
             "tickwire::net=debug",
             "info,tickwire::net=trace,",
-            "[client]=debug",
+            "",
         ] {
             assert!(filter(text).is_ok(), "{text}");
         }
@@ -209,6 +214,7 @@ mod tests {
             ("info,loud", "loud"),
             ("net=debug", "net=debug"),
             ("a=b=c", "a=b=c"),
+            ("[client]=debug", "[client]=debug"),
             ("tickwire::net=loud", "tickwire::net=loud"),
         ] {
             let error = filter(text).expect_err(text);

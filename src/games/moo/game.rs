@@ -39,8 +39,7 @@ impl Game for Moo {
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const RULES_JSON: Option<fn() -> String> = Some(rules_json::rules_json);
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &OPERATOR_COMMANDS;
-    const KILL_PACKET: Option<KillPacket> =
-        Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
+    const KILL_PACKET: Option<KillPacket> = Some(KillPacket::new("kill", "victim_name", "killer_name"));
     #[cfg(target_family = "wasm")]
     const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
     #[cfg(not(target_family = "wasm"))]

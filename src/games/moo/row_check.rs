@@ -4,8 +4,9 @@
 
 use rmpv::Value;
 
+use crate::packet::coerce::coerce_arguments;
 use crate::packet::grammar::{Shape, Unit};
-use crate::packet::{Code, Direction, Row, coerce_arguments, json};
+use crate::packet::{Code, Direction, Row, json};
 
 /// A test whether a type can hold a required value.
 type ShapeTest = fn(&Shape) -> bool;

@@ -58,17 +58,12 @@ impl SimpleGame for Tanks {
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
     const KILL_PACKET: Option<KillPacket> =
-        Some(KillPacket { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "shooter" });
+        Some(KillPacket::new("hit", "player", "shooter").with_condition("destroyed"));
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
-    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
-        name: "round_s",
-        flag: "round",
-        unit: "s",
-        meaning: "length of a round",
-        default: rules::ROUND_S,
-        min: 5,
-        max: 3600,
-    }];
+    const OPTIONS: &'static [OptionSpec] =
+        &[OptionSpec::new("round_s", "length of a round", rules::ROUND_S, 5..=3600)
+            .with_flag("round")
+            .with_unit("s")];
 
     const PREDICTION: Option<SimplePrediction<Tanks>> = Some(SimplePrediction::for_game());
 

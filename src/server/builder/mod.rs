@@ -424,8 +424,6 @@ impl Server {
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
         Ok(ServerConfig {
-            game: first.game,
-            games,
             update_hz: first.update_hz.unwrap_or(identity.tick_hz),
             identity,
             rooms_on_demand: self.rooms_on_demand,
@@ -444,10 +442,9 @@ impl Server {
             lockstep: self.lockstep,
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
-            codes: Arc::new(codes),
             prediction_module: self.prediction_module.map(PredictionModule::new),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
-            ..ServerConfig::new(bind)
+            ..ServerConfig::for_games(bind, first.game, games, Arc::new(codes))
         })
     }
 

@@ -80,17 +80,11 @@ impl<L> Clone for GameFactory<L> {
 impl<L> Copy for GameFactory<L> {}
 
 impl<L: Transport> GameFactory<L> {
-    /// Returns all built-in games. The first is the default.
+    /// Returns all built-in games; none without the feature `built-in-games`. The first is the default.
     pub fn all() -> Vec<GameFactory<L>> {
         let mut kinds = Vec::new();
         games::visit(&mut kinds);
         kinds
-    }
-
-    /// Returns the default game. References no other game, so that a program that calls only this
-    /// function does not contain the others.
-    pub fn default_game() -> GameFactory<L> {
-        GameFactory::for_game::<games::Default>()
     }
 
     /// Finds the game of a room in this list.

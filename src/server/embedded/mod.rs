@@ -60,12 +60,12 @@ pub fn register<G: Game>() {
 }
 
 /// Returns the game of this name: the registered one or a built-in one. Without a name, returns the
-/// registered one, or else the default.
+/// registered one, or else the default game.
 pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
-    let own = REGISTERED.get().copied();
+    let mut games = REGISTERED.get().copied().into_iter().chain(EmbeddedGameFactory::all());
     match name {
-        None => Some(own.unwrap_or_else(EmbeddedGameFactory::default_game)),
-        Some(name) => own.into_iter().chain(EmbeddedGameFactory::all()).find(|kind| kind.about.name == name),
+        None => games.next(),
+        Some(name) => games.find(|kind| kind.about.name == name),
     }
 }
 

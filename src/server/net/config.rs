@@ -14,6 +14,7 @@ use super::recorder::Rotation;
 use super::server_events::EventHook;
 use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
+#[cfg(feature = "built-in-games")]
 use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;
@@ -84,12 +85,24 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Returns the defaults, with this address, the default game and a random operator token.
+    /// Returns the defaults for the built-in games.
+    #[cfg(feature = "built-in-games")]
     pub fn new(bind: SocketAddr) -> ServerConfig {
-        let game = TcpGameFactory::default_game();
+        let games = TcpGameFactory::all();
+        ServerConfig::for_games(bind, games[0], games, games::built_in_tables())
+    }
+
+    /// Returns the defaults, with this address, these games and a random operator token. `game` is
+    /// the game of the default room, one of `games`.
+    pub fn for_games(
+        bind: SocketAddr,
+        game: TcpGameFactory,
+        games: Vec<TcpGameFactory>,
+        codes: Arc<PacketTables>,
+    ) -> ServerConfig {
         ServerConfig {
             bind,
-            games: TcpGameFactory::all(),
+            games,
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,
@@ -106,7 +119,7 @@ impl ServerConfig {
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
-            codes: games::built_in_tables(),
+            codes,
             prediction_module: None,
             admin_token: AdminToken::random(),
             save_dir: PathBuf::from("."),

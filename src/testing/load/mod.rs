@@ -3,4 +3,5 @@
 pub mod checking_bot;
 pub mod crowd;
 pub mod report;
+#[cfg(feature = "built-in-games")]
 pub mod resume_test;

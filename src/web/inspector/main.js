@@ -409,12 +409,19 @@ function show(inside) {
   byId('token-form').hidden = inside;
 }
 
+/** Shows the link to the browser edition, if the server has one: a program with an own game may not. */
+async function offerBrowserEdition() {
+  const response = await fetch('tab/', { method: 'HEAD' }).catch(() => null);
+  byId('browser-edition').hidden = response?.ok !== true;
+}
+
 /** @param {string} why */
 function askForToken(why) {
   status('waiting', 'Not connected');
   // A capture or a link needs no server.
   if (!isLiveSource()) return;
   show(false);
+  offerBrowserEdition();
   byId('token-error').textContent = why;
   if (document.hasFocus()) byId('token').focus();
 }

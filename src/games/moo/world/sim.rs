@@ -35,15 +35,14 @@ impl From<&tickwire_sim::WorldParams> for Identity {
 impl Sim for World {
     type Action = Action;
 
-    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
-        name: MAP_SIZE,
-        flag: "map-size",
-        unit: "px",
-        meaning: "side of the square map",
-        default: rules::MAP_SIZE_PX,
-        min: rules::MAP_SIZE_MIN_PX,
-        max: rules::MAP_SIZE_MAX_PX,
-    }];
+    const OPTIONS: &'static [OptionSpec] = &[OptionSpec::new(
+        MAP_SIZE,
+        "side of the square map",
+        rules::MAP_SIZE_PX,
+        rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX,
+    )
+    .with_flag("map-size")
+    .with_unit("px")];
 
     const TICK_RATES: &'static [u32] = &[30, 15, 20, 60];
 

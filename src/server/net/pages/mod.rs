@@ -37,54 +37,69 @@ macro_rules! files {
     };
 }
 
+/// The files of `src/web/` for every game, and these for the pages of one: name and contents.
+macro_rules! files_with {
+    ($($name:literal)*) => {
+        files! {
+            "admin.html" "favicon.svg" "inspector.html" "rooms.css" "tickwire.d.ts" "tickwire.js"
+            "admin/admin.css" "admin/admin.js"
+            "game/load-error.js"
+            "inspector/byte-bars.js" "inspector/byte-rates.js" "inspector/connection.js"
+            "inspector/explainer.js" "inspector/follow-button.js"
+            "inspector/frame/bit-diagram.js" "inspector/frame/bit-editor.js"
+            "inspector/frame/byte-lanes.js" "inspector/frame/changes.js" "inspector/frame/copy-menu.js"
+            "inspector/frame/edit.js" "inspector/frame/frame-view.js" "inspector/frame/frame.css"
+            "inspector/frame/injection-log.js" "inspector/frame/key-presses.js"
+            "inspector/frame/tree-rows.js" "inspector/frame/tree.js" "inspector/frame/unmasking.js"
+            "inspector/frame/xor-stepper.js"
+            "inspector/host-page.js" "inspector/inspector.css" "inspector/keys.js"
+            "inspector/list/bookmarks.js" "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"
+            "inspector/list/frames.js" "inspector/list/list.css" "inspector/list/list.js"
+            "inspector/list/source-menu.js" "inspector/list/update-strip.js"
+            "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js"
+            "inspector/own-client.js" "inspector/playback-sync.js" "inspector/status-line.js"
+            "inspector/work-slices.js"
+            "lib/address.js" "lib/attempt.js" "lib/clipboard.js" "lib/close-reasons.js" "lib/codec.js"
+            "lib/connection.js" "lib/entities.js" "lib/heartbeat.js" "lib/held.js" "lib/inspector-pane.js"
+            "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js" "lib/net-graph.js"
+            "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js" "lib/prediction.js" "lib/resume.js"
+            "lib/room-choice.js"
+            "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js"
+            "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
+            "playback/playback.js"
+            "wasm/edition.js" "wasm/instance.js" "wasm/module.js" "wasm/open-socket.js"
+            "wasm/prediction.wasm" "wasm/server-worker.js" "wasm/tickwire.wasm" "wasm/worker-host.js"
+            "wasm/worker-socket.js"
+            $($name)*
+        }
+    };
+}
+
 /// Files of `src/web/` that browsers request: name and contents.
-const FILES: browser_edition::Files = files! {
-    "admin.html"
-    "codes.json" "favicon.svg"
-    "index.html" "inspector.html"
-    "rooms.css" "rules.json" "service-worker.js" "tickwire.d.ts" "tickwire.js"
-    "admin/admin.css" "admin/admin.js"
+#[cfg(not(feature = "built-in-games"))]
+const FILES: browser_edition::Files = files_with! {};
+/// Files of `src/web/` that browsers request: name and contents. The list has the page of the
+/// default game and the browser edition.
+#[cfg(feature = "built-in-games")]
+const FILES: browser_edition::Files = files_with! {
+    "codes.json" "index.html" "rules.json" "service-worker.js"
     "game/browser-edition.js" "game/controls.js" "game/debug-console.js"
     "game/draw/animals.js" "game/draw/arms.js" "game/draw/camera.js" "game/draw/effects.js"
     "game/draw/icons.js" "game/draw/items.js" "game/draw/labels.js" "game/draw/players.js"
     "game/draw/scenery.js" "game/draw/shapes.js" "game/draw/shots.js" "game/draw/sprites.js"
-    "game/draw/structures.js" "game/draw/terrain.js" "game/draw/tools.js"
-    "game/draw/weather.js"
+    "game/draw/structures.js" "game/draw/terrain.js" "game/draw/tools.js" "game/draw/weather.js"
     "game/effect-player.js" "game/facilities.js"
     "game/hud/clan-panel.js" "game/hud/dom.js" "game/hud/hints.js" "game/hud/hotbar.js" "game/hud/hud.js"
     "game/hud/invite.css" "game/hud/invite.js" "game/hud/lockstep-panel.js" "game/hud/minimap.js"
     "game/hud/panels.css" "game/hud/panels.js" "game/hud/player-stats.js" "game/hud/title.js"
-    "game/input.js" "game/load-error.js" "game/main.js"
+    "game/input.js" "game/main.js"
     "game/net/commands.js" "game/net/connection.js" "game/net/protocol.js" "game/net/rates.js"
     "game/rules/palette.js" "game/rules/rules.js"
-    "game/scene.js" "game/session.js" "game/settings.js" "game/small.css" "game/sound.js" "game/split-view.css" "game/style.css"
+    "game/scene.js" "game/session.js" "game/settings.js" "game/small.css" "game/sound.js"
+    "game/split-view.css" "game/style.css"
     "game/world/animals.js" "game/world/clans.js" "game/world/effects.js" "game/world/events.js"
-    "game/world/player.js" "game/world/projectiles.js" "game/world/structures.js"
-    "game/world/world.js"
-    "inspector/byte-bars.js" "inspector/byte-rates.js" "inspector/connection.js"
-    "inspector/explainer.js" "inspector/follow-button.js"
-    "inspector/frame/bit-diagram.js" "inspector/frame/bit-editor.js" "inspector/frame/byte-lanes.js"
-    "inspector/frame/changes.js" "inspector/frame/copy-menu.js" "inspector/frame/edit.js"
-    "inspector/frame/frame-view.js" "inspector/frame/frame.css" "inspector/frame/injection-log.js"
-    "inspector/frame/key-presses.js" "inspector/frame/tree-rows.js" "inspector/frame/tree.js"
-    "inspector/frame/unmasking.js" "inspector/frame/xor-stepper.js"
-    "inspector/host-page.js" "inspector/inspector.css" "inspector/keys.js"
-    "inspector/list/bookmarks.js" "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"
-    "inspector/list/frames.js" "inspector/list/list.css" "inspector/list/list.js"
-    "inspector/list/source-menu.js" "inspector/list/update-strip.js"
-    "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js" "inspector/own-client.js"
-    "inspector/playback-sync.js" "inspector/status-line.js" "inspector/work-slices.js"
-    "lib/address.js" "lib/attempt.js" "lib/clipboard.js"
-    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/entities.js" "lib/heartbeat.js"
-    "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
-    "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js"
-    "lib/prediction.js" "lib/resume.js" "lib/room-choice.js"
-    "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js"
-    "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
-    "playback/playback.js"
-    "wasm/edition-browser.js" "wasm/edition.js" "wasm/instance.js" "wasm/module.js"
-    "wasm/open-socket.js" "wasm/prediction.wasm" "wasm/server-worker.js" "wasm/tickwire.wasm"
-    "wasm/worker-host.js" "wasm/worker-socket.js"
+    "game/world/player.js" "game/world/projectiles.js" "game/world/structures.js" "game/world/world.js"
+    "wasm/edition-browser.js"
 };
 
 /// Returns the content type for a file name's extension.
