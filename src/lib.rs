@@ -133,6 +133,12 @@
 //! server therefore also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository
 //! has the details.
 
+// An own game does not use what only the built-in games, the tests and the browser package use.
+#![cfg_attr(not(feature = "built-in-games"), allow(dead_code, unused_imports))]
+
+#[cfg(all(test, not(feature = "built-in-games")))]
+compile_error!("the tests play the built-in games: they need the feature `built-in-games`");
+
 // A prediction module, which the command `prediction` of a program builds for its page with
 // `--cfg tickwire_prediction`, has the rules of the game and nothing of the server.
 
