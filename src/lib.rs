@@ -142,12 +142,6 @@ compile_error!("the tests play the built-in games: they need the feature `built-
 // A prediction module, which the command `prediction` of a program builds for its page with
 // `--cfg tickwire_prediction`, has the rules of the game and nothing of the server.
 
-// An own game does not use what only the built-in games, the tests and the browser package use.
-#![cfg_attr(not(feature = "built-in-games"), allow(dead_code, unused_imports))]
-
-#[cfg(all(test, not(feature = "built-in-games")))]
-compile_error!("the tests play the built-in games: they need the feature `built-in-games`");
-
 // Public modules come first, in the order of the data flow, then the modules that only this
 // repository uses.
 
