@@ -12,9 +12,10 @@
 # Both servers tick and send updates 30 times a second. Each client receives its own team, and what is near its soldier and not behind a wall.
 #
 # tickwire  sends an entity list as one WebSocket message per update: the tick, what enters, the ids of what leaves, and for what
-#           moves its id and the difference of its position. Answers to commands and points are messages of their own.
+#           moves its id and the difference of its position. Answers to commands, points and the own state are messages of their own.
 # colyseus  sends one message per update: for each changed entity its number, and for each changed field its number and value. It has no
-#           ticks or answers to commands. Its game is tests/benches/colyseus/server.mjs.
+#           ticks or answers to commands. The number of the last control and the exact position of the own soldier are fields. Its game
+#           is tests/benches/colyseus/server.mjs.
 #
 # The clients of both are those of tests/benches/colyseus/load.mjs: without compression, on loopback. Colyseus comes from npm in the versions of
 # package-lock.json, into target/. It wants Node 22 or newer, which comes from npm as well if there is an older one.
@@ -28,7 +29,7 @@ while (($#)); do
         --rounds) rounds=$2 ;;
         --seconds) seconds=$2 ;;
         --case) cases=("$2") ;;
-        *) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done

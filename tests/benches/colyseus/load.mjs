@@ -34,6 +34,7 @@ const below = (/** @type {number} */ limit) => Math.floor(Math.random() * limit)
 
 /** One client: its socket, and what it has received. */
 class Client {
+  sequence = 0;
   updates = 0;
   isPlaying = false;
   closed = '';
@@ -56,7 +57,8 @@ class Client {
 
   decide() {
     if (!this.isPlaying || below(ACT_ONE_IN) > 0) return;
-    this.control({ way: below(9), aim: below(256), isFiring: below(3) === 0 });
+    this.sequence += 1;
+    this.control({ sequence: this.sequence, way: below(9), aim: below(256), isFiring: below(3) === 0 });
   }
 
   get bytes() {
@@ -92,7 +94,7 @@ class ColyseusClient extends Client {
     if (code === ROOM_STATE || code === ROOM_STATE_PATCH) this.decoder?.decode(bytes, { offset: 1 });
   }
 
-  /** @param {{ way: number, aim: number, isFiring: boolean }} values */
+  /** @param {{ sequence: number, way: number, aim: number, isFiring: boolean }} values */
   control(values) {
     const buffer = Buffer.alloc(64);
     const it = { offset: 1 };
@@ -113,7 +115,6 @@ const dialect = server === 'tickwire' ? new Dialect(await (await fetch(`http://1
 
 class TickwireClient extends Client {
   async open() {
-    this.sequence = 0;
     this.lists = new Map(LISTS.map((name) => [name, new EntityList(entityLayout(dialect.clientPackets.get(name)), dialect)]));
     this.welcome = dialect.clientPackets.get('welcome').code;
     this.own = dialect.clientPackets.get('spawned').code;
@@ -136,10 +137,9 @@ class TickwireClient extends Client {
     this.tick = packet.values.tick;
   }
 
-  /** @param {{ way: number, aim: number, isFiring: boolean }} values */
-  control({ way, aim, isFiring }) {
-    this.sequence += 1;
-    this.socket.send(dialect.encode('control', { sequence: this.sequence, tick: null, way, aim, is_firing: isFiring }));
+  /** @param {{ sequence: number, way: number, aim: number, isFiring: boolean }} values */
+  control({ sequence, way, aim, isFiring }) {
+    this.socket.send(dialect.encode('control', { sequence, tick: null, way, aim, is_firing: isFiring }));
   }
 
   view() {

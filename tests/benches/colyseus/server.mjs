@@ -33,6 +33,8 @@ const OWN = 1;
 const Soldier = schema({
   name: t.string(), team: t.uint8(), x: t.uint16(), y: t.uint16(), aim: t.uint8(), health: t.uint8(),
   cartridges: t.uint8().view(OWN), waitS: t.uint8().view(OWN),
+  // For prediction, as `own_state` in fog.tsv: the exact position in 1/16 px, and the last control that it contains.
+  exactX: t.int32().view(OWN), exactY: t.int32().view(OWN), sequence: t.uint32().view(OWN),
   // The rest stays in the server.
   at: t.number().noSync(), way: t.number().noSync(), isFiring: t.boolean().noSync(), wait: t.number().noSync(),
 }, 'Soldier');
@@ -65,6 +67,7 @@ function place(entity, at) {
   entity.at = at;
   entity.x = Math.floor(at.x);
   entity.y = Math.floor(at.y);
+  if (entity instanceof Soldier) Object.assign(entity, { exactX: Math.round(at.x * 16), exactY: Math.round(at.y * 16) });
 }
 
 /** Moves an entity by a step that ends at the edges of the map and at walls. */
@@ -77,10 +80,10 @@ class FogRoom extends Room {
   maxClients = 1000;
   tick = 0;
   messages = {
-    control: (client, { way, aim, isFiring }) => {
+    control: (client, { sequence, way, aim, isFiring }) => {
       const soldier = this.state.soldiers.get(client.sessionId);
       if (!soldier || !(way >= 0 && way <= 8) || !(aim >= 0 && aim <= 255)) return;
-      Object.assign(soldier, { way, aim, isFiring });
+      Object.assign(soldier, { sequence, way, aim, isFiring });
     },
     say: (client, text) => {
       const own = this.state.soldiers.get(client.sessionId);
@@ -119,7 +122,7 @@ class FogRoom extends Room {
     const team = Number(size(1) < size(0));
     const soldier = Object.assign(new Soldier(), {
       name: String(name).slice(0, 15), team, aim: 0, health: HEALTH, cartridges: CARTRIDGES, waitS: 0,
-      way: 0, isFiring: false, wait: 0,
+      way: 0, isFiring: false, wait: 0, sequence: 0,
     });
     place(soldier, freePlace(team));
     soldiers.set(client.sessionId, soldier);
