@@ -17,6 +17,7 @@
 pub mod acks;
 pub mod handle;
 pub mod inbox;
+mod join;
 pub mod lockstep;
 mod missed_events;
 mod player_events;
@@ -32,8 +33,9 @@ use std::time::Duration;
 
 pub use acks::CommandAcks;
 use acks::TickCommands;
-pub use handle::{JoinAttempt, JoinOutcome, RoomConfig, RoomHandle};
+pub use handle::{RoomConfig, RoomHandle};
 pub use inbox::InboxRejection;
+pub use join::{JoinAttempt, JoinOutcome};
 use player_events::PlayerEvents;
 pub use player_events::{PlayerChange, PlayerEvent};
 use query::RoomQuery;
