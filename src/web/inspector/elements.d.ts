@@ -3,6 +3,7 @@ export interface Elements {
   always: HTMLElement;
   automatic: HTMLButtonElement;
   bars: HTMLElement;
+  'browser-edition': HTMLElement;
   byte: HTMLElement;
   bytes: HTMLElement;
   'bytes-sum': HTMLElement;
