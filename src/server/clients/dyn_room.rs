@@ -80,7 +80,8 @@ impl<L> Clone for GameFactory<L> {
 impl<L> Copy for GameFactory<L> {}
 
 impl<L: Transport> GameFactory<L> {
-    /// Returns all built-in games; none without the feature `built-in-games`. The first is the default.
+    /// Returns all built-in games; none without the feature `built-in-games`. The first is the
+    /// default.
     pub fn all() -> Vec<GameFactory<L>> {
         let mut kinds = Vec::new();
         games::visit(&mut kinds);

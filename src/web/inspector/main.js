@@ -409,7 +409,7 @@ function show(inside) {
   byId('token-form').hidden = inside;
 }
 
-/** Shows the link to the browser edition, if the server has one: a program with an own game may not. */
+/** Shows the link to the browser edition. The server of an own game may have none. */
 async function offerBrowserEdition() {
   const response = await fetch('tab/', { method: 'HEAD' }).catch(() => null);
   byId('browser-edition').hidden = response?.ok !== true;
