@@ -12,8 +12,8 @@
 //! and equal commands give equal worlds in debug and release builds, on every machine and in the
 //! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
 //! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
-//! roots), [`trig`], [`geometry`] and [`arena`] (walls, movement, shots). [`timer`] and [`chat`] are
-//! small parts that many games need.
+//! roots), [`trig`], [`geometry`] and [`arena`] (walls, movement, shots). [`timer`] and [`chat`]
+//! are small parts that many games need.
 //!
 //! ```
 //! use tickwire_sim::fields::{ByteSink, Field};

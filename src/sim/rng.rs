@@ -58,7 +58,8 @@ impl Rng {
         items.get(self.below(items.len() as u32) as usize)
     }
 
-    /// Returns a random index, each with the probability of its weight; `None` if all weights are 0.
+    /// Returns a random index, each with the probability of its weight. `None` if all weights are
+    /// 0.
     ///
     /// ```
     /// use tickwire_sim::Rng;
