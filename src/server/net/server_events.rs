@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_blocks_loses_events_beyond_the_queue_and_delays_nobody() {
+    fn a_hook_that_blocks_loses_events_beyond_the_queue_and_delays_no_client() {
         let (open, gate) = mpsc::channel::<()>();
         let (seen, received) = mpsc::channel();
         let host = host(move |event| {
