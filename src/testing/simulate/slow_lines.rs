@@ -131,8 +131,8 @@ impl SlowClient {
     fn new(number: u32, clock: &VirtualClock, dialect: &Dialect) -> SlowClient {
         let line = Conditions { delay: DELAY, down: Some(BYTES_PER_S), ..Conditions::default() };
         let tcp = VirtualTcp::new(clock, u64::from(number) + 1, [Duration::ZERO; 2], Some(&line));
-        // The model counts the bytes in both kernels and in transit. The server gives its own kernel
-        // buffer this size.
+        // The model counts the bytes in both kernels and in transit. The server sets this size for
+        // its own kernel buffer.
         tcp.set_buffer(limits::SEND_BUFFER_BYTES);
         let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
         SlowClient {
