@@ -24,7 +24,7 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ALLOWED: &str = "https://game.example";
 /// Breaches that no byte shows: they are about time, about room, and about what the operator does. `hello_first` and `hello_version` are about
 /// the order of good packets, which `explain` does not judge.
-const NOT_IN_A_MESSAGE: [CloseReason; 20] = [
+const NOT_IN_A_MESSAGE: [CloseReason; 21] = [
     CloseReason::MessageRate,
     CloseReason::ByteRate,
     CloseReason::HelloLate,
@@ -37,6 +37,7 @@ const NOT_IN_A_MESSAGE: [CloseReason; 20] = [
     CloseReason::TokenWrong,
     CloseReason::TooManyTokenAttempts,
     CloseReason::RoomTokenMissing,
+    CloseReason::NoRoomFits,
     CloseReason::LockstepOff,
     CloseReason::LockstepTooLarge,
     CloseReason::IdleTimeout,

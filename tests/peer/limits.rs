@@ -148,6 +148,7 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
             "token_wrong",
             "too_many_token_attempts",
             "room_token_missing",
+            "no_room_fits",
             "lockstep_off",
             "lockstep_too_large",
             "internal_error"
