@@ -80,6 +80,13 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// Creates the packet handler of a client in this dialect.
     fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
+    /// Returns the operator commands for a new world. `secret` is a random number that no client
+    /// can compute, unlike the seed in `welcome`.
+    fn start(secret: u64) -> Vec<ActionOf<Self>> {
+        let _ = secret;
+        Vec::new()
+    }
+
     /// Returns the operator commands by which a player joins.
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<ActionOf<Self>>;
 

@@ -176,6 +176,7 @@ fn no_answer_allocates() {
     let options = RoomConfig {
         name,
         epoch,
+        secret: 7,
         rates,
         delay_ticks: 0,
         resume_time: seat_time,

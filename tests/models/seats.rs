@@ -45,6 +45,7 @@ pub fn handle() -> RoomHandle {
     let options = RoomConfig {
         name,
         epoch,
+        secret: 7,
         rates,
         delay_ticks: 0,
         resume_time: Duration::ZERO,

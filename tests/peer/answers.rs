@@ -44,6 +44,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
     let options = RoomConfig {
         name,
         epoch,
+        secret: 7,
         rates,
         delay_ticks: 0,
         resume_time: NOW,

@@ -34,6 +34,7 @@ impl Running {
         let options = RoomConfig {
             name: "".into(),
             epoch: "0".to_owned(),
+            secret: 7,
             rates: UpdateRates { tick_hz: 60, update_hz: 60, foreign_hz: 30 },
             delay_ticks: 0,
             resume_time: Duration::from_secs(30),

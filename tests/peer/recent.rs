@@ -89,6 +89,7 @@ fn room() -> Room<Simple<Wide>> {
     let options = RoomConfig {
         name: "".into(),
         epoch: "0".to_owned(),
+        secret: 7,
         rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 },
         delay_ticks: 0,
         resume_time: Duration::from_secs(30),

@@ -52,6 +52,7 @@ impl Running {
         let options = RoomConfig {
             name,
             epoch,
+            secret: 7,
             rates,
             delay_ticks: 0,
             resume_time: seat_time,

@@ -89,6 +89,7 @@ impl Hall {
         let options = RoomConfig {
             name: "".into(),
             epoch: "0".to_owned(),
+            secret: 7,
             rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
             resume_time: NOW,

@@ -46,6 +46,7 @@ impl Busy {
         let options = RoomConfig {
             name,
             epoch,
+            secret: 7,
             rates,
             delay_ticks: 0,
             resume_time: seat_time,

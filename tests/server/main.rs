@@ -72,6 +72,7 @@ mod rows_wire;
 #[path = "../support/same_world.rs"]
 mod same_world;
 mod scribe;
+mod secret;
 mod self_check;
 #[path = "../support/mod.rs"]
 mod support;

@@ -59,11 +59,12 @@ use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 pub use rewind::RewindBuffer;
-#[doc(hidden)]
-pub use rows::has_argument;
+use rows::has_entity_lists;
 #[doc(no_inline)]
 pub use rows::rows;
 pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
+#[doc(hidden)]
+pub use rows::{has_argument, has_packet};
 use simple_game::OutgoingEvent;
 pub use simple_game::{ActionResult, Joining, SimpleGame, SimplePrediction, TickContext};
 use table_check::OWN_STATE_PACKET;
@@ -133,6 +134,12 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
         Box::new(SimplePacketHandler::<S>(PhantomData))
+    }
+
+    /// A client knows the seed, so a game that hides something needs other random numbers.
+    fn start(secret: u64) -> Vec<SimpleAction<S::Action>> {
+        let hides = has_entity_lists(S::TABLE.1) && !S::ALLOWS_LOCKSTEP;
+        hides.then_some(SimpleAction::Reseed(secret)).into_iter().collect()
     }
 
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<SimpleAction<S::Action>> {

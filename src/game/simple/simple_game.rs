@@ -159,7 +159,9 @@ pub struct TickContext<'a> {
     pub tick: u32,
     /// Ticks per second.
     pub tick_hz: u32,
-    /// The random number generator of the world. Its state is part of the world.
+    /// The random number generator of the world. Its state is part of the world. In a game with
+    /// entity lists it starts from a secret of the server, because `welcome` tells every client the
+    /// seed. It is not made for secrets that are worth money.
     pub random: &'a mut Rng,
     pub(super) events: &'a mut Vec<OutgoingEvent>,
     pub(super) reports: &'a mut Vec<Report>,

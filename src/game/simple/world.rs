@@ -26,6 +26,8 @@ pub enum SimpleAction<A> {
     Act(A),
     /// A client resumes a player's suspended seat.
     Reconnect(PlayerId),
+    /// The random numbers of a new world restart from this secret state.
+    Reseed(u64),
 }
 
 /// The kinds of encoded actions. Captures contain them, so a number never changes its meaning.
@@ -35,6 +37,7 @@ const ACT: u8 = 2;
 const DISCONNECT: u8 = 3;
 const RECONNECT: u8 = 4;
 const JOIN_WITH_ACCOUNT: u8 = 5;
+const RESEED: u8 = 6;
 
 impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A> {
     fn write(&self, out: &mut Vec<u8>) {
@@ -48,6 +51,10 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
             SimpleAction::Leave(player) => write_player(LEAVE, *player, out),
             SimpleAction::Disconnect(player) => write_player(DISCONNECT, *player, out),
             SimpleAction::Reconnect(player) => write_player(RECONNECT, *player, out),
+            SimpleAction::Reseed(state) => {
+                out.push(RESEED);
+                out.extend(state.to_le_bytes());
+            }
             SimpleAction::Act(action) => {
                 out.push(ACT);
                 let mut bytes = ByteSink(std::mem::take(out));
@@ -67,6 +74,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
             ACT => A::read(from).map(SimpleAction::Act),
             DISCONNECT => Ok(SimpleAction::Disconnect(PlayerId(from.u16()?))),
             RECONNECT => Ok(SimpleAction::Reconnect(PlayerId(from.u16()?))),
+            RESEED => from.u64().map(SimpleAction::Reseed),
             kind => Err(Malformed::Kind(kind)),
         }
     }
@@ -77,7 +85,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
             SimpleAction::Leave(player) => Some(MembershipChange::Left(*player)),
             SimpleAction::Disconnect(player) => Some(MembershipChange::Disconnected(*player)),
             SimpleAction::Reconnect(player) => Some(MembershipChange::Reconnected(*player)),
-            SimpleAction::Act(_) => None,
+            SimpleAction::Reseed(_) | SimpleAction::Act(_) => None,
         }
     }
 }
@@ -198,6 +206,10 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 game.operate(action, &mut context).map(|()| None)
             }
             _ if player != PlayerId::OPERATOR => Err("operator_only"),
+            SimpleAction::Reseed(state) => {
+                self.random = Rng::from_state(state);
+                Ok(None)
+            }
             SimpleAction::Join(player, name, account) => {
                 let Err(at) = self.seat(player) else { return Err("already_joined") };
                 if player == PlayerId::OPERATOR {

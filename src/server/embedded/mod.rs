@@ -148,6 +148,8 @@ impl EmbeddedServer {
             RoomOptions {
                 name: "".into(),
                 epoch: format!("{:016x}", dice.bits()),
+                // The page and its server share one browser, which can read both.
+                secret: options.began_us,
                 rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
                 resume_time: Duration::ZERO,

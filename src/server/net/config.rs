@@ -144,6 +144,7 @@ impl ServerConfig {
         RoomConfig {
             name: name.into(),
             epoch: new_epoch(),
+            secret: u64::from_le_bytes(os::random()),
             rates: self.rates_at(tick_hz),
             delay_ticks: self.command_delay_ticks,
             resume_time: self.seat_time,

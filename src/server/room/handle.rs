@@ -35,6 +35,8 @@ pub struct RoomConfig {
     pub name: Arc<str>,
     /// Distinguishes this run of the room from earlier ones: 16 hex digits.
     pub epoch: String,
+    /// Random number from which a game that hides something derives its random numbers.
+    pub secret: u64,
     /// Update rates.
     pub rates: UpdateRates,
     /// Delay in ticks of a command without a target tick.

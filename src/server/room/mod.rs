@@ -86,6 +86,15 @@ pub struct TickResult {
     pub rejected: Vec<(PlayerId, &'static str)>,
 }
 
+/// Returns the secret number of a run of a room. It does not reveal the secret of the settings,
+/// which all rooms of a server share.
+fn start_secret(options: &RoomConfig) -> u64 {
+    let mut hash = sha1_smol::Sha1::new();
+    hash.update(&options.secret.to_le_bytes());
+    hash.update(options.epoch.as_bytes());
+    hash.digest().bytes()[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 /// Owns the world of one game and executes its ticks.
 #[derive(Debug)]
 pub struct Room<G: Game> {
@@ -111,6 +120,12 @@ impl<G: Game> Room<G> {
         let mut properties = RoomProperties::default();
         G::write_room(&world, &mut properties);
         handle.properties.set(&properties);
+        if world.tick() == 0 && world.operator_sequence() == 0 {
+            let start = G::start(start_secret(&handle.options));
+            if !start.is_empty() {
+                handle.push_operator(start.iter().map(|action| action.encoded()).collect());
+            }
+        }
         Room {
             publisher,
             margins: vec![0; usize::from(limits::PLAYERS) + 1],

@@ -364,6 +364,7 @@ fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig 
     RoomConfig {
         name: name.into(),
         epoch: format!("{bits:016x}"),
+        secret: bits,
         rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
         resume_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),

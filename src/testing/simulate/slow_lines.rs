@@ -213,6 +213,7 @@ fn a_hundred_clients_on_slow_lines_stay_connected_and_show_a_recent_state() {
     let config = RoomConfig {
         name: "".into(),
         epoch: "1".to_owned(),
+        secret: 7,
         rates: UpdateRates { tick_hz: TICK_HZ, update_hz: TICK_HZ, foreign_hz: TICK_HZ },
         delay_ticks: 0,
         resume_time: Duration::ZERO,

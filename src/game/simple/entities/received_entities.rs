@@ -147,6 +147,16 @@ impl ReceivedEntities {
         self.get(id, field)?.as_i64()
     }
 
+    /// Returns a boolean of an entity by the name of its field.
+    pub fn bool_value(&self, id: u32, field: &str) -> Option<bool> {
+        self.integer(id, field).map(|number| number != 0)
+    }
+
+    /// Returns a text of an entity by the name of its field.
+    pub fn text(&self, id: u32, field: &str) -> Option<&str> {
+        self.get(id, field)?.as_str()
+    }
+
     /// Number of entities.
     pub fn len(&self) -> usize {
         self.entities.len()

@@ -6,7 +6,7 @@ mod table_scan;
 
 pub use field_value::{ActionField, FieldValue, RowField};
 pub use row_values::{ReceivedRow, Row, RowValues, StateRows};
-pub use table_scan::has_argument;
+pub use table_scan::{has_argument, has_entity_lists, has_packet};
 
 use crate::packet::DecodedPacket;
 
@@ -85,7 +85,10 @@ macro_rules! rows {
     (@check ($table:expr) [$packet:literal] $($field:ident)*) => {
         const _: () = assert!(
             $crate::game::simple::has_argument($table, "to_server", $packet, "sequence", &[]),
-            concat!("the table has no packet ", $packet, " to the server with an argument sequence"),
+            concat!(
+                "the table has no packet ", $packet, " to the server with an argument sequence: ",
+                "compare the name, and the tabs of its line",
+            ),
         );
         $(
             const _: () = assert!(
@@ -191,6 +194,13 @@ macro_rules! rows {
             }
         }
 
+        const _: () = assert!(
+            $crate::game::simple::has_packet($table, "to_client", $packet),
+            concat!(
+                "the table has no packet ", $packet,
+                " to clients: compare the name, and the tabs of its line",
+            ),
+        );
         $(
             const _: () = assert!(
                 $crate::game::simple::has_argument(
@@ -201,8 +211,8 @@ macro_rules! rows {
                     <$kind as $crate::game::simple::RowField>::MEMBERS,
                 ),
                 concat!(
-                    "the table has no argument ", stringify!($field), " of a packet ", $packet,
-                    " to clients, or its records have other members",
+                    "the packet ", $packet, " of the table has no argument ", stringify!($field),
+                    ", or the records of this list have other members",
                 ),
             );
         )+

@@ -55,7 +55,7 @@ impl RowValues {
     }
 
     /// Size of the values as MessagePack, approximately the size of the message.
-    pub(in crate::game::simple) fn bytes(&self) -> usize {
+    pub(in super::super) fn bytes(&self) -> usize {
         self.values.iter().map(FieldValue::bytes).sum()
     }
 
@@ -86,7 +86,7 @@ impl RowValues {
 /// [`SimpleGame::write_state`](super::super::SimpleGame::write_state).
 #[derive(Debug, Default)]
 pub struct StateRows {
-    pub(in crate::game::simple) rows: Vec<RowValues>,
+    pub(in super::super) rows: Vec<RowValues>,
 }
 
 impl StateRows {

@@ -16,6 +16,20 @@ pub const fn has_argument(
     }
 }
 
+/// Returns whether the table has this packet. Evaluated at compile time by [`rows!`](crate::rows!).
+pub const fn has_packet(table: &str, direction: &str, packet: &str) -> bool {
+    find_arguments(table.as_bytes(), direction.as_bytes(), packet.as_bytes()).is_some()
+}
+
+/// Returns whether a table has an entity list: a packet to clients with an argument `enter`.
+pub fn has_entity_lists(table: &str) -> bool {
+    let mut packets = table.lines().filter(|line| line.starts_with("to_client\t"));
+    packets.any(|line| {
+        let arguments = line.split('\t').nth(4).unwrap_or_default();
+        arguments.split(' ').any(|argument| argument.starts_with("enter:["))
+    })
+}
+
 /// Returns the range of the arguments of a packet: the fifth column of its line.
 const fn find_arguments(table: &[u8], direction: &[u8], packet: &[u8]) -> Option<(usize, usize)> {
     let mut line = 0;
