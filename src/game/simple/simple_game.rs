@@ -160,8 +160,8 @@ pub struct TickContext<'a> {
     /// Ticks per second.
     pub tick_hz: u32,
     /// The random number generator of the world. Its state is part of the world. In a game with
-    /// entity lists it starts from a secret of the server, because `welcome` tells every client the
-    /// seed. It is not made for secrets that are worth money.
+    /// entity lists it starts from a secret of the server, because every client receives the seed
+    /// in `welcome`. It is not made for secrets that are worth money.
     pub random: &'a mut Rng,
     pub(super) events: &'a mut Vec<OutgoingEvent>,
     pub(super) reports: &'a mut Vec<Report>,
