@@ -83,8 +83,8 @@ export class Complaints {
   }
 
   request(who, url, text) {
-    // A poll ends with its page, and so does the load of a module.
-    if (text === 'net::ERR_ABORTED' && /\/healthz$|\.(js|css|wasm)$/.test(url)) return;
+    // A poll ends with its page, so does the load of a module, and the tables are loaded for one attempt to connect.
+    if (text === 'net::ERR_ABORTED' && /\/(healthz|codes\.json|rules\.json)$|\.(js|css|wasm)$/.test(url)) return;
     if (!this.outage || !ASKED.test(url) || !(this.expected.test(text) || text === 'net::ERR_ABORTED')) this.list.push(`${who}: failed request: ${url} ${text}`);
   }
 
