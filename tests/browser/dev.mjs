@@ -65,8 +65,8 @@ await game.check('a constant and a field are changed while two play: both go on 
   // Nobody scores in the meantime: the ball is slow.
   const before = [await match(ada), await match(bo)];
   game.complaints.outage = true;
-  edit([['const BALL_SPEED: i32 = 380;', 'const BALL_SPEED: i32 = 40;'], ['    winner: Option<PlayerId>,\n}\n\nfields!', '    winner: Option<PlayerId>,\n    strokes: u32,\n}\n\nfields!'],
-    ['    winner: Option<PlayerId>);', '    winner: Option<PlayerId>, strokes: u32);'], ['serve_in: 0, winner: None }', 'serve_in: 0, winner: None, strokes: 0 }']]);
+  edit([['const BALL_SPEED: i32 = 380;', 'const BALL_SPEED: i32 = 40;'], ['        winner: Option<PlayerId>,\n    }\n}\n\nimpl',
+    '        winner: Option<PlayerId>,\n        strokes: u32,\n    }\n}\n\nimpl'], ['serve_in: 0, winner: None }', 'serve_in: 0, winner: None, strokes: 0 }']]);
   // Without a time limit: before the pages lose the server, it is built.
   const lost = [ada, bo].map((page) => watchFor(page, () => window.game.player === null, undefined, 0));
   await said(/dev: built in \d+ ms, replaced in \d+ ms/);
