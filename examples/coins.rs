@@ -34,7 +34,7 @@ rows! {
         },
     }
 
-    /// What every client sees.
+    /// The state that every client receives.
     struct StateRow in "state" { runners: Vec<RunnerRow>, coin_x: i32, coin_y: i32 }
     struct RunnerRow { player: PlayerId, name: Arc<str>, x: i32, y: i32, score: u16 }
 

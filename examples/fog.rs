@@ -256,7 +256,7 @@ impl Soldier {
     }
 }
 
-/// What a shot hits.
+/// A target of a shot.
 #[derive(Clone, Copy)]
 enum Target {
     Soldier(PlayerId),

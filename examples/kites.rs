@@ -113,7 +113,7 @@ rows! {
         },
     }
 
-    /// What every client sees.
+    /// The state that every client receives.
     struct StateRow in "state" { flyers: Vec<FlyerRow>, kites: Vec<KiteRow>, stars: Vec<StarRow> }
     struct FlyerRow { player: PlayerId, name: Arc<str>, score: u16 }
     struct KiteRow { id: u32, x: i32, y: i32, vx: i32, vy: i32 }

@@ -41,7 +41,7 @@ rows! {
         Cheer in "cheer" { text: Arc<str> },
     }
 
-    /// What every client sees.
+    /// The state that every client receives.
     struct StateRow in "state" {
         painters: Vec<PainterRow>,
         tiles: Vec<u8>,

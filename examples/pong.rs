@@ -51,7 +51,7 @@ rows! {
         },
     }
 
-    /// What every client sees. Positions are in units of the page.
+    /// The state that every client receives. Positions are in units of the page.
     struct StateRow in "state" {
         ball_x: i32,
         ball_y: i32,

@@ -34,7 +34,7 @@ rows! {
         },
     }
 
-    /// What every client sees.
+    /// The state that every client receives.
     struct StateRow in "state" { units: Vec<UnitRow> }
     struct UnitRow { unit: u16, owner: PlayerId, x: i32, y: i32 }
 

@@ -1,4 +1,4 @@
-//! A bot that hunts what it sees, with the packets that a client receives.
+//! A bot that hunts the visible enemies and wolves. It reads the packets that its client receives.
 
 use tickwire::game::BotRng;
 use tickwire::game::simple::{BotPolicy, BotView, ReceivedEntities};

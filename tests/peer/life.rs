@@ -25,7 +25,7 @@ struct Running {
     handle: Arc<RoomHandle>,
     replica: Box<dyn tickwire::game::DynWorld>,
     now: Duration,
-    /// What happened to the players, without the reports.
+    /// The events of the players, without reports.
     events: Vec<(PlayerChange, u16, String, bool)>,
 }
 

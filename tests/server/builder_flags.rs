@@ -1,4 +1,4 @@
-//! What `serve` has on the command line, `Server` has as a method.
+//! Each flag of `serve` has a method of `Server`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -32,7 +32,7 @@ fn note(client: &mut BlockingClient, sequence: u32, number: u8) {
     client.send("note", &[sequence.into(), Value::Nil, number.into()]).expect("open");
 }
 
-/// The next events up to one that `is_last` accepts.
+/// Receives events until `is_last` accepts one.
 fn until(events: &Receiver<ServerEvent>, is_last: impl Fn(&Kind) -> bool) -> Vec<Kind> {
     let mut kinds = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! A simple game that writes down what happens to its players, and reports some of it.
+//! A simple game that records the events of its players, and reports some of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Leaderboard: who presses the button most often in a round? The best result of each account is in
+//! Leaderboard: the accounts with the most presses in a round. The best result of each account is in
 //! an SQLite database, so it survives a restart. A player without an account plays, but has no place.
 //! docs/accounts.md explains it.
 //!
@@ -49,7 +49,7 @@ rows! {
         SetLeaders { leaders: Vec<Leader> },
     }
 
-    /// What every client sees.
+    /// The state that every client receives.
     struct StateRow in "state" { seconds: u32, pressers: Vec<PresserRow>, leaders: Vec<LeaderRow> }
     struct PresserRow { player: PlayerId, name: Arc<str>, presses: u16 }
     struct LeaderRow { account: Arc<str>, best: u16 }

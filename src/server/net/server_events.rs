@@ -39,11 +39,11 @@ pub struct ServerEvent {
     pub room: RoomAccess,
     /// Number of ticks that the room had completed.
     pub tick: u32,
-    /// What happened.
+    /// The kind of the event.
     pub kind: ServerEventKind,
 }
 
-/// What happened in a room.
+/// The kind of an event in a room.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ServerEventKind {

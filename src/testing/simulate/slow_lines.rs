@@ -1,6 +1,6 @@
 //! A hundred clients on lines of 60 kbit/s: the server closes none, and each shows a recent state.
 //!
-//! The lines carry a fifth of what the game sends. The server must skip updates, and send the
+//! The lines carry a fifth of the bytes of the game. The server must skip updates, and send the
 //! newest state when the bytes before it are gone.
 
 use std::sync::Arc;
