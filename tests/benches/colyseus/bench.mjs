@@ -86,4 +86,4 @@ for (const one of CASES.filter(({ name }) => chosen.includes(name))) {
 console.log('\nB/s and B/update: for each client; CPU: of the server, for all clients');
 console.log('soldiers and wolves: number in view, on average over the clients that decode everything');
 const ours = lines(join(root, 'examples/fog.rs'), join(root, 'examples/fog.tsv'));
-console.log(`lines of code on the server: tickwire ${ours} (with the table of packets and the bots), colyseus ${lines(join(here, 'server.mjs'), join(here, 'geometry.mjs'))} (with the geometry)`);
+console.log(`lines of code on the server: tickwire ${ours} (with the table of packets), colyseus ${lines(join(here, 'server.mjs'), join(here, 'geometry.mjs'))} (with the geometry)`);
