@@ -39,6 +39,15 @@ const seen = (page) => page.evaluate(() => [...window.game.entities('soldiers').
 /** The own soldier of a page. @param {import('playwright-core').Page} page */
 const own = (page) => page.evaluate(() => window.game.entities('soldiers').get(window.game.player));
 const cartridges = (page) => page.evaluate(() => window.game.entities('own').get(window.game.player).cartridges);
+/** Pixels from Ada to Bo along x, once the server has stopped both. */
+async function gapAtRest() {
+  for (let last = '', now = ''; ; last = now) {
+    const [{ x: adaX }, { x: boX }] = await Promise.all([own(ada), own(bo)]);
+    now = `${adaX} ${boX}`;
+    if (now === last) return boX - adaX;
+    await sleep(300);
+  }
+}
 /** What covers or is cut off. @param {import('playwright-core').Page} page */
 async function assertLayout(page) {
   const boxes = await boxesOf(page, SHOWN);
@@ -119,15 +128,17 @@ await game.check('two enemies walk towards each other, receive each other within
   await until(bo, () => window.game.entities('soldiers').size === 2);
   assert.deepEqual([await seen(ada), await seen(bo)], [['Ada of 0', 'Bo of 1', 'Cy of 0'], ['Ada of 0', 'Bo of 1']]);
   // On a busy machine, they have passed each other.
-  let gap = 0;
-  while (Math.abs(gap = (await own(bo)).x - (await own(ada)).x) > 280) {
+  let gap = await gapAtRest();
+  while (Math.abs(gap) > 280) {
     await ada.keyboard.down(gap > 0 ? 'd' : 'a');
     await until(ada, (x) => Math.abs(window.game.entities('soldiers').get(window.game.player).x - x) < 200, (await own(bo)).x);
     await ada.keyboard.up(gap > 0 ? 'd' : 'a');
+    gap = await gapAtRest();
   }
   const lines = [[ada, 'you killed Bo'], [bo, 'Ada killed you']].map(([page, text]) => watchFor(page, (line) => document.getElementById('feed').textContent.includes(line), text));
   const isDown = watchFor(bo, () => /^You are down. Back in [123] s.$/.test(document.getElementById('status').textContent));
   await ada.mouse.move(DESKTOP.width / 2 + 200 * Math.sign(gap), DESKTOP.height / 2);
+  await until(ada, (side) => Math.cos(window.game.entities('soldiers').get(window.game.player).aim) * side > 0.99, Math.sign(gap));
   await ada.mouse.down();
   await until(ada, () => window.shot !== undefined);
   await keep(ada, 'fog-shot');
