@@ -85,8 +85,6 @@ fields! {
         playing: bool,
         /// Ticks until the end of the round or of the pause.
         left: u32,
-        /// Ticks per second. Known after the first tick.
-        hz: u32,
         winner: Option<u8>,
         round: u16,
     }
@@ -121,7 +119,6 @@ impl SimpleGame for Paint {
             bucket_y: HEIGHT / 2,
             playing: false,
             left: 0,
-            hz: 30,
             winner: None,
             round: 0,
         }
@@ -177,7 +174,6 @@ impl SimpleGame for Paint {
     }
 
     fn tick(&mut self, context: &mut TickContext<'_>) {
-        self.hz = context.tick_hz;
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && self.playing {
             let (red, blue) = (self.count(1), self.count(2));
@@ -186,11 +182,11 @@ impl SimpleGame for Paint {
                 std::cmp::Ordering::Less => Some(2),
                 std::cmp::Ordering::Equal => None,
             };
-            (self.playing, self.left) = (false, PAUSE * self.hz);
+            (self.playing, self.left) = (false, PAUSE * context.tick_hz);
             let winner = self.winner;
             context.broadcast(Over { winner, red, blue });
         } else if self.left == 0 {
-            (self.playing, self.left) = (true, ROUND * self.hz);
+            (self.playing, self.left) = (true, ROUND * context.tick_hz);
             self.winner = None;
             self.round = self.round.wrapping_add(1);
             self.tiles.fill(0);
@@ -233,7 +229,7 @@ impl SimpleGame for Paint {
             bucket_x: self.bucket_x,
             bucket_y: self.bucket_y,
             playing: self.playing,
-            left: self.left.div_ceil(self.hz),
+            left: self.left.div_ceil(rows.tick_hz()),
             winner: self.winner,
             round: self.round,
         });

@@ -44,6 +44,7 @@ pub mod simple;
 pub const PLAYER_GONE: &str = "player_left";
 
 pub use crate::game::bots::rng::BotRng;
+pub use crate::game::bots::{AgentOutput, BotStats};
 pub use close_reason::CloseReason;
 pub use dyn_tick::{DynTick, Roster};
 pub use encode_values::{Boolean, List, WireValues};

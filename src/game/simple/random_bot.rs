@@ -1,9 +1,9 @@
-//! The default bots of simple games. They send random packets of the table, store the newest values
-//! of each received packet, and check what any client can check. A game may supply a better
+//! The default bots of simple games. They send random packets of the table, store the packets that
+//! they receive, and check what any client can check. A game may supply a better
 //! [`BotPolicy`].
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use super::bot_policy::{BotPolicy, BotView};
-use super::entities::ReceivedEntities;
 use super::random_packet::{self, COMMON};
+use super::received_packets::ReceivedPackets;
 use super::rows::GameAction as _;
 use super::simple_game::SimpleGame;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
@@ -57,10 +57,7 @@ pub struct RandomBot<S: SimpleGame> {
     tactics: Option<Box<dyn BotPolicy<S::Action>>>,
     /// Its player, according to `spawned`.
     pub(super) player: Option<PlayerId>,
-    /// The values of the newest packet of each name.
-    pub(super) last_packets: BTreeMap<String, Vec<Value>>,
-    /// The entity lists that it has received.
-    pub(super) entities: BTreeMap<String, ReceivedEntities>,
+    pub(super) received: ReceivedPackets,
     /// See [`Agent::reliable_hashes`].
     marks: Vec<u32>,
     welcomed: bool,
@@ -92,8 +89,7 @@ impl<S: SimpleGame> RandomBot<S> {
             tactics: S::bot_policy(),
             dice,
             player: None,
-            last_packets: BTreeMap::new(),
-            entities: ReceivedEntities::all(&part.dialect),
+            received: ReceivedPackets::new(&part.dialect),
             marks: Vec::new(),
             welcomed: false,
             ticks: [None; 2],
@@ -220,9 +216,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.check_packet(packet, out);
         }
         let name = packet.row.name.as_str();
-        let received = self.entities.get_mut(name).map(|list| list.apply(packet));
-        out.saw_update = name == "state" || received.is_some();
-        if let Some(Err(error)) = received.filter(|_| self.checks) {
+        out.saw_update = name == "state" || self.received.entities.contains_key(name);
+        if let (Err(error), true) = (self.received.apply(packet), self.checks) {
             out.add_fault("entities", format!("{packet}: {error}"));
         }
         match name {
@@ -240,7 +235,6 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         if self.checks && is_event(packet) {
             self.marks.extend(packet_hash(&self.dialect, packet));
         }
-        self.last_packets.insert(name.to_owned(), packet.values.clone());
     }
 
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
@@ -252,8 +246,9 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            let view = BotView::new(own, &self.entities);
-            if let Some(action) = tactics.decide(&view, &mut self.dice) {
+            let action = tactics.decide(&BotView::new(own, &self.received), &mut self.dice);
+            self.received.clear_events();
+            if let Some(action) = action {
                 let packet = action.to_packet();
                 let values = packet.iter().map(|(name, value)| (name, Value::from(value))).collect();
                 self.send(packet.packet(), values, false, out);
