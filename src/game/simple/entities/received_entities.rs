@@ -156,6 +156,12 @@ impl ReceivedEntities {
         self.entities.keys().copied()
     }
 
+    /// Returns the names and the values of the fields of an entity.
+    pub fn values(&self, id: u32) -> Option<impl Iterator<Item = (&str, &Value)>> {
+        let values = self.entities.get(&id)?;
+        Some(self.layout.fields.iter().map(|field| &*field.name).zip(values))
+    }
+
     /// Returns a value of an entity by the name of its field.
     pub fn get(&self, id: u32, field: &str) -> Option<&Value> {
         self.entities.get(&id)?.get(self.field(field)?)
