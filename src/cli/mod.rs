@@ -28,6 +28,7 @@ mod room_arg;
 mod serve;
 mod signals;
 mod simulate;
+mod simulation_summary;
 mod synctest;
 pub mod tables;
 mod value_parsers;

@@ -130,17 +130,36 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         count_noun(args.players, "player"),
         count_noun(u64::from(args.seeds) * u64::from(args.ticks), "tick"),
     );
-    let mut text = format!("{game}, {seeds}, {players}, {ticks}: the same in {} copies\n", all.copies);
+    let mut text = format!("{game}, {seeds}, {players}, {ticks}: no difference\n\n");
+    text += "compared, by the checksum of the whole state; a single difference would have ended the run\n";
+    let distance = count_noun(args.check_distance, "tick");
+    for (times, compared) in [
+        (all.replays, "times, with a world that executes the same commands from the start: the rules depend on nothing but state and commands".to_owned()),
+        (all.copies, format!("times, with a copy restored from the snapshot of {distance} before, which executed these ticks again: no field that decides something is missing from the snapshot")),
+        (all.tails, "times, with a copy restored after a quarter of the ticks, which runs to the end: the same, over a long time".to_owned()),
+    ] {
+        let _ = writeln!(text, "{times:>12}  {compared}");
+    }
+    text += "\nexecuted commands; rules without a command were not tested\n";
     for (kind, number) in &all.commands {
         let _ = writeln!(text, "{number:>12}  {kind}");
     }
-    let stats = all.stats.0.iter().map(|(_, words, number)| format!("{words} {number}"));
-    let _ = writeln!(text, "{:>12}  {}", "played", stats.collect::<Vec<_>>().join(", "));
+    let stats: Vec<String> =
+        all.stats.0.iter().map(|(_, words, number)| format!("{words} {number}")).collect();
+    let _ = writeln!(text, "\nthe bots played: {}", stats.join(", "));
     if let Some(min_players) = all.min_acting_players {
-        let _ =
-            writeln!(text, "{min_players:>12}  players acted at least in each {} ticks", synctest::WINDOW);
+        let window = synctest::WINDOW;
+        let _ = writeln!(
+            text,
+            "in each {window} ticks at least {} acted",
+            count_noun(min_players as u64, "player")
+        );
     }
-    let _ = writeln!(text, "    checksum  {:016x}", all.checksum);
+    let _ = writeln!(
+        text,
+        "checksum of the world at the end: {:016x}; every build must print the same",
+        all.checksum
+    );
     text
 }
 
@@ -154,7 +173,9 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "ticks": args.ticks,
         "players": args.players,
         "check_distance": args.check_distance,
+        "replays": all.replays,
         "copies": all.copies,
+        "tails": all.tails,
         "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),
         "commands": all.commands,
