@@ -206,7 +206,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn on_open(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
-        // A bot never resumes.
+        // Without a tick, a bot that resumes receives no missed events.
         let values = [("version", 1.into()), ("mode", 1.into()), ("name", name), ("resume_tick", Value::Nil)];
         self.send_random("hello", &values, false, out);
     }

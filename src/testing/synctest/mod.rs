@@ -222,6 +222,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
         began_us: 1_000_000,
         keys: || ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
         net: Conditions::default(),
+        resume_time: Duration::ZERO,
     };
     let mut now = Duration::ZERO;
     let mut server = EmbeddedServer::new(&options, now)?;
