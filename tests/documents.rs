@@ -325,7 +325,12 @@ fn what_the_documents_about_games_show_is_in_the_examples() {
         |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
     let all: [(_, _, &[&str], _); 5] = [
         ("owned.md", "rust", &["kites.rs"], 2),
-        ("your-second-game.md", "rust", &["fog.rs", "fog/prediction.rs", "fog/tests.rs", "pong.rs", "paint.rs"], 16),
+        (
+            "your-second-game.md",
+            "rust",
+            &["fog.rs", "fog/prediction.rs", "fog/tests.rs", "pong.rs", "paint.rs"],
+            16,
+        ),
         ("clients.md", "python", &["clients/coins.py"], 1),
         ("clients.md", "csharp", &["clients/Coins.cs"], 1),
         ("clients.md", "gdscript", &["clients/coins.gd"], 1),

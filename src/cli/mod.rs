@@ -32,6 +32,8 @@ mod simulation_summary;
 mod synctest;
 pub mod tables;
 mod value_parsers;
+mod wasm_module;
+mod wasm_synctest;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

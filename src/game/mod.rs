@@ -35,6 +35,8 @@ mod messages;
 mod packet_handler;
 pub mod prediction;
 mod records;
+#[cfg(tickwire_world_module)]
+pub mod registered_game;
 mod report;
 pub mod room_properties;
 pub mod simple;
