@@ -1,5 +1,5 @@
-//! The summary of `simulate`: the comparisons that found no difference, the injected faults, and the
-//! server's reactions.
+//! The summary of `simulate`: the comparisons that found no difference, the injected faults, and
+//! the server's reactions.
 
 use std::fmt::Write as _;
 

@@ -47,9 +47,10 @@ pub struct SynctestArgs {
     /// Instead of playing, run the command frames of such a file, and compare the checksums.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "check_distance"])]
     replay_trace: Option<PathBuf>,
-    /// In a program with its own game: build the game for WebAssembly too, execute the same commands
-    /// there, and compare the checksum of each tick. Finds a rule that computes with floats, or
-    /// depends on the build otherwise. Needs the target wasm32-unknown-unknown, and Node.js.
+    /// In a program with its own game: build the game for WebAssembly too, execute the same
+    /// commands there, and compare the checksum of each tick. Finds a rule that computes with
+    /// floats, or depends on the build otherwise. Needs the target wasm32-unknown-unknown, and
+    /// Node.js.
     #[arg(long, conflicts_with = "replay_trace")]
     wasm: bool,
     /// Print the counts as one line of JSON.
@@ -257,7 +258,7 @@ fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliE
     Ok(())
 }
 
-pub(super) fn bytes_of(hex: &str) -> Option<Vec<u8>> {
+fn bytes_of(hex: &str) -> Option<Vec<u8>> {
     let pairs = hex.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
 }

@@ -22,6 +22,7 @@ use super::wasm_module::WasmModule;
 use crate::game::{DynWorld, GameInfo};
 use crate::server::embedded::TickRecord;
 use crate::testing::synctest::Desync;
+use crate::tools::explain::hex;
 
 /// The module with the world of the program's game.
 const MODULE: WasmModule = WasmModule {
@@ -162,7 +163,7 @@ fn parse_result(output: &[u8]) -> Option<WasmResult> {
     if let Some(error) = line.get("error") {
         return Some(WasmResult::Stopped(tick, error.as_str()?.to_owned()));
     }
-    let snapshot = super::synctest::bytes_of(line.get("snapshot")?.as_str()?)?;
+    let snapshot = hex::parse(line.get("snapshot")?.as_str()?).ok()?;
     Some(WasmResult::Differs(tick, snapshot))
 }
 

@@ -1,7 +1,7 @@
 //! The world of any game without a server: command frames in, checksums out.
 //!
-//! No page uses this module. `tests/wasm/games.mjs` and `synctest --wasm` use it to compare the world
-//! in the browser with the native one.
+//! No page uses this module. `tests/wasm/games.mjs` and `synctest --wasm` use it to compare the
+//! world in the browser with the native one.
 
 use std::cell::RefCell;
 

@@ -15,6 +15,9 @@ use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
+/// Nanoseconds per second.
+const NANOSECONDS: f64 = 1e9;
+
 /// The entities to print: of all lists, of one list, or one entity of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntityFilter {
@@ -202,7 +205,7 @@ impl ReceivedTable {
         );
         for ((list, id, client), entity) in &self.entities {
             let ReceivedEntity { enters, first: (packet, at_ns), left, values } = entity;
-            let seconds = at_ns.saturating_sub(begin_ns) as f64 / super::file::SECOND;
+            let seconds = at_ns.saturating_sub(begin_ns) as f64 / NANOSECONDS;
             let until = left.map_or("end".to_owned(), |packet| packet.to_string());
             let player = self.player(*client).map_or("-".to_owned(), |player| player.to_string());
             let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_an_incomplete_capture_says_so() {
+    fn the_table_of_an_incomplete_capture_has_a_note() {
         let sound = ConnectionSummary::default();
         let lossy = ConnectionSummary { missing_bytes: 9, ..sound.clone() };
         let table = received("", &GAME);

@@ -12,14 +12,14 @@ use tickwire_sim::PlayerId;
 
 use super::bot_policy::{BotPolicy, BotView};
 use super::random_packet::{self, COMMON};
-use super::received_packets::ReceivedPackets;
+use super::received_packets::{ReceivedPackets, is_event};
 use super::rows::GameAction as _;
 use super::simple_game::SimpleGame;
+use crate::game::BotRng;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
-use crate::game::command_acks::{ACCEPTED, REJECTED, has_command_acks};
-use crate::game::{BotRng, lockstep_packets};
-use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
+use crate::game::command_acks::has_command_acks;
+use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -33,20 +33,6 @@ const NAME: &str = "bot ";
 /// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
-/// Packets from the server that are not events of the game.
-const NON_EVENT_PACKETS: [&str; 10] = [
-    "welcome",
-    "spawned",
-    "pong",
-    "error",
-    ACCEPTED,
-    REJECTED,
-    lockstep_packets::STATE_SYNC,
-    lockstep_packets::SNAPSHOT,
-    lockstep_packets::COMMAND_FRAME,
-    lockstep_packets::DESYNC_REPORT,
-];
-
 /// A bot for any simple game.
 pub struct RandomBot<S: SimpleGame> {
     pub(super) dialect: Arc<Dialect>,
@@ -293,11 +279,6 @@ impl<S: SimpleGame> RandomBot<S> {
     pub(super) fn of(agent: &dyn Agent) -> Option<&RandomBot<S>> {
         (agent as &dyn Any).downcast_ref()
     }
-}
-
-/// Returns whether a packet is an event of the game.
-pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
-    packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
 /// Returns the hash of a packet: FNV-1a of its message.

@@ -4,13 +4,28 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::entities::{EntityError, ReceivedEntities};
-use super::random_bot::is_event;
 use super::rows::ReceivedRow;
-use crate::packet::{DecodedPacket, Dialect, Direction, Value};
+use crate::game::command_acks::{ACCEPTED, REJECTED};
+use crate::game::lockstep_packets;
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
 
 /// Maximum number of stored events. A bot reads them about ten times a second; the oldest ones are
 /// dropped.
 const MAX_EVENTS: usize = 1_024;
+
+/// Packets from the server that are not events of the game.
+const NON_EVENT_PACKETS: [&str; 10] = [
+    "welcome",
+    "spawned",
+    "pong",
+    "error",
+    ACCEPTED,
+    REJECTED,
+    lockstep_packets::STATE_SYNC,
+    lockstep_packets::SNAPSHOT,
+    lockstep_packets::COMMAND_FRAME,
+    lockstep_packets::DESYNC_REPORT,
+];
 
 /// What a client has received: the entity lists, the newest packet of each name, and the events
 /// since the last [`clear_events`](ReceivedPackets::clear_events).
@@ -90,6 +105,11 @@ impl ReceivedPackets {
         let row = self.dialect.row(Direction::ToClient, R::PACKET)?;
         R::from_values(|name| values.get(row.argument(name)?))
     }
+}
+
+/// Returns whether a packet is an event of the game.
+pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
+    packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
 #[cfg(test)]

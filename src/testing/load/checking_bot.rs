@@ -71,8 +71,8 @@ pub fn begin(bot: &mut CheckingBot) {
 }
 
 impl MeasuringObserver {
-    /// Takes whether the connection has ended because the server stops, and whether it was lost by a
-    /// bot that reconnects.
+    /// Takes whether the connection has ended because the server stops, and whether it was lost by
+    /// a bot that reconnects.
     pub fn take_ending(&mut self) -> (bool, bool) {
         (std::mem::take(&mut self.is_server_away), std::mem::take(&mut self.is_lost))
     }

@@ -82,7 +82,8 @@ pub struct CrowdPlan {
     /// Whether the bots use lockstep.
     pub lockstep: bool,
     /// With `Some`, a bot whose connection is lost reconnects with its resume key, and must receive
-    /// its own player. The number is how many connections per second the crowd itself cuts, in turn.
+    /// its own player. The number is how many connections per second the crowd itself cuts, in
+    /// turn.
     pub reconnects: Option<u32>,
 }
 
