@@ -207,7 +207,7 @@ impl SimpleGame for Fog {
             let info = EntityInfo::at(at).owned_by(player).in_team(team);
             let (name, x, y) = (Arc::clone(name), px(at.0), px(at.1));
             entities.push(info, SoldierRow { player, name, team, x, y, aim, health });
-            let wait_s = if health == 0 { wait.seconds(30) as u8 } else { 0 };
+            let wait_s = if health == 0 { wait.seconds(entities.tick_hz()) as u8 } else { 0 };
             entities.push(info, OwnRow { player, cartridges, wait_s });
         }
         for (id, Wolf { at, .. }) in (0..).zip(&self.wolves) {
@@ -234,7 +234,7 @@ impl SimpleGame for Fog {
     }
 
     fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
-        Some(Box::new(bot::Hunter))
+        Some(Box::<bot::Hunter>::default())
     }
 }
 

@@ -12,10 +12,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::BotRng;
-use tickwire::game::bots::{AgentOutput, BotStats};
 use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
 use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::{AgentOutput, BotRng, BotStats};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::rows;
 use tickwire::sim::fixed::is_within;

@@ -9,12 +9,13 @@
 //! FILE`), `explain`, `replay`, and the inspector at `/wire`. The first two players that join take
 //! the sides. The others wait, and take a side that becomes free. With `--rooms-on-demand 20`, a
 //! page at `?room=any` finds an opponent: the server sends it to a room with one player, or makes one.
+//! `cargo run --example pong -- bots --play --count 1 ws://127.0.0.1:3000/` is an opponent that follows the ball.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::RoomProperties;
-use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::{BotRng, RoomProperties};
 use tickwire::rows;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -210,6 +211,10 @@ impl SimpleGame for Pong {
             winner: self.winner,
         });
     }
+
+    fn bot_policy() -> Option<Box<dyn BotPolicy<Action>>> {
+        Some(Box::<Follower>::default())
+    }
 }
 
 impl Pong {
@@ -273,6 +278,24 @@ impl Pong {
         let has_won = side.score >= TO_WIN;
         self.winner = side.player.filter(|_| has_won);
         self.rest(if has_won { NEXT_AFTER } else { SERVE_AFTER });
+    }
+}
+
+/// A bot that moves its paddle to the height of the ball.
+#[derive(Default)]
+struct Follower {
+    direction: i8,
+}
+
+impl BotPolicy<Action> for Follower {
+    fn decide(&mut self, view: &BotView<'_>, _: &mut BotRng) -> Option<Action> {
+        let state: StateRow = view.newest()?;
+        let sides = [(state.left, state.left_y), (state.right, state.right_y)];
+        let (_, paddle_y) = sides.into_iter().find(|(player, _)| *player == Some(view.player))?;
+        let off = state.ball_y - paddle_y;
+        let direction = if off.abs() < PADDLE.1 / 4 { 0 } else { off.signum() as i8 };
+        let before = std::mem::replace(&mut self.direction, direction);
+        (direction != before).then_some(Action::Paddle { direction })
     }
 }
 

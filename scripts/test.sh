@@ -185,7 +185,19 @@ features() {
     ! grep -q tickwire-moo-world "$package/Cargo.lock" || say_and_fail 'an own game depends on the world of moo' || return
     "$game" synctest --ticks 300 && "$game" simulate --seeds 1 --connections 4 --minutes 1 || return
     output=$("$game" bots ws://127.0.0.1:1 --attack idle 2>&1)
-    [[ $output == *'--attack: '*built-in-games* ]] || say_and_fail "bots --attack without moo: $output"
+    [[ $output == *'--attack: '*built-in-games* ]] || say_and_fail "bots --attack without moo: $output" || return
+    own_wasm "$package"
+}
+
+# The same commands in the WebAssembly build of the own game. A planted rule that depends on the build is named by its field.
+own_wasm() {
+    local package=$1 target=wasm32-unknown-unknown output
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || rustup target add "$target" || return
+    (cd "$package" && ../debug/coins synctest --wasm --ticks 300) || return
+    sed -i 's/^        let step = SPEED .*/&\n        let step = step + i32::from(cfg!(target_family = "wasm"));/' "$package/src/main.rs"
+    cargo build --quiet --manifest-path "$package/Cargo.toml" --target-dir target || return
+    output=$(cd "$package" && ../debug/coins synctest --wasm --ticks 300 2>&1)
+    [[ $output == *'the world of the WebAssembly build differs: runners['* ]] || say_and_fail "a rule that depends on the build: $output"
 }
 
 # A few seeds of each game, run again in every build, with the committed tickwire.wasm; scripts/again.sh does the long runs.

@@ -302,6 +302,8 @@ pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(tickwire_prediction)]
     let code = {
         game::prediction::register(G::PREDICTOR);
+        #[cfg(tickwire_world_module)]
+        game::registered_game::register(G::INFO);
         std::process::ExitCode::SUCCESS
     };
     #[cfg(all(target_family = "wasm", not(tickwire_prediction)))]

@@ -32,7 +32,7 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 14] = [
+const PLAIN: [(&str, &str); 16] = [
     (
         "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
         "the repository's own use: this very test is run by it",
@@ -51,6 +51,11 @@ const PLAIN: [(&str, &str); 14] = [
         "error: seed 1, after tick 334: the copy of a snapshot differs: sums [2]: 334, not 4",
         "of a game with a planted mistake",
     ),
+    (
+        "  reconnects    49 connections lost, 49 times a bot resumed its own player",
+        "of a game of its own; tests/peer/reconnects.rs has the same in virtual time",
+    ),
+    ("tickwire: building the game for WebAssembly", "of a game with a planted mistake"),
     ("docker build --tag tickwire .", "a container needs Docker, which the tests' machine need not have"),
     (
         "tickwire replay game.pcapng --packets packets.pcapng",
@@ -325,7 +330,12 @@ fn what_the_documents_about_games_show_is_in_the_examples() {
         |files: &[&str]| files.iter().map(|file| read(&format!("examples/{file}"))).collect::<String>();
     let all: [(_, _, &[&str], _); 5] = [
         ("owned.md", "rust", &["kites.rs"], 2),
-        ("your-second-game.md", "rust", &["fog.rs", "fog/prediction.rs", "fog/tests.rs"], 8),
+        (
+            "your-second-game.md",
+            "rust",
+            &["fog.rs", "fog/prediction.rs", "fog/tests.rs", "pong.rs", "paint.rs"],
+            16,
+        ),
         ("clients.md", "python", &["clients/coins.py"], 1),
         ("clients.md", "csharp", &["clients/Coins.cs"], 1),
         ("clients.md", "gdscript", &["clients/coins.gd"], 1),

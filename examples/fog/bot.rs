@@ -1,49 +1,53 @@
 //! A bot that hunts the visible enemies and wolves. It reads the packets that its client receives.
 
 use tickwire::game::BotRng;
-use tickwire::game::simple::{BotPolicy, BotView, ReceivedEntities};
+use tickwire::game::simple::{BotPolicy, BotView};
 use tickwire::sim::arena::{heading, is_near};
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::geometry::Point;
 
-use super::Action;
+use super::{Action, Shot, SoldierRow, WolfRow};
 
 /// Distance at which it stops, px.
 const CLOSE: i32 = 120;
 
-/// Fires at the nearest enemy or wolf in sight, and otherwise walks towards the base of the enemy.
-pub struct Hunter;
+/// Fires at the nearest enemy or wolf in sight. Otherwise walks to the last shot that it received,
+/// or towards the base of the enemy.
+#[derive(Default)]
+pub struct Hunter {
+    /// Where the last shot began, px.
+    shot: Option<Point>,
+}
 
 impl BotPolicy<Action> for Hunter {
     fn decide(&mut self, view: &BotView<'_>, random: &mut BotRng) -> Option<Action> {
-        let (soldiers, wolves) = (view.entities("soldiers")?, view.entities("wolves")?);
-        let own = u32::from(view.player.0);
-        let (at, team) = (place(soldiers, own)?, soldiers.integer(own, "team")?);
+        let own: SoldierRow = view.entity(view.player.0)?;
+        let at = px(own.x, own.y);
+        let shots = view.events().map(|Shot { x, y, .. }| px(x, y));
+        self.shot = shots.last().or(self.shot).filter(|shot| !is_near(at, *shot, CLOSE));
         if random.below(3) > 0 {
             return None;
         }
-        let is_enemy = |id: &u32| {
-            soldiers.integer(*id, "team") != Some(team) && soldiers.integer(*id, "health") != Some(0)
-        };
-        let enemies = soldiers.ids().filter(is_enemy).filter_map(|id| place(soldiers, id));
-        let targets = enemies.chain(wolves.ids().filter_map(|id| place(wolves, id)));
+        let soldiers = view.entities::<SoldierRow>();
+        let enemies = soldiers.filter(|other| other.team != own.team && other.health > 0);
+        let wolves = view.entities().map(|WolfRow { x, y, .. }| px(x, y));
+        let targets = enemies.map(|enemy| px(enemy.x, enemy.y)).chain(wolves);
         let target = targets.min_by_key(|target| at.0.abs_diff(target.0) + at.1.abs_diff(target.1));
-        let aim = target.map(|target| heading(at, target));
+        let aim = target.or(self.shot).map(|place| heading(at, place));
         let way = match aim {
             Some(_) if target.is_some_and(|target| is_near(at, target, CLOSE)) => 0,
-            Some(aim) => 1 + eighth(aim),
             // Around the walls, at random.
-            None => 1 + (if team == 0 { 0 } else { 4 } + random.below(5) as u8 + 6) % 8,
+            Some(_) if target.is_none() && random.below(4) == 0 => 1 + random.below(8) as u8,
+            Some(aim) => 1 + eighth(aim),
+            None => 1 + (if own.team == 0 { 0 } else { 4 } + random.below(5) as u8 + 6) % 8,
         };
         let aim = aim.map_or(random.below(256) as u8, |aim| (aim.0 >> 8) as u8);
         Some(Action::Control { way, aim, is_firing: target.is_some() })
     }
 }
 
-/// The place of an entity in px.
-fn place(entities: &ReceivedEntities, id: u32) -> Option<Point> {
-    let axis = |field| i32::try_from(entities.integer(id, field)?).ok();
-    Some((axis("x")?, axis("y")?))
+fn px(x: u16, y: u16) -> Point {
+    (x.into(), y.into())
 }
 
 /// The nearest eighth of a turn.

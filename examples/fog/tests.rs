@@ -57,7 +57,15 @@ fn three_shots_kill_and_the_team_gets_a_point() {
     assert_eq!(killed, shots[2..], "four shots a second");
     assert_eq!(world.game().points, [1, 0]);
     assert_eq!(seen(&world, bob), [bob], "the dead see only their team");
-    world.ticks(90);
+    let wait = |world: &TestWorld<Fog>| {
+        world.visible_rows(bob).iter().map(|OwnRow { wait_s, .. }| *wait_s).collect::<Vec<_>>()
+    };
+    // The kill was 15 ticks ago, so 2.5 s are left.
+    assert_eq!(wait(&world), [3]);
+    world.ticks(45);
+    assert_eq!(wait(&world), [1]);
+    world.ticks(45);
+    assert_eq!(wait(&world), [0]);
     assert_eq!(world.game().soldiers.get(bob).map(|soldier| soldier.health), Some(100));
 }
 

@@ -28,9 +28,12 @@ mod room_arg;
 mod serve;
 mod signals;
 mod simulate;
+mod simulation_summary;
 mod synctest;
 pub mod tables;
 mod value_parsers;
+mod wasm_module;
+mod wasm_synctest;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -16,22 +16,15 @@ use clap::Args;
 use super::cargo_program::{CargoProgram, modified_time};
 use super::game_list::GameList;
 use super::output::{CliError, print};
+use super::wasm_module::WasmModule;
 use crate::game::GameInfo;
 use crate::games;
 use crate::server::net::ServerConfig;
 use crate::server::net::pages::prediction_module::PredictionModule;
 
-/// The compiler's name for WebAssembly without an operating system.
-const TARGET: &str = "wasm32-unknown-unknown";
-/// Overrides of the profile `release`: a small file, soon built.
-const PROFILE: [(&str, &str); 6] = [
-    ("OPT_LEVEL", "s"),
-    ("LTO", "off"),
-    ("CODEGEN_UNITS", "1"),
-    ("PANIC", "abort"),
-    ("DEBUG", "false"),
-    ("STRIP", "symbols"),
-];
+/// The prediction module: a small file, because pages load it.
+const MODULE: WasmModule =
+    WasmModule { command: "prediction", conditions: &["tickwire_prediction"], opt_level: "s" };
 
 /// Options of `prediction`.
 #[derive(Debug, Args)]
@@ -48,9 +41,7 @@ pub fn run(args: &PredictionArgs, games: &GameList) -> Result<(), CliError> {
         return if args.if_possible { Ok(()) } else { Err(why) };
     }
     let program = CargoProgram::current("prediction")?;
-    if !has_target(&program)? {
-        let why =
-            format!("prediction: the page needs the compiler's target {TARGET}: rustup target add {TARGET}");
+    if let Some(why) = MODULE.missing_target(&program)? {
         return if args.if_possible {
             print(&format!("{why}\n"));
             Ok(())
@@ -58,7 +49,7 @@ pub fn run(args: &PredictionArgs, games: &GameList) -> Result<(), CliError> {
             Err(why)
         };
     }
-    let built = build(&program)?;
+    let built = MODULE.build(&program).map_err(|error| format!("{error}; pages go on as before"))?;
     let module = module_path(&program.path);
     let failure = |error| format!("{}: {error}", module.display());
     // A page never loads half a file.
@@ -116,40 +107,6 @@ pub(super) fn build_for_dev(program: &CargoProgram) -> Result<(), CliError> {
     let mut command = Command::new(&program.path);
     let status = command.args(["prediction", "--if-possible"]).stdin(Stdio::null()).status();
     status.map(drop).map_err(|error| format!("{}: {error}", program.path.display()))
-}
-
-/// Returns whether the compiler can build for WebAssembly.
-fn has_target(program: &CargoProgram) -> Result<bool, CliError> {
-    let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    command.args(["--print", "target-libdir", "--target", TARGET]).current_dir(&program.package);
-    let output = command.output().map_err(|error| format!("rustc cannot be run: {error}"))?;
-    let folder = String::from_utf8_lossy(&output.stdout);
-    Ok(output.status.success() && Path::new(folder.trim()).is_dir())
-}
-
-/// Builds the program for WebAssembly. Returns the path of the file.
-fn build(program: &CargoProgram) -> Result<PathBuf, CliError> {
-    let target = program.target.join("prediction");
-    let mut command = program.cargo_build("release", &target);
-    command.args(["--target", TARGET]);
-    // Pages load the file, so it contains no paths of this machine.
-    let mut flags = vec!["--cfg".to_owned(), "tickwire_prediction".to_owned(), "-Awarnings".to_owned()];
-    let library = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let home = env::home_dir();
-    let folders = [(home.as_deref(), "~"), (Some(library), "tickwire"), (Some(&*program.package), ".")];
-    for (folder, name) in folders {
-        flags.extend(folder.map(|folder| format!("--remap-path-prefix={}={name}", folder.display())));
-    }
-    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
-    command.envs(PROFILE.map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), value)));
-    let status = command.status().map_err(|error| format!("cargo cannot be run: {error}"))?;
-    if !status.success() {
-        return Err(
-            "prediction: the program does not build for WebAssembly; pages go on as before".to_owned()
-        );
-    }
-    let folder = program.result_folder(&target.join(TARGET).join("release"));
-    Ok(folder.join(format!("{}.wasm", program.name)))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::game_list::GameList;
 use super::output::{CliError, print};
+use super::simulation_summary;
 use crate::testing::simulate::{self, SimulationCounts, SimulationPlan};
 use crate::util::netem::Conditions;
 use crate::util::os;
@@ -107,14 +108,9 @@ fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     }
     let _ = writeln!(
         text,
-        "{hours:.2} player-hours in {cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour"
+        "nothing differed and no rule was broken in {hours:.2} player-hours ({cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour)"
     );
-    let _ = writeln!(text, "{:>12}  messages checked", all.messages);
-    for (name, count) in all.rows() {
-        let _ = writeln!(text, "{count:>12}  {name}");
-    }
-    let _ = writeln!(text, "{:?}", all.stats);
-    text
+    text + &simulation_summary::format(all)
 }
 
 fn json(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {

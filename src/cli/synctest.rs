@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::game_list::GameList;
 use super::output::{CliError, print};
+use super::wasm_synctest::{RecordedRun, WasmBuild};
 use crate::game::{DynWorld, GameInfo};
 use crate::limits;
 use crate::server::embedded::TickRecord;
@@ -46,6 +47,12 @@ pub struct SynctestArgs {
     /// Instead of playing, run the command frames of such a file, and compare the checksums.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "check_distance"])]
     replay_trace: Option<PathBuf>,
+    /// In a program with its own game: build the game for WebAssembly too, execute the same
+    /// commands there, and compare the checksum of each tick. Finds a rule that computes with
+    /// floats, or depends on the build otherwise. Needs the target wasm32-unknown-unknown, and
+    /// Node.js.
+    #[arg(long, conflicts_with = "replay_trace")]
+    wasm: bool,
     /// Print the counts as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -58,7 +65,8 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     }
     let game = games.embedded(args.game.as_deref())?;
     let mut trace = args.trace.as_deref().map(create).transpose()?.map(BufWriter::new);
-    let mut all = SynctestReport::default();
+    let wasm = if args.wasm { Some(WasmBuild::new(games)?) } else { None };
+    let (mut all, mut wasm_checksums) = (SynctestReport::default(), None::<u64>);
     for seed in args.seed..=last_seed(args)? {
         let (players, back) = (args.players as usize, args.check_distance);
         let plan = SynctestPlan { game, ticks: args.ticks, seed, players, check_distance: back };
@@ -72,7 +80,11 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
         if let Some(trace) = &mut trace {
             written = writeln!(trace, "game {} {seed}", game.about.name);
         }
+        let mut run = RecordedRun::default();
         let report = synctest::run(&plan, &mut |recorded| {
+            if wasm.is_some() {
+                run.push(recorded);
+            }
             if let (Some(trace), true) = (&mut trace, written.is_ok()) {
                 written = write_tick(trace, recorded);
             }
@@ -82,14 +94,18 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
             written = writeln!(trace, "checksum {:016x}", report.checksum);
         }
         written.map_err(|error| format!("--trace: {error}"))?;
+        if let Some(wasm) = &wasm {
+            let compared = wasm.compare(game.about, seed, &run, report.checksum)?;
+            wasm_checksums = Some(wasm_checksums.unwrap_or_default() + compared);
+        }
         all.add(&report);
     }
     if let Some(mut trace) = trace {
         trace.flush().map_err(|error| format!("--trace: {error}"))?;
     }
     let floats = if games.is_built_in() { String::new() } else { super::floats::note() };
-    let name = game.about.name;
-    print(&if args.json { json(args, name, &all) } else { text(args, name, &all) + &floats });
+    let (name, wasm) = (game.about.name, wasm_checksums);
+    print(&if args.json { json(args, name, &all, wasm) } else { text(args, name, &all, wasm) + &floats });
     Ok(())
 }
 
@@ -122,7 +138,7 @@ fn write_tick(trace: &mut BufWriter<File>, recorded: &TickRecord) -> std::io::Re
     writeln!(trace)
 }
 
-fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
+fn text(args: &SynctestArgs, game: &str, all: &SynctestReport, wasm: Option<u64>) -> String {
     let last = args.seed.saturating_add(args.seeds - 1);
     let seeds =
         if args.seeds == 1 { format!("seed {last}") } else { format!("seeds {} to {last}", args.seed) };
@@ -130,21 +146,44 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         count_noun(args.players, "player"),
         count_noun(u64::from(args.seeds) * u64::from(args.ticks), "tick"),
     );
-    let mut text = format!("{game}, {seeds}, {players}, {ticks}: the same in {} copies\n", all.copies);
+    let mut text = format!("{game}, {seeds}, {players}, {ticks}: no difference\n\n");
+    text += "compared, by the checksum of the whole state; a single difference would have ended the run\n";
+    let distance = count_noun(args.check_distance, "tick");
+    for (times, compared) in [
+        (all.replays, "times, with a world that executes the same commands from the start: the rules depend on nothing but state and commands".to_owned()),
+        (all.copies, format!("times, with a copy restored from the snapshot of {distance} before, which executed these ticks again: no field that decides something is missing from the snapshot")),
+        (all.tails, "times, with a copy restored after a quarter of the ticks, which runs to the end: the same, over a long time".to_owned()),
+    ] {
+        let _ = writeln!(text, "{times:>12}  {compared}");
+    }
+    if let Some(times) = wasm {
+        let compared = "times, with the WebAssembly build of the game, which executed the same commands: no rule has depended on the build";
+        let _ = writeln!(text, "{times:>12}  {compared}");
+    }
+    text += "\nexecuted commands; rules without a command were not tested\n";
     for (kind, number) in &all.commands {
         let _ = writeln!(text, "{number:>12}  {kind}");
     }
-    let stats = all.stats.0.iter().map(|(_, words, number)| format!("{words} {number}"));
-    let _ = writeln!(text, "{:>12}  {}", "played", stats.collect::<Vec<_>>().join(", "));
+    let stats: Vec<String> =
+        all.stats.0.iter().map(|(_, words, number)| format!("{words} {number}")).collect();
+    let _ = writeln!(text, "\nthe bots played: {}", stats.join(", "));
     if let Some(min_players) = all.min_acting_players {
-        let _ =
-            writeln!(text, "{min_players:>12}  players acted at least in each {} ticks", synctest::WINDOW);
+        let window = synctest::WINDOW;
+        let _ = writeln!(
+            text,
+            "in each {window} ticks at least {} acted",
+            count_noun(min_players as u64, "player")
+        );
     }
-    let _ = writeln!(text, "    checksum  {:016x}", all.checksum);
+    let _ = writeln!(
+        text,
+        "checksum of the world at the end: {:016x}; every build must print the same",
+        all.checksum
+    );
     text
 }
 
-fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
+fn json(args: &SynctestArgs, game: &str, all: &SynctestReport, wasm: Option<u64>) -> String {
     let stats: serde_json::Map<_, _> =
         all.stats.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())).collect();
     let line = serde_json::json!({
@@ -154,7 +193,10 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "ticks": args.ticks,
         "players": args.players,
         "check_distance": args.check_distance,
+        "replays": all.replays,
         "copies": all.copies,
+        "tails": all.tails,
+        "wasm": wasm,
         "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),
         "commands": all.commands,

@@ -35,6 +35,8 @@ mod messages;
 mod packet_handler;
 pub mod prediction;
 mod records;
+#[cfg(tickwire_world_module)]
+pub mod registered_game;
 mod report;
 pub mod room_properties;
 pub mod simple;
@@ -44,6 +46,7 @@ pub mod simple;
 pub const PLAYER_GONE: &str = "player_left";
 
 pub use crate::game::bots::rng::BotRng;
+pub use crate::game::bots::{AgentOutput, BotStats};
 pub use close_reason::CloseReason;
 pub use dyn_tick::{DynTick, Roster};
 pub use encode_values::{Boolean, List, WireValues};

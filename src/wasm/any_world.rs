@@ -1,12 +1,11 @@
 //! The world of any game without a server: command frames in, checksums out.
 //!
-//! No page uses this module. `tests/wasm/games.mjs` uses it to compare the world in the browser
-//! with the native one.
+//! No page uses this module. `tests/wasm/games.mjs` and `synctest --wasm` use it to compare the
+//! world in the browser with the native one.
 
 use std::cell::RefCell;
 
 use tickwire::game::{DynWorld, GameInfo};
-use tickwire::internal::server::embedded;
 
 use super::buffers::with;
 
@@ -21,12 +20,24 @@ thread_local! {
     static WORLD: RefCell<Option<(&'static GameInfo, Box<dyn DynWorld>)>> = RefCell::default();
 }
 
+/// Returns the game of this name.
+#[cfg(not(tickwire_world_module))]
+fn find_game(name: &str) -> Option<&'static GameInfo> {
+    tickwire::internal::server::embedded::game(Some(name)).map(|game| game.about)
+}
+
+/// Returns the program's own game, which has registered it in its `main`.
+#[cfg(tickwire_world_module)]
+fn find_game(name: &str) -> Option<&'static GameInfo> {
+    tickwire::game::registered_game::registered().filter(|game| game.name == name)
+}
+
 /// Replaces the world by a new one of the game named in the input. Returns 0, or 1 for an unknown
 /// game.
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_start(seed: u32) -> u32 {
-    let kind = with(|buffers| embedded::game(std::str::from_utf8(&buffers.input).ok()));
-    let Some(about) = kind.map(|kind| kind.about) else { return NO_WORLD };
+    let game = with(|buffers| find_game(std::str::from_utf8(&buffers.input).ok()?));
+    let Some(about) = game else { return NO_WORLD };
     WORLD.set(Some((about, (about.new_world)(&(about.identity)(seed)))));
     DONE
 }
@@ -53,4 +64,11 @@ pub extern "C" fn any_world_step() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_checksum() -> u64 {
     WORLD.with_borrow(|world| world.as_ref().map_or(0, |(_, world)| world.checksum()))
+}
+
+/// Writes the snapshot of the world to the output. Returns its length; 0 without a world.
+#[unsafe(no_mangle)]
+pub extern "C" fn any_world_snapshot() -> usize {
+    let snapshot = WORLD.with_borrow(|world| world.as_ref().map(|(_, world)| world.snapshot()));
+    with(|buffers| buffers.put_out(snapshot.unwrap_or_default()))
 }

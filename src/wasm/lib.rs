@@ -15,10 +15,11 @@
 //!
 //! The export attributes are the only `unsafe` code here. No address is ever dereferenced.
 //!
-//! In the prediction module of a program with its own game, this is a module of the library.
+//! In the prediction module of a program with its own game, this is a module of the library. The
+//! world module of such a program, for `synctest --wasm`, also has [`any_world`].
 #![allow(unsafe_code, unexpected_cfgs)]
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", tickwire_world_module))]
 pub mod any_world;
 pub mod buffers;
 #[cfg(feature = "server")]

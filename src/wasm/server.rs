@@ -52,7 +52,15 @@ fn options(input: &[u8], now: f64) -> Result<Options, String> {
     let name = given["game"].as_str();
     let game = embedded::game(name).ok_or_else(|| format!("unknown game {name:?}"))?;
     let (seed, bots) = (number("seed")? as u32, number("bots")? as usize);
-    Ok(Options { game, seed, bots, began_us, keys: random::keys, net: Conditions::default() })
+    Ok(Options {
+        game,
+        seed,
+        bots,
+        began_us,
+        keys: random::keys,
+        net: Conditions::default(),
+        resume_time: Duration::ZERO,
+    })
 }
 
 /// Sets the network conditions in the input, such as `wifi`, for the page's connections. An empty

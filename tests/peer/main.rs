@@ -20,6 +20,7 @@ mod pool;
 #[path = "../support/raw.rs"]
 mod raw;
 mod recent;
+mod reconnects;
 mod room;
 mod self_check;
 mod sender;

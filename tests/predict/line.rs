@@ -29,7 +29,7 @@ pub fn bad() -> Conditions {
 
 pub fn server(name: &str, seed: u32, bots: usize, net: Conditions) -> EmbeddedServer {
     let game = game(Some(name)).expect("a built-in game");
-    let options = Options { game, seed, bots, began_us: 1_000_000, keys, net };
+    let options = Options { game, seed, bots, began_us: 1_000_000, keys, net, resume_time: Duration::ZERO };
     EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit")
 }
 

@@ -42,6 +42,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
         behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
+        reconnects: None,
     };
     let (started, mut all) = (Instant::now(), Vec::<CrowdReport>::new());
     while !has_all(&all) || all.is_empty() {

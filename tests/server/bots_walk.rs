@@ -39,6 +39,7 @@ fn run(url: &Url, name: &str, count: usize) -> CrowdReport {
         behavior: BotBehavior::Walk,
         seed: 7,
         lockstep: false,
+        reconnects: None,
     };
     crowd::run(&plan).unwrap().remove(0)
 }

@@ -1,8 +1,8 @@
 //! The game of `examples/kites.rs`: entities that their owner's client simulates, through the whole server.
 
-use std::collections::BTreeMap;
-
-use tickwire::game::simple::{BotView, Simple, SimpleAction, SimpleGame as _, SimpleWorld, StateRows};
+use tickwire::game::simple::{
+    BotView, ReceivedPackets, Simple, SimpleAction, SimpleGame as _, SimpleWorld, StateRows,
+};
 use tickwire::game::{BotRng, Game, client_authority};
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
@@ -71,7 +71,7 @@ impl Sky {
     fn kites(&self) -> Vec<(u32, i64, i64)> {
         let codes = PacketTables::from_texts(Game_::TABLES).expect("its table");
         let dialect = codes.dialect("kites").expect("its dialect");
-        let mut state = StateRows::default();
+        let mut state = StateRows::new(30);
         self.world.game().write_state(&mut state);
         let message =
             state.rows()[0].encode(&dialect, &[("tick", self.world.tick().into())]).expect("it fits");
@@ -198,7 +198,8 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 #[test]
 fn bots_in_rust_own_kites_and_every_tick_can_be_run_again() {
     // Before its first kite it may never hear of a tick: no state is sent while nothing changes.
-    let none = BTreeMap::new();
+    let codes = PacketTables::from_texts(Game_::TABLES).expect("its table");
+    let none = ReceivedPackets::new(&codes.dialect("kites").expect("its dialect"));
     let begun =
         Kites::bot_policy().and_then(|mut bot| bot.decide(&BotView::new(ANN, &none), &mut BotRng::new(1)));
     assert!(matches!(begun, Some(Action::Fly { .. })));

@@ -209,6 +209,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
         behavior: crowd::BotBehavior::Play,
         seed: 1,
         lockstep: false,
+        reconnects: None,
     };
     let report = crowd::run(&plan).expect("a crowd").remove(0);
     assert!(report.passed() && report.bots == 4 && report.tally.updates > 100, "{report}");

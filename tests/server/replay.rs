@@ -78,6 +78,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
         behavior: BotBehavior::Play,
         seed: 5,
         lockstep: false,
+        reconnects: None,
     };
     let capture = || server.capture(CaptureTarget::File(file.to_owned())).expect("a new file");
     thread::scope(|scope| {

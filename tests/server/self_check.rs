@@ -109,6 +109,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         behavior: BotBehavior::Play,
         seed: 3,
         lockstep,
+        reconnects: None,
     };
     std::thread::scope(|scope| {
         let streams = scope.spawn(|| crowd::run(&crowd(false)).expect("a crowd"));
@@ -134,6 +135,7 @@ fn tanks_raise_no_alarm() {
         behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
+        reconnects: None,
     };
     crowd::run(&plan).expect("a crowd");
     let compared = metric(&server, "self_check_compared_total");

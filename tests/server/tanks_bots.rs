@@ -30,6 +30,7 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
         behavior: BotBehavior::Play,
         seed: 1,
         lockstep: false,
+        reconnects: None,
     };
     let reports = crowd::run(&plan).expect("a crowd");
     assert_eq!(server.stop(), 0);

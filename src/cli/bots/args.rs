@@ -57,6 +57,12 @@ pub struct BotsArgs {
     /// and sends its checksums.
     #[arg(long, value_name = "MODE", default_value = "stream")]
     pub mode: FollowMode,
+    /// Reconnect a bot with its resume key when its connection is lost, and check that it receives
+    /// its own player. With a number, the bots also cut that many of their connections per second,
+    /// in turn.
+    #[arg(long, value_name = "PER_SECOND", num_args = 0..=1, require_equals = true, default_missing_value = "0",
+          value_parser = clap::value_parser!(u32).range(0..=10_000), conflicts_with_all = ["attack", "resume_rate"])]
+    pub reconnect: Option<u32>,
     /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub seed: u64,

@@ -157,6 +157,7 @@ fn plan(
         behavior,
         seed,
         lockstep: args.mode == FollowMode::Lockstep,
+        reconnects: args.reconnect,
     }
 }
 
@@ -202,6 +203,18 @@ mod tests {
         ] {
             let error = spoken(words).expect_err(reason);
             assert!(error.contains(reason), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn reconnecting_bots_cut_connections_only_with_a_number() {
+        for (words, expected) in [
+            (&["ws://a:1"][..], None),
+            (&["--reconnect", "ws://a:1"], Some(0)),
+            (&["--reconnect=9", "ws://a:1"], Some(9)),
+        ] {
+            let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
+            assert_eq!(line.bots.reconnect, expected);
         }
     }
 

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use super::super::output::{CliError, print};
+use super::super::output::{CliError, print, print_error};
+use super::received::{EntityFilter, ReceivedTable};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{Capture, TcpConnection, Untrusted};
 use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary};
@@ -24,6 +25,8 @@ pub struct ShowOptions<'a> {
     pub client: Option<usize>,
     /// Only packets with this name or code.
     pub packet: Option<&'a str>,
+    /// Instead of the frames, the clients that received these entities.
+    pub received: Option<&'a EntityFilter>,
     /// The output format.
     pub form: OutputFormat,
     /// Whether to use colours.
@@ -49,6 +52,19 @@ pub fn run(
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let connections = capture.connections();
     let names = names(capture, &connections);
+    if let Some(filter) = wanted.received {
+        let mut table = ReceivedTable::new(filter.clone(), codes)?;
+        let tallies =
+            capture_walk::walk(&connections, codes, dialects, wanted.client, |found| table.add(&found));
+        table.finish();
+        if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
+            return Err(no_connection(client));
+        }
+        let note = table.incomplete(&tallies).into_iter().chain(capture_walk::truncation_note(capture));
+        note.for_each(|note| print_error(&note));
+        print(&table.print(begin_ns, wanted.form == OutputFormat::Json)?);
+        return Ok(());
+    }
     let is_plain = wanted.form != OutputFormat::Json && wanted.packet.is_none();
     if is_plain {
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
@@ -61,7 +77,7 @@ pub fn run(
         print(&text);
     });
     if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
-        return Err(format!("there is no connection {client} in this capture"));
+        return Err(no_connection(client));
     }
     if is_plain {
         print(&table(&tallies));
@@ -70,6 +86,10 @@ pub fn run(
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
     let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::truncation_note(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+}
+
+fn no_connection(client: usize) -> String {
+    format!("there is no connection {client} in this capture")
 }
 
 /// Names by address.

@@ -4,6 +4,7 @@
 //! bytes or a capture. The output is a report, a line for each frame, or JSON.
 
 mod file;
+mod received;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -26,6 +27,7 @@ use crate::tools::explain::print::streaming::{self, OutputFormat};
 use crate::tools::explain::{self, Conversation, Explanation, capture_walk};
 use crate::ws::Side;
 use file::ShowOptions;
+use received::EntityFilter;
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
@@ -73,6 +75,13 @@ pub struct ExplainArgs {
     /// close. The exit status is 1 if there are none.
     #[arg(long, value_name = "NAME|CODE")]
     packet: Option<String>,
+    /// For a capture: instead of the frames, print a table of the entities that each client
+    /// received: of all entity lists (--received), of one list (--received=cards), or one entity
+    /// (--received=cards:17). The exit status is 1 if no client, or not the one of --client,
+    /// received such an entity.
+    #[arg(long, value_name = "LIST[:ID]", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = EntityFilter::parse, conflicts_with_all = ["packet", "full", "line"])]
+    received: Option<EntityFilter>,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -90,8 +99,8 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
-    if args.client.is_some() || args.packet.is_some() {
-        return Err("--client and --packet need a capture, and this input is not one".to_owned());
+    if args.client.is_some() || args.packet.is_some() || args.received.is_some() {
+        return Err("--client, --packet and --received need a capture, and this input is not one".to_owned());
     }
     let begin = || match args.dialect {
         Some(_) => Conversation::in_dialect(dialect),
@@ -137,6 +146,7 @@ fn explain_capture(
     let wanted = ShowOptions {
         client: args.client,
         packet: args.packet.as_deref(),
+        received: args.received.as_ref(),
         form: if args.json { OutputFormat::Json } else { form },
         paint: args.color.paint(),
     };

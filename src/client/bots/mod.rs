@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::bots::{Agent, AgentOutput, ServerFault, ViewStats};
+use crate::game::lockstep_packets::STATE_SYNC;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::close::CloseCode;
 
@@ -61,6 +62,12 @@ pub trait BotObserver {
     fn on_closed(&mut self, reason: &str) {
         let _ = reason;
     }
+
+    /// The connection was lost: it ended without a close frame of either side. The default calls
+    /// [`BotObserver::on_closed`].
+    fn on_lost(&mut self, reason: &str) {
+        self.on_closed(reason);
+    }
 }
 
 /// Observes nothing.
@@ -73,6 +80,8 @@ pub struct Bot<A, W = ()> {
     /// Whether the connection uses `?format=json`.
     pub is_json: bool,
     stage: BotStage,
+    /// Number of its player, according to the newest packet that names it.
+    player: Option<u16>,
     output: AgentOutput,
     /// The agent.
     pub agent: A,
@@ -84,12 +93,18 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new connection.
     pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
         let (stage, outcome) = (BotStage::Connecting, AgentOutput::default());
-        Bot { link, dialect, is_json: false, stage, output: outcome, agent, observer: witness }
+        Bot { link, dialect, is_json: false, stage, player: None, output: outcome, agent, observer: witness }
     }
 
     /// The stage of the session.
     pub fn stage(&self) -> BotStage {
         self.stage
+    }
+
+    /// The number of the bot's player, according to the newest packet `spawned`, or `state_sync` in
+    /// lockstep. `None` before it, and in dialects without these packets.
+    pub fn player(&self) -> Option<u16> {
+        self.player
     }
 
     /// Handles bytes from the server that arrived at `now`.
@@ -102,7 +117,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Handles the end of the byte stream. `reason` is the socket's error, if any.
     pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
         if let Some(reason) = reason.filter(|_| self.stage != BotStage::Closed) {
-            self.end(reason);
+            self.end(reason, true);
             return;
         }
         self.link.receive_eof();
@@ -177,9 +192,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 Ok(Some(ClientEvent::Closed { code, reason })) => {
                     let code = code.map_or(1005, |code| code.get());
                     let reason = format!("{code} {reason}");
-                    return self.end(reason.trim_end());
+                    return self.end(reason.trim_end(), false);
                 }
-                Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame"),
+                Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame", true),
                 Err(error) => return self.fail(error),
             };
             self.receive_packet(packet, now);
@@ -190,6 +205,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         self.observer.on_received();
         match packet {
             Ok(packet) => {
+                if matches!(packet.row.name.as_str(), "spawned" | STATE_SYNC) {
+                    self.player = packet.integer("player").or(self.player);
+                }
                 self.agent.on_packet(&packet, now, &mut self.output);
                 let saw_update = std::mem::take(&mut self.output.saw_update);
                 self.apply_agent_output();
@@ -204,16 +222,18 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     fn fail(&mut self, error: ClientConnectionError) {
         let name = match error {
-            ClientConnectionError::Refused(status) => return self.end(&format!("status {status}")),
+            ClientConnectionError::Refused(status) => return self.end(&format!("status {status}"), false),
             ClientConnectionError::Violation(violation) => violation.name(),
         };
         self.observer.on_error(name, error.to_string());
-        self.end(name);
+        self.end(name, false);
     }
 
-    fn end(&mut self, reason: &str) {
-        if !matches!(self.stage, BotStage::Leaving | BotStage::Closed) {
-            self.observer.on_closed(reason);
+    fn end(&mut self, reason: &str, is_lost: bool) {
+        match self.stage {
+            BotStage::Leaving | BotStage::Closed => {}
+            _ if is_lost => self.observer.on_lost(reason),
+            _ => self.observer.on_closed(reason),
         }
         self.stage = BotStage::Closed;
     }

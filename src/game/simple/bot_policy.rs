@@ -1,32 +1,51 @@
 //! The policy of a simple game's bots.
 
-use std::collections::BTreeMap;
-
 use tickwire_sim::PlayerId;
 
-use super::entities::ReceivedEntities;
-
+use super::received_packets::ReceivedPackets;
+use super::rows::ReceivedRow;
 use crate::game::BotRng;
 use crate::game::bots::{AgentOutput, BotStats};
 use crate::packet::DecodedPacket;
 
-/// What a bot has received.
+/// What a bot has received, as types of [`rows!`](crate::rows!).
 #[derive(Debug, Clone, Copy)]
 pub struct BotView<'a> {
     /// The bot's player.
     pub player: PlayerId,
-    entities: &'a BTreeMap<String, ReceivedEntities>,
+    received: &'a ReceivedPackets,
 }
 
 impl<'a> BotView<'a> {
-    /// Creates the view of a player with these entity lists, by the names of their packets.
-    pub fn new(player: PlayerId, entities: &'a BTreeMap<String, ReceivedEntities>) -> BotView<'a> {
-        BotView { player, entities }
+    /// Creates the view of a player whose client has received these packets.
+    pub fn new(player: PlayerId, received: &'a ReceivedPackets) -> BotView<'a> {
+        BotView { player, received }
     }
 
-    /// Returns the visible entities of a list. `None` if the table has no such list.
-    pub fn entities(&self, packet: &str) -> Option<&'a ReceivedEntities> {
-        self.entities.get(packet)
+    /// Returns the newest tick of a packet. `None` before the packet `welcome`.
+    pub fn tick(&self) -> Option<u32> {
+        self.received.tick()
+    }
+
+    /// Returns the newest state row of a packet, such as `state`. `None` if there is none yet.
+    pub fn newest<R: ReceivedRow>(&self) -> Option<R> {
+        self.received.newest()
+    }
+
+    /// Iterates over the events of a packet since the last [`BotPolicy::decide`], in the order of
+    /// arrival.
+    pub fn events<R: ReceivedRow>(&self) -> impl Iterator<Item = R> + use<'a, R> {
+        self.received.events()
+    }
+
+    /// Iterates over the visible entities of a list, in ascending order of their ids.
+    pub fn entities<R: ReceivedRow>(&self) -> impl Iterator<Item = R> + use<'a, R> {
+        self.received.entities()
+    }
+
+    /// Returns a visible entity of a list by its id.
+    pub fn entity<R: ReceivedRow>(&self, id: impl Into<u32>) -> Option<R> {
+        self.received.entity(id.into())
     }
 }
 

@@ -34,7 +34,7 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         }
         for state in &state.rows {
             let packet = state.values.packet();
-            let Some(received) = bot.last_packets.get(packet) else {
+            let Some(received) = bot.received.newest.get(packet) else {
                 return Err(format!("no packet {packet} was received"));
             };
             let message = state.values.encode(&bot.dialect, &[("tick", 0)])?;
@@ -50,7 +50,8 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         }
         if let Some(frame) = &state.entities {
             let viewer = Viewer { player: Some(player), spectated: None };
-            bot.entities
+            bot.received
+                .entities
                 .values()
                 .try_for_each(|received| frame.compare_received(viewer, received, &bot.dialect))?;
         }

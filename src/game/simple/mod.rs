@@ -35,6 +35,7 @@ mod prediction;
 mod published;
 mod random_bot;
 mod random_packet;
+mod received_packets;
 mod rewind;
 mod rows;
 mod simple_game;
@@ -58,11 +59,14 @@ pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
+pub use received_packets::ReceivedPackets;
 pub use rewind::RewindBuffer;
 use rows::has_entity_lists;
 #[doc(no_inline)]
 pub use rows::rows;
-pub use rows::{ActionField, FieldValue, GameAction, ReceivedRow, Row, RowField, RowValues, StateRows};
+pub use rows::{
+    ActionField, FieldValue, GameAction, ReceivedField, ReceivedRow, Row, RowField, RowValues, StateRows,
+};
 #[doc(hidden)]
 pub use rows::{has_argument, has_packet};
 use simple_game::OutgoingEvent;
@@ -70,7 +74,7 @@ pub use simple_game::{ActionResult, Joining, SimpleGame, SimplePrediction, TickC
 use table_check::OWN_STATE_PACKET;
 #[cfg(not(target_family = "wasm"))]
 pub use test_world::{TestTick, TestWorld};
-use tickwire_sim::{Action as _, EncodedAction, PlayerId};
+use tickwire_sim::{Action as _, EncodedAction, PlayerId, Sim as _};
 use world::{PlayerEntry, rules_hash};
 pub use world::{SimpleAction, SimpleWorld};
 
@@ -222,14 +226,15 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
     }
 
     fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
-        self.write_rows(&world.game);
+        let tick_hz = world.identity().tick_hz;
+        self.write_rows(&world.game, tick_hz);
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let rates = self.rates;
         let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
         events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
-            let mut entities = Entities::default();
+            let mut entities = Entities::new(tick_hz);
             world.game.write_entities(&mut entities);
             self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
         }
@@ -259,8 +264,8 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
 
 impl<S: SimpleGame> SimplePublisher<S> {
     /// Compares the state rows with the ones of the last tick.
-    fn write_rows(&mut self, game: &S) {
-        let mut written = StateRows::default();
+    fn write_rows(&mut self, game: &S, tick_hz: u32) {
+        let mut written = StateRows::new(tick_hz);
         game.write_state(&mut written);
         for new in written.rows {
             match self.rows.iter_mut().find(|(last, _)| last.packet() == new.packet()) {

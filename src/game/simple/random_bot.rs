@@ -1,9 +1,9 @@
-//! The default bots of simple games. They send random packets of the table, store the newest values
-//! of each received packet, and check what any client can check. A game may supply a better
+//! The default bots of simple games. They send random packets of the table, store the packets that
+//! they receive, and check what any client can check. A game may supply a better
 //! [`BotPolicy`].
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use super::bot_policy::{BotPolicy, BotView};
-use super::entities::ReceivedEntities;
 use super::random_packet::{self, COMMON};
+use super::received_packets::{ReceivedPackets, is_event};
 use super::rows::GameAction as _;
 use super::simple_game::SimpleGame;
+use crate::game::BotRng;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
-use crate::game::command_acks::{ACCEPTED, REJECTED, has_command_acks};
-use crate::game::{BotRng, lockstep_packets};
-use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
+use crate::game::command_acks::has_command_acks;
+use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -33,20 +33,6 @@ const NAME: &str = "bot ";
 /// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
-/// Packets from the server that are not events of the game.
-const NON_EVENT_PACKETS: [&str; 10] = [
-    "welcome",
-    "spawned",
-    "pong",
-    "error",
-    ACCEPTED,
-    REJECTED,
-    lockstep_packets::STATE_SYNC,
-    lockstep_packets::SNAPSHOT,
-    lockstep_packets::COMMAND_FRAME,
-    lockstep_packets::DESYNC_REPORT,
-];
-
 /// A bot for any simple game.
 pub struct RandomBot<S: SimpleGame> {
     pub(super) dialect: Arc<Dialect>,
@@ -57,10 +43,7 @@ pub struct RandomBot<S: SimpleGame> {
     tactics: Option<Box<dyn BotPolicy<S::Action>>>,
     /// Its player, according to `spawned`.
     pub(super) player: Option<PlayerId>,
-    /// The values of the newest packet of each name.
-    pub(super) last_packets: BTreeMap<String, Vec<Value>>,
-    /// The entity lists that it has received.
-    pub(super) entities: BTreeMap<String, ReceivedEntities>,
+    pub(super) received: ReceivedPackets,
     /// See [`Agent::reliable_hashes`].
     marks: Vec<u32>,
     welcomed: bool,
@@ -92,8 +75,7 @@ impl<S: SimpleGame> RandomBot<S> {
             tactics: S::bot_policy(),
             dice,
             player: None,
-            last_packets: BTreeMap::new(),
-            entities: ReceivedEntities::all(&part.dialect),
+            received: ReceivedPackets::new(&part.dialect),
             marks: Vec::new(),
             welcomed: false,
             ticks: [None; 2],
@@ -210,7 +192,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn on_open(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
-        // A bot never resumes.
+        // Without a tick, a bot that resumes receives no missed events.
         let values = [("version", 1.into()), ("mode", 1.into()), ("name", name), ("resume_tick", Value::Nil)];
         self.send_random("hello", &values, false, out);
     }
@@ -220,9 +202,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.check_packet(packet, out);
         }
         let name = packet.row.name.as_str();
-        let received = self.entities.get_mut(name).map(|list| list.apply(packet));
-        out.saw_update = name == "state" || received.is_some();
-        if let Some(Err(error)) = received.filter(|_| self.checks) {
+        out.saw_update = name == "state" || self.received.entities.contains_key(name);
+        if let (Err(error), true) = (self.received.apply(packet), self.checks) {
             out.add_fault("entities", format!("{packet}: {error}"));
         }
         match name {
@@ -240,7 +221,6 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         if self.checks && is_event(packet) {
             self.marks.extend(packet_hash(&self.dialect, packet));
         }
-        self.last_packets.insert(name.to_owned(), packet.values.clone());
     }
 
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
@@ -252,8 +232,9 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
         let Some(own) = self.player.filter(|_| self.behavior != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            let view = BotView::new(own, &self.entities);
-            if let Some(action) = tactics.decide(&view, &mut self.dice) {
+            let action = tactics.decide(&BotView::new(own, &self.received), &mut self.dice);
+            self.received.clear_events();
+            if let Some(action) = action {
                 let packet = action.to_packet();
                 let values = packet.iter().map(|(name, value)| (name, Value::from(value))).collect();
                 self.send(packet.packet(), values, false, out);
@@ -298,11 +279,6 @@ impl<S: SimpleGame> RandomBot<S> {
     pub(super) fn of(agent: &dyn Agent) -> Option<&RandomBot<S>> {
         (agent as &dyn Any).downcast_ref()
     }
-}
-
-/// Returns whether a packet is an event of the game.
-pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
-    packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
 /// Returns the hash of a packet: FNV-1a of its message.

@@ -33,8 +33,9 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
             row.name
         ));
     }
-    let mut state = StateRows::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut state);
+    let params = WorldParams::default_for::<SimpleWorld<S>>(0);
+    let mut state = StateRows::new(params.tick_hz);
+    S::new(&params).write_state(&mut state);
     state.rows.iter().try_for_each(|row| {
         row.encode(&dialect, &[("tick", 0)])
             .map(drop)
@@ -46,7 +47,7 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
         check_own_state(&dialect).map_err(|why| format!("the table of {} {why}", S::NAME))?;
     }
     let mut room = RoomProperties::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_room(&mut room);
+    S::new(&params).write_room(&mut room);
     match room.misfit() {
         Some(rule) => Err(format!("the game {} writes of its room {rule}", S::NAME)),
         None => Ok(()),
@@ -70,8 +71,9 @@ fn check_own_state(dialect: &Dialect) -> Result<(), String> {
 /// Checks the entity lists of a table, and that a table with entity lists has the packets of
 /// lockstep only if the game sets [`SimpleGame::ALLOWS_LOCKSTEP`].
 fn check_entities<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
-    let mut entities = Entities::default();
-    S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_entities(&mut entities);
+    let params = WorldParams::default_for::<SimpleWorld<S>>(0);
+    let mut entities = Entities::new(params.tick_hz);
+    S::new(&params).write_entities(&mut entities);
     check_layouts(dialect, &entities)?;
     let has_lists = !EntityLayout::all(dialect).is_empty();
     if has_lists && !S::ALLOWS_LOCKSTEP && has_lockstep(dialect) {

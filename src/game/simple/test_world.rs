@@ -2,12 +2,13 @@
 
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
-use super::entities::{Viewer, visible_ids};
+use super::entities::{EntityValues, Viewer, visible_entities};
 use super::published::SimpleEvents;
-use super::rows::RowValues;
+use super::rows::{FieldValue, ReceivedRow, RowValues, StateRows};
 use super::simple_game::{Joining, SimpleGame};
 use super::world::{SimpleAction, SimpleWorld};
 use crate::game::report::Report;
+use crate::packet::Value;
 
 /// The world of a simple game without a server, for tests.
 ///
@@ -168,7 +169,29 @@ impl<S: SimpleGame> TestWorld<S> {
 
     /// Returns the ids of the entities of a list that a player sees, in ascending order.
     pub fn visible(&self, player: PlayerId, packet: &str) -> Vec<u32> {
-        visible_ids(self.game(), Viewer { player: Some(player), spectated: None }, packet)
+        let visible = self.visible_entities(player, packet);
+        visible.map_or_else(Vec::new, |(list, visible)| visible.iter().map(|at| list.ids[*at]).collect())
+    }
+
+    /// Returns the entities of a list that a player sees, in ascending order of their ids.
+    pub fn visible_rows<R: ReceivedRow>(&self, player: PlayerId) -> Vec<R> {
+        let Some((list, visible)) = self.visible_entities(player, R::PACKET) else { return Vec::new() };
+        visible.iter().filter_map(|at| read(list.fields, list.row(*at))).collect()
+    }
+
+    /// Returns a state row. `None` if the game writes none of this packet.
+    pub fn state_row<R: ReceivedRow>(&self) -> Option<R> {
+        let mut rows = StateRows::new(self.world.identity().tick_hz);
+        self.game().write_state(&mut rows);
+        let row = rows.rows().iter().find(|row| row.packet() == R::PACKET)?;
+        let (fields, values): (Vec<_>, Vec<_>) =
+            row.iter().map(|(name, value)| (name, value.clone())).unzip();
+        read(&fields, &values)
+    }
+
+    fn visible_entities(&self, player: PlayerId, packet: &str) -> Option<(EntityValues, Vec<usize>)> {
+        let viewer = Viewer { player: Some(player), spectated: None };
+        visible_entities(self.game(), self.world.identity().tick_hz, viewer, packet)
     }
 
     fn push(&mut self, player: PlayerId, action: SimpleAction<S::Action>) {
@@ -177,11 +200,83 @@ impl<S: SimpleGame> TestWorld<S> {
     }
 }
 
+/// Reads a row from the values of its fields.
+fn read<R: ReceivedRow>(fields: &[&str], values: &[FieldValue]) -> Option<R> {
+    let values: Vec<Value> = values.iter().map(Value::from).collect();
+    R::from_values(|name| values.get(fields.iter().position(|field| *field == name)?))
+}
+
 impl TestTick {
     /// Returns the events that a player receives.
     pub fn events_of(&self, player: PlayerId) -> Vec<&RowValues> {
         let events = self.events.for_viewer(Viewer { player: Some(player), spectated: None });
         let received = events.filter(|(event, is_addressed)| *is_addressed && !event.is_answer);
         received.map(|(event, _)| &event.row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tickwire_sim::fields;
+
+    use super::*;
+    use crate::game::simple::{ActionResult, Entities, EntityInfo, Sight, TickContext};
+
+    const TABLE: &str = "direction\tname\tlane\toven:int\targuments\tmeaning\n\
+        to_server\topen\treliable\t4\tsequence:u32 tick:u32.tick|nil\topen the oven\n\
+        to_client\tstate\tlatest\t5\ttick:u32.tick left_s:u16.s\tseconds until the bread is done\n\
+        to_client\tloaves\tlatest\t6\ttick:u32.tick enter:[id:u16,left_s:u16.s] leave:[u16]\tthe same\n";
+
+    crate::rows! {
+        in TABLE;
+        enum Action { Open in "open" {} }
+        struct StateRow in "state" { left_s: u32 }
+        struct Loaf in "loaves" { id: u16, left_s: u32 }
+        struct Other in "loaves" { id: u16 }
+    }
+
+    fields! { struct Oven { left: u32 } }
+
+    impl SimpleGame for Oven {
+        const NAME: &'static str = "oven";
+        const TABLE: (&'static str, &'static str) = ("oven.tsv", TABLE);
+        const PAGE: &'static str = "";
+        type Action = Action;
+        fn new(_: &WorldParams) -> Oven {
+            Oven { left: 120 }
+        }
+        fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
+        fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
+        fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> ActionResult {
+            Err("too_hot")
+        }
+        fn tick(&mut self, _: &mut TickContext<'_>) {
+            self.left -= 1;
+        }
+        fn write_state(&self, rows: &mut StateRows) {
+            rows.push(StateRow { left_s: self.left.div_ceil(rows.tick_hz()) });
+        }
+        fn write_entities(&self, entities: &mut Entities) {
+            for id in [2, 1] {
+                let left_s = self.left.div_ceil(entities.tick_hz());
+                entities.push(EntityInfo::default().owned_by(PlayerId(id)), Loaf { id, left_s });
+            }
+        }
+        fn sight(&self, viewer: Viewer, _: &str) -> Sight {
+            viewer.player.map_or(Sight::EVERYTHING, |player| Sight::NOTHING.owned_by(player))
+        }
+    }
+
+    #[test]
+    fn a_game_writes_seconds_of_its_tick_rate() {
+        for (tick_hz, left_s) in [(60, 2), (30, 4)] {
+            let params = WorldParams { tick_hz, ..WorldParams::default_for::<SimpleWorld<Oven>>(1) };
+            let mut world = TestWorld::<Oven>::with_params(&params);
+            assert_eq!(world.state_row(), Some(StateRow { left_s }));
+            assert_eq!(world.visible_rows::<Loaf>(PlayerId(1)), [Loaf { id: 1, left_s }]);
+            world.ticks(tick_hz);
+            assert_eq!(world.state_row(), Some(StateRow { left_s: left_s - 1 }));
+            assert_eq!(world.visible_rows::<Other>(PlayerId(2)), [Other { id: 2 }]);
+        }
     }
 }

@@ -84,6 +84,8 @@ pub struct Options {
     pub keys: fn() -> ConnectionKeys,
     /// Simulated network conditions of the program's own connections.
     pub net: Conditions,
+    /// How long a player without a connection stays, so that its client may resume it.
+    pub resume_time: Duration,
 }
 
 /// Counters for display.
@@ -152,7 +154,7 @@ impl EmbeddedServer {
                 secret: options.began_us,
                 rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
-                resume_time: Duration::ZERO,
+                resume_time: options.resume_time,
                 absent_per_address: usize::MAX,
                 max_clients: usize::MAX,
                 lockstep: LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() },

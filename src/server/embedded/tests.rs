@@ -24,7 +24,15 @@ fn server(bots: usize) -> EmbeddedServer {
 }
 
 fn server_of(game: EmbeddedGameFactory, bots: usize) -> EmbeddedServer {
-    let options = Options { game, seed: 5, bots, began_us: 1_000_000, keys, net: Conditions::default() };
+    let options = Options {
+        game,
+        seed: 5,
+        bots,
+        began_us: 1_000_000,
+        keys,
+        net: Conditions::default(),
+        resume_time: Duration::ZERO,
+    };
     EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit")
 }
 

@@ -20,7 +20,11 @@ pub struct MeasuringObserver {
     /// Arrival time of the last update; `None` while no updates are expected.
     updated: Option<Duration>,
     /// Whether the server closed the connection because it stops, so that the bot may reconnect.
-    pub is_server_away: bool,
+    is_server_away: bool,
+    /// Whether the bot reconnects after a lost connection.
+    pub is_resuming: bool,
+    /// Whether the connection was lost, so that the bot may resume.
+    is_lost: bool,
     /// The measurements of the bot.
     pub measurements: Measurements,
 }
@@ -34,6 +38,8 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
         name: agent.name().to_owned(),
         updated: None,
         is_server_away: false,
+        is_resuming: false,
+        is_lost: false,
         measurements: Measurements::new(),
     };
     Bot::new(link, dialect, agent, checked)
@@ -49,7 +55,6 @@ pub fn returning(
 ) -> CheckingBot {
     let mut tally = std::mem::take(&mut before.observer.measurements);
     tally.stats.add(&before.agent.take_stats());
-    tally.returns += 1;
     let mut bot = bot(link, dialect, agent);
     bot.observer.measurements = tally;
     bot
@@ -63,6 +68,14 @@ pub fn begin(bot: &mut CheckingBot) {
     tally.record_view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_stats();
+}
+
+impl MeasuringObserver {
+    /// Takes whether the connection has ended because the server stops, and whether it was lost by
+    /// a bot that reconnects.
+    pub fn take_ending(&mut self) -> (bool, bool) {
+        (std::mem::take(&mut self.is_server_away), std::mem::take(&mut self.is_lost))
+    }
 }
 
 impl BotObserver for MeasuringObserver {
@@ -102,6 +115,14 @@ impl BotObserver for MeasuringObserver {
         self.is_server_away = reason == SERVER_AWAY;
         if !self.is_server_away {
             self.measurements.disconnect(reason);
+        }
+    }
+
+    fn on_lost(&mut self, reason: &str) {
+        self.is_lost = self.is_resuming;
+        match self.is_lost {
+            true => self.measurements.lost += 1,
+            false => self.measurements.disconnect(reason),
         }
     }
 }

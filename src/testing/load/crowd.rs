@@ -4,8 +4,9 @@
 //!    dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► leave
 //! ```
 //!
-//! A bot reconnects if its server stops, for example at a restart by `tickwire dev`. Otherwise bots
-//! do not reconnect: the measurement ends when the last connection has ended.
+//! A bot reconnects if its server stops, for example at a restart by `tickwire dev`, and with
+//! [`CrowdPlan::reconnects`] also if its connection is lost. Otherwise bots do not reconnect: the
+//! measurement ends when the last connection has ended.
 //!
 //! The load generator must be cheap, because otherwise it would measure itself. It has no thread
 //! per bot, and never waits for a single bot. It runs a [`CrowdPlan`], and returns a
@@ -19,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
+use super::reconnects::Reconnects;
 use super::report::{CrowdReport, Measurements};
 use crate::client::bots::BotStage;
 use crate::client::bots::lockstep_agent::LockstepAgent;
@@ -49,11 +51,8 @@ const WARMUP_TIME: Duration = Duration::from_secs(1);
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Maximum time for the close handshakes.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time between two attempts to reconnect to a server that has stopped.
-const RETURN_EVERY: Duration = Duration::from_millis(250);
-/// Time within which a stopped server must be available again. After this time the connection
-/// counts as ended by the server.
-const RETURN_TIME: Duration = Duration::from_secs(10);
+/// The last part of the measured time, in which no connection is cut, so that the bots are back.
+const NO_CUTS: Duration = Duration::from_secs(1);
 /// Maximum number of connections that a thread makes before it serves its existing connections.
 const DIALS_AT_ONCE: usize = 8;
 /// Maximum number of bytes per read.
@@ -82,6 +81,10 @@ pub struct CrowdPlan {
     pub seed: u64,
     /// Whether the bots use lockstep.
     pub lockstep: bool,
+    /// With `Some`, a bot whose connection is lost reconnects with its resume key, and must receive
+    /// its own player. The number is how many connections per second the crowd itself cuts, in
+    /// turn.
+    pub reconnects: Option<u32>,
 }
 
 impl CrowdPlan {
@@ -122,6 +125,18 @@ struct CrowdState<'a> {
     over: AtomicUsize,
     /// Start of the measured time, in ms since `started`.
     begins_ms: AtomicU64,
+    /// Number of connections that the crowd has cut.
+    cuts: AtomicU64,
+}
+
+impl CrowdState<'_> {
+    /// Creates a connection to the endpoint of a dialect.
+    fn link(&self, dialect: &Dialect, reconnects: &Reconnects) -> ClientConnection {
+        let CrowdPlan { url, game, .. } = self.plan;
+        let url = url.clone().with_dialect_path(game.paths, dialect.name());
+        let target = reconnects.with_key(&url.target);
+        ClientConnection::new(&url.authority(), &target, has_hello(dialect), dial::random_keys())
+    }
 }
 
 /// Runs a crowd to its end. Returns a report for each dialect, in the order of the plan.
@@ -141,6 +156,7 @@ pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
         ready: AtomicUsize::new(0),
         over: AtomicUsize::new(0),
         begins_ms: AtomicU64::new(UNSET),
+        cuts: AtomicU64::new(0),
     };
     let threads = plan.count.div_ceil(BOTS_PER_THREAD).clamp(1, THREADS);
     let pens = (0..threads).map(|number| {
@@ -177,9 +193,7 @@ struct CrowdBot {
     dialect: usize,
     /// Index in the crowd.
     index: usize,
-    /// While the server is stopped: the time of the next attempt to reconnect, and the time at
-    /// which the bot gives up.
-    returns: Option<(Duration, Duration)>,
+    reconnects: Reconnects,
     /// The connection; `None` once it has ended.
     stream: Option<Arc<TcpStream>>,
     unsent: Outgoing,
@@ -196,6 +210,8 @@ struct BotThread<'a> {
     unconnected: Vec<usize>,
     members: Vec<CrowdBot>,
     acted: Duration,
+    /// Index of the bot whose connection is cut next.
+    next_cut: usize,
     buffer: Vec<u8>,
 }
 
@@ -208,6 +224,7 @@ impl<'a> BotThread<'a> {
             unconnected: indexes,
             members: Vec::new(),
             acted: Duration::ZERO,
+            next_cut: 0,
             buffer: vec![0; READ_BYTES],
         })
     }
@@ -229,9 +246,11 @@ impl<'a> BotThread<'a> {
         let ends = begins + self.shared.plan.time;
         while self.now() < ends && !self.are_all_over() {
             self.turn()?;
+            self.cut_connections(begins, ends);
         }
         let measured = self.now().min(ends).saturating_sub(begins);
-        let away = self.members.iter_mut().filter(|member| member.returns.is_some());
+        // A connection that was lost a moment ago is no failure.
+        let away = self.members.iter_mut().filter(|member| member.reconnects.is_server_away());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
         // The measurement ends before the bots leave, because leaving causes traffic that must not
         // count.
@@ -287,7 +306,7 @@ impl<'a> BotThread<'a> {
         self.receive(wait)?;
         if self.now() >= next {
             self.acted = self.now();
-            self.bring_back()?;
+            self.reconnect_due_bots()?;
             for member in &mut self.members {
                 member.bot.act(self.shared.started.elapsed());
                 member.flush(self.shared);
@@ -300,17 +319,18 @@ impl<'a> BotThread<'a> {
         let CrowdState { plan, to, .. } = self.shared;
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
-        let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
-        let link =
-            ClientConnection::new(&url.authority(), &url.target, has_hello(&dialect), dial::random_keys());
+        let reconnects = Reconnects::new(plan.reconnects.map(|_| dial::random_keys().upgrade));
+        let link = self.shared.link(&dialect, &reconnects);
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
         };
+        let mut bot = checking_bot::bot(link, dialect, agent);
+        bot.observer.is_resuming = reconnects.has_key();
         let mut member = CrowdBot {
-            bot: checking_bot::bot(link, dialect, agent),
+            bot,
             dialect: number,
             index,
-            returns: None,
+            reconnects,
             stream: None,
             unsent: Outgoing::default(),
             is_ready: false,
@@ -329,36 +349,49 @@ impl<'a> BotThread<'a> {
         Ok(())
     }
 
-    /// Reconnects bots after a stop of their server, a few at a time.
-    fn bring_back(&mut self) -> io::Result<()> {
+    /// Reconnects bots, a few at a time.
+    fn reconnect_due_bots(&mut self) -> io::Result<()> {
         let (CrowdState { plan, to, .. }, now) = (self.shared, self.now());
-        let is_due = |member: &CrowdBot| member.returns.is_some_and(|(at, _)| at <= now);
-        let due: Vec<usize> = (0..self.members.len()).filter(|at| is_due(&self.members[*at])).collect();
+        let is_due = |at: &usize| self.members[*at].reconnects.is_due(now);
+        let due: Vec<usize> = (0..self.members.len()).filter(is_due).collect();
         for at in due.into_iter().take(DIALS_AT_ONCE) {
             let member = &mut self.members[at];
-            let Some((_, until)) = member.returns.take() else { continue };
             let dialect = Arc::clone(&plan.dialects[member.dialect]);
             let Some(agent) = plan.agent(member.index, &self.shared.worlds) else { continue };
             match dial::connect(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
                 Ok(stream) => {
-                    let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
-                    let link = ClientConnection::new(
-                        &url.authority(),
-                        &url.target,
-                        has_hello(&dialect),
-                        dial::random_keys(),
-                    );
                     let stream = Arc::new(stream);
                     self.poller.add(&stream, at)?;
-                    member.bot = checking_bot::returning(link, dialect, agent, &mut member.bot);
+                    let link = self.shared.link(&dialect, &member.reconnects);
+                    member.reconnects.reconnect(&mut member.bot, link, dialect, agent);
                     (member.stream, member.unsent) = (Some(stream), Outgoing::default());
                     member.flush(self.shared);
                 }
-                Err(_) if now < until => member.returns = Some((now + RETURN_EVERY, until)),
-                Err(_) => member.give_up(self.shared),
+                Err(_) if member.reconnects.on_failed(&mut member.bot, now) => {}
+                Err(_) => member.flush(self.shared),
             }
         }
         Ok(())
+    }
+
+    /// Cuts the connections that are due, in turn, without a close frame.
+    fn cut_connections(&mut self, begins: Duration, ends: Duration) {
+        let (Some(per_second), now) = (self.shared.plan.reconnects, self.now()) else { return };
+        if now + NO_CUTS >= ends {
+            return;
+        }
+        let due = (now.saturating_sub(begins).as_secs_f64() * f64::from(per_second)) as u64;
+        let CrowdState { cuts, .. } = self.shared;
+        while cuts.load(Ordering::Acquire) < due {
+            let is_playing = |member: &CrowdBot| member.bot.stage() == BotStage::Playing;
+            let (before, after) = self.members.split_at(self.next_cut.min(self.members.len()));
+            let next = after.iter().chain(before).position(is_playing);
+            let Some(next) = next else { return };
+            let at = (self.next_cut + next) % self.members.len();
+            self.next_cut = (at + 1) % self.members.len();
+            cuts.fetch_add(1, Ordering::AcqRel);
+            self.members[at].end(Some(&ErrorKind::ConnectionAborted.into()), self.shared);
+        }
     }
 
     /// Waits at most `wait` for bytes, and passes them to their bots.
@@ -408,24 +441,17 @@ impl CrowdBot {
         }
         if self.bot.stage() == BotStage::Closed {
             self.stream = None;
-            if std::mem::take(&mut self.bot.observer.is_server_away) {
-                let now = shared.started.elapsed();
-                self.returns = Some((now + RETURN_EVERY, now + RETURN_TIME));
-            } else if !self.is_over && self.returns.is_none() {
+            let is_away = self.reconnects.on_closed(&mut self.bot, shared.started.elapsed());
+            if !is_away && !self.is_over && !self.reconnects.is_away() {
                 self.is_over = true;
                 shared.over.fetch_add(1, Ordering::AcqRel);
             }
         }
+        self.reconnects.check_player(&mut self.bot);
         if !self.is_ready && self.bot.stage() != BotStage::Connecting {
             self.is_ready = true;
             shared.ready.fetch_add(1, Ordering::AcqRel);
         }
-    }
-
-    /// Ends the attempts to reconnect.
-    fn give_up(&mut self, shared: &CrowdState<'_>) {
-        self.bot.observer.measurements.disconnect(SERVER_AWAY);
-        self.flush(shared);
     }
 
     fn end(&mut self, error: Option<&io::Error>, shared: &CrowdState<'_>) {

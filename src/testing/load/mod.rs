@@ -2,6 +2,7 @@
 
 pub mod checking_bot;
 pub mod crowd;
+pub mod reconnects;
 pub mod report;
 #[cfg(feature = "built-in-games")]
 pub mod resume_test;

@@ -85,6 +85,10 @@ pub struct Measurements {
     pub stats: BotStats,
     /// Number of reconnects after a stop of the server.
     pub returns: u64,
+    /// Number of lost connections of bots that reconnect.
+    pub lost: u64,
+    /// Number of reconnects after which a bot received its own player.
+    pub resumed: u64,
     errors: BTreeMap<String, Errors>,
     disconnects: BTreeMap<String, u64>,
 }
@@ -110,6 +114,8 @@ impl Measurements {
             updates: 0,
             stats: BotStats::default(),
             returns: 0,
+            lost: 0,
+            resumed: 0,
             errors: BTreeMap::new(),
             disconnects: BTreeMap::new(),
         }
@@ -189,6 +195,8 @@ impl Measurements {
         self.updates += other.updates;
         self.stats.add(&other.stats);
         self.returns += other.returns;
+        self.lost += other.lost;
+        self.resumed += other.resumed;
         for (name, errors) in &other.errors {
             let mine = self.errors.entry(name.clone()).or_default();
             mine.count += errors.count;
@@ -301,6 +309,10 @@ impl CrowdReport {
         if self.tally.returns > 0 {
             line["returns"] = self.tally.returns.into();
         }
+        if self.tally.lost > 0 {
+            line["lost"] = self.tally.lost.into();
+            line["resumed"] = self.tally.resumed.into();
+        }
         for (name, _, count) in &self.tally.stats.0 {
             line[*name] = (*count).into();
         }
@@ -337,6 +349,14 @@ impl fmt::Display for CrowdReport {
         }
         if tally.returns > 0 {
             writeln!(out, "  returns       {} to a server that had stopped", tally.returns)?;
+        }
+        if tally.lost > 0 {
+            let lost = count_noun(tally.lost, "connection");
+            writeln!(
+                out,
+                "  reconnects    {lost} lost, {} times a bot resumed its own player",
+                tally.resumed
+            )?;
         }
         writeln!(out, "  disconnects   {}", self.disconnects())?;
         tally.disconnects.iter().try_for_each(|(reason, count)| writeln!(out, "    {reason:?} {count}"))

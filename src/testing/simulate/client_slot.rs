@@ -194,8 +194,8 @@ impl ClientSlot {
     ///
     /// # Errors
     /// A check failed.
-    pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
-        self.sessions.iter().try_for_each(|session| session.check(host))
+    pub fn check(&mut self, host: &SimServer) -> Result<usize, InvariantFailure> {
+        self.sessions.iter_mut().try_fold(0, |events, session| Ok(events + session.check(host)?))
     }
 
     fn begin(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {

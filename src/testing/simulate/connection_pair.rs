@@ -33,6 +33,8 @@ pub struct ConnectionPair {
     has_parted: bool,
     /// Hashes of the reliable packets that the client received over earlier connections.
     received_hashes: BTreeSet<u32>,
+    /// Number of events that were compared with the ones that the room sent.
+    compared_events: usize,
     /// Maximum lag of a lockstep client's world relative to the room since its last corruption, in
     /// ticks.
     ticks_behind: u32,
@@ -57,6 +59,7 @@ impl ConnectionPair {
             lost: None,
             has_parted: false,
             received_hashes: sent_bytes,
+            compared_events: 0,
             ticks_behind: 0,
             is_followed: false,
         }
@@ -233,13 +236,13 @@ impl ConnectionPair {
     }
 
     /// Checks that the bot received each event once and in order, and that no event was already
-    /// received over an earlier connection.
+    /// received over an earlier connection. Returns the number of events since the last check.
     ///
     /// # Errors
     /// An event was lost, repeated or out of order.
-    pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
+    pub fn check(&mut self, host: &SimServer) -> Result<usize, InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
-        let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
+        let Some((bot, client)) = bot.zip(self.client()) else { return Ok(0) };
         let received = bot.agent.reliable_hashes();
         let rule = "every reliable message arrives once and in order";
         let is_first = self.spoken.0 == host.models.games[0].dialect();
@@ -253,7 +256,10 @@ impl ConnectionPair {
         let is_notice = |mark: u32| host.models.games.iter().any(|game| game.is_notice(mark));
         match received.iter().find(|mark| self.received_hashes.contains(mark) && is_notice(**mark)) {
             Some(mark) => Err(InvariantFailure::new("nothing is told twice", format!("notice {mark}"))),
-            None => Ok(()),
+            None => {
+                let compared = if expected.is_some() { received.len() } else { 0 };
+                Ok(compared.saturating_sub(std::mem::replace(&mut self.compared_events, compared)))
+            }
         }
     }
 

@@ -200,6 +200,7 @@ impl Simulation {
         self.at = None;
         let clients = self.slots.iter().map(ClientSlot::clients).sum();
         self.host.check(clients)?;
+        self.counts.add("server compared with its models");
         if self.steps.is_multiple_of(self.step_hz) {
             self.check()?;
         }
@@ -233,9 +234,10 @@ impl Simulation {
     /// Executes the checks that run once per second.
     fn check(&mut self) -> Result<(), InvariantFailure> {
         self.host.check_seats()?;
-        for (number, slot) in self.slots.iter().enumerate() {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
             self.at = Some(number);
-            slot.check(&self.host)?;
+            let events = slot.check(&self.host)?;
+            self.counts.add_many("events compared", events as u64);
         }
         self.at = None;
         if self.injected_bug == Some(InjectedBug::BytesLost) {

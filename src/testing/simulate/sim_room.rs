@@ -175,6 +175,7 @@ impl SimRoom {
             .map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
+            counts.add("worlds compared");
             if checksum != self.replica_world.checksum() {
                 return Err(InvariantFailure::new(rule, format!("before tick {} they differ", ticked.tick)));
             }

@@ -63,8 +63,12 @@ pub struct SynctestPlan {
 pub struct SynctestReport {
     /// Number of ticks.
     pub ticks: u32,
+    /// Number of comparisons of the server's world with a world that executes the same commands.
+    pub replays: u64,
     /// Number of restored and compared copies.
     pub copies: u64,
+    /// Number of comparisons with a copy that was restored after a quarter of the ticks.
+    pub tails: u64,
     /// The checksum of the world at the end.
     pub checksum: u64,
     /// Number of commands by kind, including the server's own.
@@ -80,7 +84,9 @@ impl SynctestReport {
     /// Adds the counts of another run. The checksum of the other run replaces the earlier checksum.
     pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
+        self.replays += other.replays;
         self.copies += other.copies;
+        self.tails += other.tails;
         self.checksum = other.checksum;
         for (kind, count) in &other.commands {
             *self.commands.entry(kind.clone()).or_default() += count;
@@ -216,6 +222,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
         began_us: 1_000_000,
         keys: || ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
         net: Conditions::default(),
+        resume_time: Duration::ZERO,
     };
     let mut now = Duration::ZERO;
     let mut server = EmbeddedServer::new(&options, now)?;
@@ -291,6 +298,7 @@ impl ComparedWorlds<'_> {
             let live = self.restored(tick, snapshot)?;
             return Err(self.desync(tick, "the server's world", &*live));
         }
+        self.report.replays += 1;
         if self.past.len() >= self.plan.check_distance as usize {
             self.compare(tick, checksum)?;
             self.past.pop_front();
@@ -322,16 +330,18 @@ impl ComparedWorlds<'_> {
         Err(self.desync(tick, "the copy of a snapshot", &*copy))
     }
 
-    fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
-        match &self.tail {
-            Some(tail)
-                if (tick.is_multiple_of(TAIL_EVERY) || tick == self.plan.ticks)
-                    && tail.checksum() != checksum =>
-            {
-                Err(self.desync(tick, "the copy that was restored after a quarter of the ticks", &**tail))
-            }
-            _ => Ok(()),
+    fn compare_tail(&mut self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
+        let is_due = tick.is_multiple_of(TAIL_EVERY) || tick == self.plan.ticks;
+        let Some(tail) = self.tail.as_ref().filter(|_| is_due) else { return Ok(()) };
+        if tail.checksum() != checksum {
+            return Err(self.desync(
+                tick,
+                "the copy that was restored after a quarter of the ticks",
+                &**tail,
+            ));
         }
+        self.report.tails += 1;
+        Ok(())
     }
 
     fn desync(&self, tick: u32, what: &'static str, other: &dyn DynWorld) -> SynctestError {

@@ -160,21 +160,27 @@ impl<S> EntityFrame<S> {
     }
 }
 
-/// Returns the ids of the entities of a list that a client sees, in ascending order.
+/// Returns a list of entities, and the indexes of the entities that a client sees. `None` if there
+/// are no entities of this packet.
 #[cfg(not(target_family = "wasm"))]
-pub fn visible_ids<S: SimpleGame>(game: &S, viewer: Viewer, packet: &str) -> Vec<u32> {
-    let mut entities = Entities::default();
+pub fn visible_entities<S: SimpleGame>(
+    game: &S,
+    tick_hz: u32,
+    viewer: Viewer,
+    packet: &str,
+) -> Option<(EntityValues, Vec<usize>)> {
+    let mut entities = Entities::new(tick_hz);
     game.write_entities(&mut entities);
-    let Some(list) = entities.lists.iter_mut().find(|list| list.packet == packet) else {
-        return Vec::new();
-    };
+    let mut list = entities.lists.into_iter().find(|list| list.packet == packet)?;
     list.sort();
     let sight = game.sight(viewer, packet);
-    let is_visible = |(id, info): &(&u32, &EntityInfo)| {
-        let entity = EntityRef { packet, id: Some(**id), info: **info };
-        sight.includes(info) && game.sees(viewer, &entity)
+    let is_visible = |index: &usize| {
+        let info = list.infos[*index];
+        let entity = EntityRef { packet, id: Some(list.ids[*index]), info };
+        sight.includes(&info) && game.sees(viewer, &entity)
     };
-    list.ids.iter().zip(&list.infos).filter(is_visible).map(|(id, _)| *id).collect()
+    let visible = (0..list.ids.len()).filter(is_visible).collect();
+    Some((list, visible))
 }
 
 impl EncodedList {

@@ -5,12 +5,24 @@ use crate::game::simple::rows::{FieldValue, Row};
 
 /// The entities of a tick, as a game adds them in
 /// [`SimpleGame::write_entities`](super::super::SimpleGame::write_entities).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Entities {
+    tick_hz: u32,
     pub(super) lists: Vec<EntityValues>,
 }
 
 impl Entities {
+    /// Creates the empty entity lists of a world with this tick rate.
+    pub fn new(tick_hz: u32) -> Entities {
+        Entities { tick_hz, lists: Vec::new() }
+    }
+
+    /// Ticks per second of the world, for values in seconds:
+    /// [`Timer::seconds`](tickwire_sim::timer::Timer::seconds).
+    pub fn tick_hz(&self) -> u32 {
+        self.tick_hz
+    }
+
     /// Adds an entity with the properties that decide who sees it. Its id is unique in its list.
     pub fn push<R: Row>(&mut self, info: EntityInfo, row: R) {
         let at = self.lists.iter().position(|list| list.packet == R::PACKET).unwrap_or_else(|| {

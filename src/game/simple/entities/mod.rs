@@ -36,9 +36,11 @@ mod spatial_index;
 mod tests;
 
 #[cfg(not(target_family = "wasm"))]
-pub(super) use entity_frame::visible_ids;
+pub(super) use entity_frame::visible_entities;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
 pub use entity_values::Entities;
+#[cfg(not(target_family = "wasm"))]
+pub(super) use entity_values::EntityValues;
 pub(super) use known_entities::{EntityScratch, KnownEntities};
 pub(crate) use layout::EntityLayout;
 pub(super) use layout::check_layouts;

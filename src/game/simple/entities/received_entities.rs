@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::layout::{EntityArgument, EntityLayout};
-use crate::game::simple::rows::FieldValue;
+use crate::game::simple::rows::{FieldValue, ReceivedRow};
 use crate::packet::msgpack::{write_array_len, write_uint};
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
@@ -131,15 +131,40 @@ impl ReceivedEntities {
         self.entities.iter().map(|(id, values)| (*id, &**values))
     }
 
+    /// Iterates over the entities in ascending order of their ids, as a type of
+    /// [`rows!`](crate::rows!).
+    pub fn rows<R: ReceivedRow>(&self) -> impl Iterator<Item = R> {
+        self.entities.values().filter_map(|values| self.read(values))
+    }
+
+    /// Returns an entity as a type of [`rows!`](crate::rows!).
+    pub fn row<R: ReceivedRow>(&self, id: u32) -> Option<R> {
+        self.read(self.entities.get(&id)?)
+    }
+
+    fn read<R: ReceivedRow>(&self, values: &[Value]) -> Option<R> {
+        R::from_values(|name| values.get(self.field(name)?))
+    }
+
+    /// Returns the index of a field.
+    fn field(&self, name: &str) -> Option<usize> {
+        self.layout.fields.iter().position(|field| field.name == name)
+    }
+
     /// Iterates over the ids in ascending order.
     pub fn ids(&self) -> impl Iterator<Item = u32> {
         self.entities.keys().copied()
     }
 
+    /// Returns the names and the values of the fields of an entity.
+    pub fn values(&self, id: u32) -> Option<impl Iterator<Item = (&str, &Value)>> {
+        let values = self.entities.get(&id)?;
+        Some(self.layout.fields.iter().map(|field| &*field.name).zip(values))
+    }
+
     /// Returns a value of an entity by the name of its field.
     pub fn get(&self, id: u32, field: &str) -> Option<&Value> {
-        let at = self.layout.fields.iter().position(|one| one.name == field)?;
-        self.entities.get(&id)?.get(at)
+        self.entities.get(&id)?.get(self.field(field)?)
     }
 
     /// Returns an integer of an entity by the name of its field.

@@ -418,7 +418,7 @@ fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
 /// Checks a table, with an animal in the world.
 fn check_with_animals(tables: &PacketTables) -> Result<(), String> {
     Simple::<Herd>::check(tables)?;
-    let mut entities = Entities::default();
+    let mut entities = Entities::new(30);
     let row = AnimalRow { id: 1, name: None, x: 0, y: 0, health: 0, is_asleep: false };
     entities.push(EntityInfo::default(), row);
     super::check_layouts(&tables.dialect("herd").expect("its dialect"), &entities)

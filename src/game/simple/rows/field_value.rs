@@ -59,6 +59,13 @@ pub trait RowField {
     fn into_value(self) -> FieldValue;
 }
 
+/// A type of a field that a client in Rust reads: every [`RowField`] except `&str`.
+pub trait ReceivedField: RowField + Sized {
+    /// Reads a value. A list of records contains the fields of all records. `None` if the value
+    /// does not fit the type.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
 /// A type that an action may have as a field.
 pub trait ActionField: RowField + Clone + Sized {
     /// Reads an argument. `None` if the value does not fit the type.
@@ -70,6 +77,12 @@ macro_rules! integers {
         impl RowField for $kind {
             fn into_value(self) -> FieldValue {
                 FieldValue::Int(self.into())
+            }
+        }
+
+        impl ReceivedField for $kind {
+            fn from_value(value: &Value) -> Option<$kind> {
+                value.as_i64()?.try_into().ok()
             }
         }
 
@@ -89,6 +102,12 @@ impl RowField for bool {
     }
 }
 
+impl ReceivedField for bool {
+    fn from_value(value: &Value) -> Option<bool> {
+        value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
+    }
+}
+
 impl ActionField for bool {
     fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<bool> {
         packet.bool_value(name)
@@ -98,6 +117,12 @@ impl ActionField for bool {
 impl RowField for PlayerId {
     fn into_value(self) -> FieldValue {
         FieldValue::Int(self.0.into())
+    }
+}
+
+impl ReceivedField for PlayerId {
+    fn from_value(value: &Value) -> Option<PlayerId> {
+        u16::from_value(value).map(PlayerId)
     }
 }
 
@@ -114,6 +139,12 @@ impl RowField for Angle {
     }
 }
 
+impl ReceivedField for Angle {
+    fn from_value(value: &Value) -> Option<Angle> {
+        u16::from_value(value).map(Angle)
+    }
+}
+
 impl ActionField for Angle {
     fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Angle> {
         packet.angle(name).map(Angle)
@@ -127,11 +158,24 @@ impl RowField for Fixed {
     }
 }
 
+impl ReceivedField for Fixed {
+    fn from_value(value: &Value) -> Option<Fixed> {
+        i32::from_value(value).map(Fixed)
+    }
+}
+
 impl RowField for Rect {
     const MEMBERS: &'static [&'static str] = &["left", "top", "right", "bottom"];
 
     fn into_value(self) -> FieldValue {
         list([self.left, self.top, self.right, self.bottom])
+    }
+}
+
+impl ReceivedField for Rect {
+    fn from_value(value: &Value) -> Option<Rect> {
+        let [left, top, right, bottom] = <[i32; 4]>::from_value(value)?;
+        Some(Rect { left, top, right, bottom })
     }
 }
 
@@ -144,6 +188,12 @@ impl ActionField for Fixed {
 impl RowField for Arc<str> {
     fn into_value(self) -> FieldValue {
         FieldValue::Text(self)
+    }
+}
+
+impl ReceivedField for Arc<str> {
+    fn from_value(value: &Value) -> Option<Arc<str>> {
+        value.as_str().map(Arc::from)
     }
 }
 
@@ -165,6 +215,12 @@ impl<T: RowField> RowField for Option<T> {
     }
 }
 
+impl<T: ReceivedField> ReceivedField for Option<T> {
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        if value.is_nil() { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
 impl<T: ActionField> ActionField for Option<T> {
     fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Option<T>> {
         match packet.get(name) {
@@ -182,6 +238,19 @@ impl<T: RowField> RowField for Vec<T> {
     }
 }
 
+impl<T: ReceivedField> ReceivedField for Vec<T> {
+    fn from_value(value: &Value) -> Option<Vec<T>> {
+        let values = value.as_array()?;
+        match T::MEMBERS.len() {
+            0 => values.iter().map(T::from_value).collect(),
+            width if values.len().is_multiple_of(width) => {
+                values.chunks_exact(width).map(|record| T::from_value(&record.to_vec().into())).collect()
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<T: ActionField + TryFrom<i64>> ActionField for Vec<T> {
     fn from_argument(packet: &DecodedPacket<'_>, name: &str) -> Option<Vec<T>> {
         let item = |value: &Value| T::try_from(value.as_i64()?).ok();
@@ -194,6 +263,12 @@ impl<T: RowField, const N: usize> RowField for [T; N] {
 
     fn into_value(self) -> FieldValue {
         list(self)
+    }
+}
+
+impl<T: ReceivedField, const N: usize> ReceivedField for [T; N] {
+    fn from_value(value: &Value) -> Option<[T; N]> {
+        Vec::from_value(value)?.try_into().ok()
     }
 }
 

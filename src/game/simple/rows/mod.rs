@@ -4,7 +4,7 @@ mod field_value;
 mod row_values;
 mod table_scan;
 
-pub use field_value::{ActionField, FieldValue, RowField};
+pub use field_value::{ActionField, FieldValue, ReceivedField, RowField};
 pub use row_values::{ReceivedRow, Row, RowValues, StateRows};
 pub use table_scan::{has_argument, has_entity_lists, has_packet};
 
@@ -28,8 +28,7 @@ pub trait GameAction: Sized {
 ///   ([`SimpleGame::operate`](crate::game::simple::SimpleGame::operate)).
 /// - `struct … in "packet"` defines a packet to clients: a state row, an event, or the entities of
 ///   an entity list, whose fields are the ones of its argument `enter` in the same order. It
-///   implements [`Row`]. The packet `own_state` of a
-///   [`PredictedGame`](crate::game::simple::PredictedGame) also implements [`ReceivedRow`].
+///   implements [`Row`], and unless a field is a `&str`, [`ReceivedRow`].
 /// - `struct` without a packet defines the records of a list.
 ///
 /// ```
@@ -136,48 +135,10 @@ macro_rules! rows {
     (
         in $table:expr;
         $(#[$attribute:meta])*
-        $visibility:vis struct $name:ident in "own_state" {
-            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
-        }
-        $($rest:tt)*
-    ) => {
-        $crate::game::simple::rows! {
-            row in $table;
-            $(#[$attribute])*
-            $visibility struct $name in "own_state" { $($(#[$field_attribute])* $field: $kind),+ }
-        }
-
-        impl $crate::game::simple::ReceivedRow for $name {
-            fn from_packet(packet: &$crate::packet::DecodedPacket<'_>) -> Option<$name> {
-                Some($name {
-                    $($field: $crate::game::simple::ActionField::from_argument(packet, stringify!($field))?),+
-                })
-            }
-        }
-
-        $crate::game::simple::rows! { in $table; $($rest)* }
-    };
-    (
-        in $table:expr;
-        $(#[$attribute:meta])*
         $visibility:vis struct $name:ident in $packet:literal {
             $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
         }
         $($rest:tt)*
-    ) => {
-        $crate::game::simple::rows! {
-            row in $table;
-            $(#[$attribute])*
-            $visibility struct $name in $packet { $($(#[$field_attribute])* $field: $kind),+ }
-        }
-        $crate::game::simple::rows! { in $table; $($rest)* }
-    };
-    (
-        row in $table:expr;
-        $(#[$attribute:meta])*
-        $visibility:vis struct $name:ident in $packet:literal {
-            $($(#[$field_attribute:meta])* $field:ident: $kind:ty),+ $(,)?
-        }
     ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq)]
@@ -191,6 +152,23 @@ macro_rules! rows {
 
             fn push_values(self, out: &mut Vec<$crate::game::simple::FieldValue>) {
                 $(out.push($crate::game::simple::RowField::into_value(self.$field));)+
+            }
+        }
+
+        // A row with a field of type `&str` can be sent, but not read. The lifetime lets its
+        // condition compile, although it is false.
+        impl $crate::game::simple::ReceivedRow for $name
+        where
+            $(for<'field> $kind: $crate::game::simple::ReceivedField),+
+        {
+            fn from_values<'a>(
+                value: impl Fn(&str) -> Option<&'a $crate::packet::Value>,
+            ) -> Option<$name> {
+                Some($name {
+                    $($field: $crate::game::simple::ReceivedField::from_value(
+                        value(stringify!($field)).unwrap_or(&$crate::packet::Value::Nil),
+                    )?),+
+                })
             }
         }
 
@@ -216,6 +194,8 @@ macro_rules! rows {
                 ),
             );
         )+
+
+        $crate::game::simple::rows! { in $table; $($rest)* }
     };
     (
         in $table:expr;
@@ -238,6 +218,16 @@ macro_rules! rows {
                 $crate::game::simple::FieldValue::List(vec![
                     $($crate::game::simple::RowField::into_value(self.$field)),+
                 ])
+            }
+        }
+
+        impl $crate::game::simple::ReceivedField for $name
+        where
+            $(for<'field> $kind: $crate::game::simple::ReceivedField),+
+        {
+            fn from_value(value: &$crate::packet::Value) -> Option<$name> {
+                let mut values = value.as_array()?.iter();
+                Some($name { $($field: $crate::game::simple::ReceivedField::from_value(values.next()?)?),+ })
             }
         }
 

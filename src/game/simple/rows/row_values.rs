@@ -18,8 +18,14 @@ pub trait Row {
 
 /// A row that a client in Rust reads.
 pub trait ReceivedRow: Row + Sized {
-    /// Reads the fields. `None` if a value does not fit its field.
-    fn from_packet(packet: &DecodedPacket<'_>) -> Option<Self>;
+    /// Reads the fields. `value` returns the value of a field by its name; a field without a value
+    /// is nil. `None` if a value does not fit its field.
+    fn from_values<'a>(value: impl Fn(&str) -> Option<&'a Value>) -> Option<Self>;
+
+    /// Reads the fields of a packet. `None` if a value does not fit its field.
+    fn from_packet(packet: &DecodedPacket<'_>) -> Option<Self> {
+        Self::from_values(|name| packet.get(name))
+    }
 }
 
 /// The values of one packet, by the names of its arguments.
@@ -84,12 +90,24 @@ impl RowValues {
 
 /// The state rows of a tick, as a game adds them in
 /// [`SimpleGame::write_state`](super::super::SimpleGame::write_state).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct StateRows {
+    tick_hz: u32,
     pub(in super::super) rows: Vec<RowValues>,
 }
 
 impl StateRows {
+    /// Creates the empty state of a world with this tick rate.
+    pub fn new(tick_hz: u32) -> StateRows {
+        StateRows { tick_hz, rows: Vec::new() }
+    }
+
+    /// Ticks per second of the world, for values in seconds:
+    /// [`Timer::seconds`](tickwire_sim::timer::Timer::seconds).
+    pub fn tick_hz(&self) -> u32 {
+        self.tick_hz
+    }
+
     /// Returns the rows in the order in which they were added.
     pub fn rows(&self) -> &[RowValues] {
         &self.rows

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value as Json;
 
+use super::arguments::arguments;
 use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
 use crate::tools::explain::explanation::{
@@ -85,6 +86,11 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         None => code.and_then(|code| code.raw.as_ref()).map_or(Json::Null, json),
     };
     entry("code", printed(&code));
+    let arguments = arguments(explanation, frame);
+    entry(
+        "arguments",
+        arguments.map_or("null".to_owned(), |object| escape::escape_line(&object).into_owned()),
+    );
     entry("payload", quoted(&hex(&frame.payload)));
     if let Some(whole) = &frame.message {
         let (frames, bytes, payload) = (whole.frames, whole.payload.len(), hex(&whole.payload));
