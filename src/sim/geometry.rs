@@ -53,6 +53,14 @@ impl Rect {
         self.left <= x && x <= self.right && self.top <= y && y <= self.bottom
     }
 
+    /// Returns whether two rectangles have more than an edge in common.
+    pub const fn overlaps(&self, other: &Rect) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
     /// Returns where a segment meets the rectangle first, as a fraction of the segment's length in
     /// 1/65,536, rounded down. `None` if they do not meet.
     pub fn entry(&self, from: Point, to: Point) -> Option<u32> {

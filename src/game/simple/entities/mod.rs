@@ -31,7 +31,6 @@ mod known_entities;
 mod layout;
 mod received_entities;
 mod sight;
-mod spatial_index;
 #[cfg(test)]
 mod tests;
 
