@@ -4,8 +4,9 @@ use crate::fixed::is_within;
 use crate::geometry::{Point, Rect};
 
 /// An index of things by their position: a grid of square cells over all of them, with at most as
-/// many cells as things. It is not part of a state. A rule builds it from the state when it asks
-/// more often than a few times, and drops it.
+/// many cells as things. It is not part of a state: a rule builds it from the state, asks, and drops
+/// it. It pays from about thirty things and questions. With fewer, or if the first thing near a
+/// place is enough, look at all of them.
 ///
 /// ```
 /// use tickwire_sim::PlayerId;
