@@ -8,8 +8,8 @@
  * ```
  *
  * The first member of each list is the id. In a change list, a member with the name of a member of
- * `enter` is its new value, and `d` before the name marks a difference; that of an id is to the id
- * of the entry before.
+ * `enter` is its new value, and `d` before the name marks a difference. The difference of an id is
+ * to the id of the entry before.
  *
  * @module lib/entities
  */
