@@ -17,7 +17,7 @@ use tickwire::game::simple::{
     SimplePrediction, StateRows, TickContext, Viewer,
 };
 use tickwire::rows;
-use tickwire::sim::arena::{self, Arena, is_near};
+use tickwire::sim::arena::{self, Arena, PathGrid, is_near};
 use tickwire::sim::chat::ChatLimit;
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::geometry::{Point, Rect};
@@ -43,6 +43,9 @@ const RANGE: i32 = 300 * PX;
 /// Speeds per second.
 const SOLDIER_SPEED: i32 = 170 * PX;
 const WOLF_SPEED: i32 = 110 * PX;
+/// How a wolf finds its way around walls, and ticks between two decisions about it.
+const WOLF_GRID: PathGrid = PathGrid { radius: RADIUS, cell: 40 * PX, reach: 8 };
+const WOLF_TICKS: u32 = 8;
 /// Health points: of a new soldier, and the damage of a shot, and of a wolf's bite.
 const HEALTH: u8 = 100;
 const SHOT_DAMAGE: u8 = 34;
@@ -307,13 +310,20 @@ impl Fog {
         }
     }
 
-    /// A wolf runs to the first soldier near it, and wanders otherwise.
+    /// A wolf runs to the first soldier near it, around the walls, and wanders otherwise.
     fn move_wolf(&mut self, wolf: usize, context: &mut TickContext<'_>) {
+        let decides = (context.tick + wolf as u32).is_multiple_of(WOLF_TICKS);
         let Wolf { at, heading } = &mut self.wolves[wolf];
         let is_prey = |soldier: &Soldier| soldier.health > 0 && is_near(*at, soldier.at, SIGHT / 2);
         let prey = self.soldiers.iter().find(|(_, soldier)| is_prey(soldier));
         if let Some((_, prey)) = prey {
-            *heading = arena::heading(*at, prey.at);
+            if decides {
+                let path = match ARENA.has_line_of_sight(*at, prey.at) {
+                    true => None,
+                    false => ARENA.find_path(*at, prey.at, &WOLF_GRID),
+                };
+                *heading = arena::heading(*at, path.map_or(prey.at, |path| path[0]));
+            }
         } else if context.random.below(40) == 0 {
             *heading = Angle(context.random.below(1 << 16) as u16);
         }

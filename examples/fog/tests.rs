@@ -82,3 +82,18 @@ fn a_text_reaches_the_own_team_only_and_not_too_often() {
         assert_eq!(tick.rejected, [(ann, "too_many_texts")][expected..]);
     }
 }
+
+#[test]
+fn a_wolf_walks_around_a_wall_to_what_it_hunts() {
+    let (mut world, ann, bob) = duel((270, 370), (2300, 100));
+    world.game_mut().soldiers.remove(bob);
+    world.game_mut().wolf_count = 1;
+    world.game_mut().wolves = vec![Wolf { at: (370 * PX, 370 * PX), heading: Angle(0) }];
+    world.tick();
+    assert_eq!(world.visible(ann, "wolves"), [0; 0], "the wall is in between");
+    let bites = (0..300).filter(|_| {
+        world.tick();
+        world.game().soldiers.get(ann).is_some_and(|soldier| soldier.health < HEALTH)
+    });
+    assert!(bites.count() > 0, "{:?}", world.game().wolves[0].at);
+}

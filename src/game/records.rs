@@ -4,7 +4,7 @@
 //! records, 100 players in view of one another would be encoded 10,000 times per update.
 
 use super::encode_values::WireValues;
-use crate::packet::msgpack::write_array_len;
+use crate::packet::msgpack::{write_array_len, write_uint};
 
 /// Encoded entities, found by index.
 #[derive(Debug)]
@@ -78,6 +78,21 @@ impl RecordList {
             self.bytes.extend_from_slice(record);
             self.values += records.values;
         }
+    }
+
+    /// Appends a number and the record at `index`, which has one value less than the records' width.
+    #[inline]
+    pub fn copy_after(&mut self, first: u32, records: &Records, index: usize) {
+        let record = records.get(index);
+        // The common case, in which the number is one byte.
+        if first < 128 {
+            self.bytes.reserve(1 + record.len());
+            self.bytes.push(first as u8);
+        } else {
+            write_uint(&mut self.bytes, first.into());
+        }
+        self.bytes.extend_from_slice(record);
+        self.values += records.values;
     }
 
     /// Appends a record of `values` values that `write` encodes.

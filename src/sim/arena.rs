@@ -3,6 +3,7 @@
 use crate::Rng;
 use crate::fixed::{Angle, is_within};
 use crate::geometry::{Point, Rect, has_line_of_sight};
+use crate::path::{Cell, find_path};
 use crate::trig::{cosine, direction, sine};
 
 /// A map with an outer edge and rectangular walls. Bodies are circles.
@@ -36,6 +37,19 @@ pub struct Arena<'a> {
     pub walls: &'a [Rect],
 }
 
+/// The grid on which [`Arena::find_path`] searches, and the body that walks.
+#[derive(Debug, Clone, Copy)]
+pub struct PathGrid {
+    /// Radius of the body.
+    pub radius: i32,
+    /// Side of a cell, at least 1. A passage is found if it is wide enough for two cells, or for a
+    /// cell and the body. A cell must be no larger than the thinnest wall, or than `radius`.
+    pub cell: i32,
+    /// How far a path may lead from its start, in columns and rows of cells. It bounds the cost of a
+    /// search: at most `(2 * reach + 1)²` cells are compared with all walls.
+    pub reach: u8,
+}
+
 impl Arena<'_> {
     /// Moves a body. It stops at the edge and at walls, and slides along them.
     pub fn step(&self, from: Point, heading: Angle, length: i32, radius: i32) -> Point {
@@ -59,6 +73,61 @@ impl Arena<'_> {
     /// Returns whether no wall is between two points.
     pub fn has_line_of_sight(&self, from: Point, to: Point) -> bool {
         has_line_of_sight(from, to, self.walls)
+    }
+
+    /// Returns the points of a path around the walls, without `from`; the last one is `to`. A body
+    /// that [steps](Arena::step) to each of them in turn arrives. `None` if no path exists within
+    /// the reach of the grid.
+    ///
+    /// A body that follows another one needs only the first point, and asks again some ticks later.
+    ///
+    /// ```
+    /// use tickwire_sim::arena::{Arena, PathGrid};
+    /// use tickwire_sim::geometry::Rect;
+    ///
+    /// const ARENA: Arena = Arena {
+    ///     bounds: Rect::new(0, 0, 400, 400),
+    ///     walls: &[Rect::new(180, 0, 40, 200)],
+    /// };
+    /// const GRID: PathGrid = PathGrid { radius: 10, cell: 40, reach: 10 };
+    ///
+    /// let path = ARENA.find_path((150, 140), (250, 140), &GRID).unwrap();
+    /// assert_eq!(path, [(140, 180), (140, 220), (180, 220), (220, 220), (260, 220), (260, 180), (250, 140)]);
+    /// assert_eq!(ARENA.find_path((150, 140), (250, 140), &PathGrid { reach: 1, ..GRID }), None);
+    /// ```
+    pub fn find_path(&self, from: Point, to: Point, grid: &PathGrid) -> Option<Vec<Point>> {
+        let cell = grid.cell.max(1);
+        let center = |(column, row): Cell| {
+            (self.bounds.left + column * cell + cell / 2, self.bounds.top + row * cell + cell / 2)
+        };
+        // With all of the cell free, a body reaches the next cell wherever it is in this one.
+        let half = grid.radius.max(cell - cell / 2);
+        let is_free = |cell: Cell| {
+            let square = Rect::around(center(cell), half);
+            let Rect { left, top, right, bottom } = square;
+            self.bounds.contains((left, top))
+                && self.bounds.contains((right, bottom))
+                && !self.walls.iter().any(|wall| wall.overlaps(&square))
+        };
+        let own_cell =
+            |(x, y): Point| ((x - self.bounds.left).div_euclid(cell), (y - self.bounds.top).div_euclid(cell));
+        // A body at a wall may be in a cell that is not free.
+        let free_cell = |place: Point| {
+            let own = own_cell(place);
+            let around = (0..9).map(|at| (own.0 + at % 3 - 1, own.1 + at / 3 - 1));
+            let distance = |cell: &Cell| {
+                let (dx, dy) = (center(*cell).0.abs_diff(place.0), center(*cell).1.abs_diff(place.1));
+                u64::from(dx).pow(2) + u64::from(dy).pow(2)
+            };
+            if is_free(own) { Some(own) } else { around.filter(|cell| is_free(*cell)).min_by_key(distance) }
+        };
+        let (start, target) = (free_cell(from)?, free_cell(to)?);
+        let mut cells = find_path(start, target, grid.reach, is_free)?;
+        if target == own_cell(to) {
+            cells.pop();
+        }
+        let first = (start != own_cell(from)).then_some(start);
+        Some(first.into_iter().chain(cells).map(center).chain([to]).collect())
     }
 
     /// Fires a shot at some targets. Returns the point where it ends, and the first target that it
@@ -126,6 +195,57 @@ mod tests {
             assert!(ARENA.walls.iter().all(is_free), "{place:?}");
         }
         assert!(distance > 100_000);
+    }
+
+    #[test]
+    fn a_body_that_follows_paths_around_the_walls_arrives() {
+        let mut random = Rng::new(8, 1);
+        let arena = Arena {
+            bounds: ARENA.bounds,
+            walls: &[
+                Rect::new(300, 200, 60, 400),
+                Rect::new(500, 0, 40, 300),
+                Rect::new(500, 380, 40, 420),
+                Rect::new(700, 100, 20, 600),
+            ],
+        };
+        let mut detours = 0;
+        for grid in [
+            PathGrid { radius: 12, cell: 20, reach: 60 },
+            PathGrid { radius: 12, cell: 12, reach: 100 },
+            PathGrid { radius: 30, cell: 20, reach: 60 },
+        ] {
+            for _ in 0..60 {
+                let [mut at, target] = [(); 2].map(|()| {
+                    // A wall at the edge may push a body over the edge, and back into the wall.
+                    let is_free = |at: &Point| !arena.walls.iter().any(|wall| wall.contains(*at));
+                    let mut places =
+                        std::iter::repeat_with(|| arena.random_place(arena.bounds, grid.radius, &mut random));
+                    places.find(is_free).expect("a free place")
+                });
+                let has_detour = !arena.has_line_of_sight(at, target);
+                let mut ticks = 0;
+                while !is_near(at, target, 12) {
+                    let next = arena
+                        .find_path(at, target, &grid)
+                        .unwrap_or_else(|| panic!("{grid:?}: no path from {at:?} to {target:?}"))[0];
+                    at = arena.step(at, heading(at, next), 6, grid.radius);
+                    ticks += 1;
+                    assert!(ticks < 1_000, "{grid:?}: {at:?} on the way to {target:?}");
+                }
+                detours += u32::from(has_detour);
+            }
+        }
+        assert!(detours > 60, "{detours}");
+    }
+
+    #[test]
+    fn a_path_exists_only_where_the_body_fits() {
+        let walls = [Rect::new(0, 100, 180, 40), Rect::new(260, 100, 140, 40)];
+        let arena = Arena { bounds: Rect::new(0, 0, 400, 300), walls: &walls };
+        let path = |radius| arena.find_path((40, 40), (40, 260), &PathGrid { radius, cell: 20, reach: 30 });
+        assert!(path(30).is_some());
+        assert_eq!(path(42), None, "the gap is 80 wide");
     }
 
     #[test]

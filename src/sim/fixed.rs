@@ -54,11 +54,10 @@ impl Fixed {
     }
 }
 
-/// Whether the vector with these components has at most the length `reach`, which may be at most
-/// 2^31. The components are compared first: in most vectors that are too long, one component alone
-/// exceeds `reach`.
+/// Whether the vector with these components has at most the length `reach`. The components are
+/// compared first: in most vectors that are too long, one component alone exceeds `reach`.
 pub const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
-    dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
+    dx <= reach && dy <= reach && square(dx) <= square(reach) - square(dy)
 }
 
 /// Whether the vector with these components is shorter than `reach`.

@@ -53,9 +53,22 @@ impl Rect {
         self.left <= x && x <= self.right && self.top <= y && y <= self.bottom
     }
 
+    /// Returns whether two rectangles have more than an edge in common.
+    pub const fn overlaps(&self, other: &Rect) -> bool {
+        self.left < other.right
+            && other.left < self.right
+            && self.top < other.bottom
+            && other.top < self.bottom
+    }
+
     /// Returns where a segment meets the rectangle first, as a fraction of the segment's length in
     /// 1/65,536, rounded down. `None` if they do not meet.
     pub fn entry(&self, from: Point, to: Point) -> Option<u32> {
+        let is_beside = |from: i32, to: i32, low: i32, high: i32| from.max(to) < low || from.min(to) > high;
+        if is_beside(from.0, to.0, self.left, self.right) || is_beside(from.1, to.1, self.top, self.bottom) {
+            // The common case.
+            return None;
+        }
         // Liang and Barsky: the segment is in the rectangle between the last entry and the first
         // exit of the four half planes. Each is a fraction with a positive denominator.
         let (mut entry, mut exit) = ((0, 1), (1, 1));

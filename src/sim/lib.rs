@@ -12,8 +12,9 @@
 //! and equal commands give equal worlds in debug and release builds, on every machine and in the
 //! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
 //! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
-//! roots), [`trig`], [`geometry`] and [`arena`] (walls, movement, shots). [`timer`] and [`chat`]
-//! are small parts that many games need.
+//! roots), [`trig`], [`geometry`], [`arena`] (walls, movement, shots), [`spatial_index`] (what is
+//! near a point) and [`path`] (shortest paths on a grid). [`timer`] and [`chat`] are small parts that
+//! many games need.
 //!
 //! ```
 //! use tickwire_sim::fields::{ByteSink, Field};
@@ -47,11 +48,13 @@ pub mod geometry;
 pub mod migrate;
 mod named;
 mod named_enum;
+pub mod path;
 mod player;
 mod player_map;
 mod reader;
 pub mod rng;
 mod sim;
+pub mod spatial_index;
 pub mod state_tree;
 pub mod timer;
 pub mod trig;

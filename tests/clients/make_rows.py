@@ -123,14 +123,14 @@ def coins():
 # A conversation about entities, with the names and positions that a client knows after each packet.
 def entities():
     def row(enter, leave, moved, apply, known):
-        groups = [("id", "name", "x", "is"), ("id", "dx"), ("id", "name", "is")]
+        groups = [("id", "name", "x", "is"), ("id", "dx"), ("did", "name", "is")]
         lists = [[named(names, one) for one in group] for names, group in zip(groups, (enter, moved, apply))]
         values = {"tick": 9, "enter": lists[0], "leave": leave, "moved": lists[1], "apply": lists[2], "known": known}
         flat = [[value for one in group for value in one] for group in (enter, moved, apply)]
         return "shapes", DOWN, "entities", "e", [9, flat[0], leave, flat[1], flat[2]], values
 
     yield row([(1, "a", 10, True), (2, "b", 20, False)], [], [], [], "1 a 10 true, 2 b 20 false")
-    yield row([], [], [(1, -3), (2, 5)], [(2, "B", True)], "1 a 7 true, 2 B 25 true")
+    yield row([], [], [(1, -3), (2, 5)], [(1, "A", False), (1, "B", True)], "1 A 7 false, 2 B 25 true")
     yield row([(2, "new", 1, False), (3, "c", 0, False)], [1, 2], [(3, 127)], [], "2 new 1 false, 3 c 127 false")
     yield row([(3, "over", 65535, True)], [2], [], [(3, "z", False)], "3 z 65535 false")
     # Lists that may be nil are nil if they are empty.

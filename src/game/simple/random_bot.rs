@@ -106,10 +106,7 @@ impl<S: SimpleGame> RandomBot<S> {
         self.acts = now + self.dice.between(PAUSE[0], PAUSE[1]);
         let rows = self.dialect.rows(Direction::ToServer).filter(|row| !COMMON.contains(&&*row.name));
         let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
-        if names.is_empty() {
-            return;
-        }
-        let name = &names[self.dice.below(names.len() as u32) as usize];
+        let Some(name) = self.dice.choose(&names) else { return };
         let is_absurd = self.behavior == BotBehavior::Play && self.dice.below(ABSURD_ONE_IN) == 0;
         self.send(name, Vec::new(), is_absurd, out);
     }

@@ -257,8 +257,8 @@ impl ClientSlot {
             self.seats -= 1;
             return Some(HostileKind::SeatHolders);
         }
-        let kind = (self.dice.below(MISBEHAVING_ONE_IN) == 0)
-            .then(|| HostileKind::SIMULATED[self.dice.below(HostileKind::SIMULATED.len() as u32) as usize]);
+        let misbehaves = self.dice.below(MISBEHAVING_ONE_IN) == 0;
+        let kind = if misbehaves { self.dice.choose(&HostileKind::SIMULATED).copied() } else { None };
         if kind == Some(HostileKind::SeatHolders) {
             self.seats = HELD_SEATS;
         }

@@ -8,7 +8,8 @@
  * ```
  *
  * The first member of each list is the id. In a change list, a member with the name of a member of
- * `enter` is its new value, and `d` before the name marks a difference.
+ * `enter` is its new value, and `d` before the name marks a difference. The difference of an id is
+ * to the id of the entry before.
  *
  * @module lib/entities
  */
@@ -27,7 +28,7 @@
  * @typedef {object} EntityLayout
  * @property {string} id name of the id
  * @property {Field[]} members members of `enter`
- * @property {{ name: string, changes: Change[] }[]} changeLists
+ * @property {{ name: string, hasIdDifferences: boolean, changes: Change[] }[]} changeLists
  * @property {Packet} state virtual packet `{ tick, entities }` of the state
  */
 
@@ -43,8 +44,11 @@ export function entityLayout({ name, code, lane, fields }) {
   if (lane !== 'latest' || enter?.shape !== 'groups') return null;
   const { members } = enter;
   const id = members[0].name;
-  const lists = fields.filter((one) => one !== enter && one.shape === 'groups' && one.members[0].name === id);
-  const changeLists = lists.map((list) => ({ name: list.name, changes: list.members.slice(1).flatMap((given) => changeOf(given, members)) }));
+  const lists = fields.filter((one) => one !== enter && one.shape === 'groups' && [id, `d${id}`].includes(one.members[0].name));
+  const changeLists = lists.map((list) => {
+    const [first, ...rest] = list.members;
+    return { name: list.name, hasIdDifferences: first.name !== id, changes: rest.flatMap((given) => changeOf(given, members)) };
+  });
   const tick = fields.filter((one) => one.name === TICK);
   return { id, members, changeLists, state: { name, code, lane, fields: [...tick, { ...enter, name: ENTITIES }] } };
 }
@@ -140,19 +144,23 @@ export class EntityList {
       if (!this.#entities.has(one[id])) entered.push(one[id]);
       this.#entities.set(one[id], one);
     }
-    for (const { name, changes } of changeLists) {
-      for (const one of values[name] ?? []) this.#change(one, changes);
+    for (const { name, hasIdDifferences, changes } of changeLists) {
+      let key = 0;
+      for (const one of values[name] ?? []) {
+        key = hasIdDifferences ? key + one[`d${id}`] : one[id];
+        this.#change(key, one, changes);
+      }
     }
     return entered;
   }
 
   /**
    * Applies one entry of a change list.
+   * @param {any} id
    * @param {Record<string, any>} given
    * @param {Change[]} changes
    */
-  #change(given, changes) {
-    const id = given[this.layout.id];
+  #change(id, given, changes) {
     const old = this.#entities.get(id);
     if (!old) return;
     const entity = { ...old };

@@ -1,5 +1,5 @@
 /**
- * The geometry of examples/fog.rs in floating point: walls, lines of sight, sweeps. The unit is 1 px.
+ * The geometry of examples/fog.rs in floating point: walls, lines of sight, sweeps, paths. The unit is 1 px.
  *
  * @module geometry
  */
@@ -53,4 +53,72 @@ export function pushOut({ left, top, right, bottom }, at, radius) {
   const distance = Math.hypot(x - nearX, y - nearY);
   if (distance >= radius) return at;
   return { x: nearX + ((x - nearX) * radius) / distance, y: nearY + ((y - nearY) * radius) / distance };
+}
+
+const NEIGHBORS = [[1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]];
+
+/**
+ * Creates the search for paths of a circle on a grid of square cells, which marks the cells next to walls once.
+ * @param {Rect[]} walls @param {number} width @param {number} height @param {number} radius @param {number} cell
+ */
+export function pathGrid(walls, width, height, radius, cell) {
+  const columns = Math.floor(width / cell), rows = Math.floor(height / cell), half = Math.max(radius, cell / 2);
+  const center = (/** @type {number} */ at) => ({ x: ((at % columns) + 0.5) * cell, y: (Math.floor(at / columns) + 0.5) * cell });
+  const isFree = Array.from({ length: columns * rows }, (_, at) => {
+    const { x, y } = center(at);
+    return !walls.some((wall) => wall.left < x + half && x - half < wall.right && wall.top < y + half && y - half < wall.bottom);
+  });
+  const index = (/** @type {number} */ column, /** @type {number} */ row) =>
+    column >= 0 && row >= 0 && column < columns && row < rows && isFree[row * columns + column] ? row * columns + column : -1;
+  const freeCell = (/** @type {Point} */ { x, y }) => {
+    const column = Math.floor(x / cell), row = Math.floor(y / cell), own = index(column, row);
+    if (own >= 0) return own;
+    const free = NEIGHBORS.map(([dx, dy]) => index(column + dx, row + dy)).filter((at) => at >= 0);
+    const distance = (/** @type {number} */ at) => Math.hypot(center(at).x - x, center(at).y - y);
+    return free.reduce((best, at) => (best < 0 || distance(at) < distance(best) ? at : best), -1);
+  };
+
+  /**
+   * Returns the next point of a body on its way to another place; the place itself if there is no path of cells at
+   * most `reach` columns and rows away.
+   * @param {Point} from @param {Point} to @param {number} reach @returns {Point}
+   */
+  return function nextPoint(from, to, reach) {
+    const start = freeCell(from), target = freeCell(to);
+    if (start < 0 || target < 0 || start === target) return to;
+    const [left, top] = [start % columns, Math.floor(start / columns)];
+    // From the target, so that the step before the start is the next point.
+    const costs = new Map([[target, 0]]);
+    const rest = (/** @type {number} */ column, /** @type {number} */ row) => {
+      const dx = Math.abs(column - left), dy = Math.abs(row - top);
+      return Math.max(dx, dy) + (Math.SQRT2 - 1) * Math.min(dx, dy);
+    };
+    /** Sorted by their estimates, the least last. @type {{ at: number, estimate: number, before: number }[]} */
+    const open = [{ at: target, estimate: 0, before: target }];
+    const done = new Set();
+    for (let next = open.pop(); next; next = open.pop()) {
+      const { at, before } = next;
+      if (at === start) return center(before);
+      if (done.has(at)) continue;
+      done.add(at);
+      const [column, row] = [at % columns, Math.floor(at / columns)];
+      for (const [dx, dy] of NEIGHBORS) {
+        const [nextColumn, nextRow] = [column + dx, row + dy], to = index(nextColumn, nextRow);
+        if (to < 0 || Math.abs(nextColumn - left) > reach || Math.abs(nextRow - top) > reach) continue;
+        if (dx && dy && (index(nextColumn, row) < 0 || index(column, nextRow) < 0)) continue;
+        const cost = (costs.get(at) ?? 0) + Math.hypot(dx, dy);
+        if (cost >= (costs.get(to) ?? Infinity)) continue;
+        costs.set(to, cost);
+        const estimate = cost + rest(nextColumn, nextRow);
+        let low = 0, high = open.length;
+        while (low < high) {
+          const middle = (low + high) >> 1;
+          if (open[middle].estimate > estimate) low = middle + 1;
+          else high = middle;
+        }
+        open.splice(low, 0, { at: to, estimate, before: at });
+      }
+    }
+    return to;
+  };
 }

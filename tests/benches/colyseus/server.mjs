@@ -15,12 +15,13 @@ import { createServer } from 'node:http';
 import { Room, Server } from '@colyseus/core';
 import { Encoder, StateView, schema, t } from '@colyseus/schema';
 import { WebSocketTransport } from '@colyseus/ws-transport';
-import { around, entry, hasLineOfSight, pushOut } from './geometry.mjs';
+import { around, entry, hasLineOfSight, pathGrid, pushOut } from './geometry.mjs';
 
 const TICK_HZ = 30;
 const WIDTH = 2400, HEIGHT = 1600, BASE = 250;
 const RADIUS = 14, SIGHT = 340, RANGE = 300;
 const SOLDIER_STEP = 170 / TICK_HZ, WOLF_STEP = 110 / TICK_HZ;
+const WOLF_CELL = 40, WOLF_REACH = 8, WOLF_TICKS = 8;
 const HEALTH = 100, SHOT_DAMAGE = 34, BITE_DAMAGE = 5;
 const CARTRIDGES = 24, PACKS = 16, WAIT_S = 3;
 const WALLS = [
@@ -55,6 +56,8 @@ const between = (low, high) => low + Math.random() * (high - low);
 const isNear = (one, other, reach) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2 <= reach ** 2;
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const outsideWalls = (at) => WALLS.reduce((place, wall) => pushOut(wall, place, RADIUS), at);
+
+const nextPoint = pathGrid(WALLS, WIDTH, HEIGHT, RADIUS, WOLF_CELL);
 
 /** Returns a random place outside the walls; for a team, at its end of the map. */
 function freePlace(team = -1) {
@@ -146,7 +149,7 @@ class FogRoom extends Room {
     for (const [id, soldier] of soldiers) {
       if (soldier.isFiring && soldier.health > 0 && soldier.wait === 0 && soldier.cartridges > 0) this.fire(id, soldier, soldiers);
     }
-    for (const wolf of this.wolves) this.moveWolf(wolf, soldiers);
+    this.wolves.forEach((wolf, index) => this.moveWolf(wolf, soldiers, (this.tick + index) % WOLF_TICKS === 0));
     for (const client of this.clients) this.updateView(client, soldiers);
     this.broadcastPatch();
   }
@@ -202,11 +205,15 @@ class FogRoom extends Room {
     this.broadcast('killed', [player, killer]);
   }
 
-  /** A wolf runs to the first soldier near it, and wanders otherwise. */
-  moveWolf(wolf, soldiers) {
+  /** A wolf runs to the first soldier near it, around the walls, and wanders otherwise. */
+  moveWolf(wolf, soldiers, decides) {
     const prey = soldiers.find(([, { health, at }]) => health > 0 && isNear(wolf.at, at, SIGHT / 2))?.[1];
-    if (prey) wolf.angle = Math.atan2(prey.at.y - wolf.at.y, prey.at.x - wolf.at.x);
-    else if (Math.random() < 1 / 40) wolf.angle = between(0, 2 * Math.PI);
+    if (prey) {
+      if (decides) {
+        const next = hasLineOfSight(WALLS, wolf.at, prey.at) ? prey.at : nextPoint(wolf.at, prey.at, WOLF_REACH);
+        wolf.angle = Math.atan2(next.y - wolf.at.y, next.x - wolf.at.x);
+      }
+    } else if (Math.random() < 1 / 40) wolf.angle = between(0, 2 * Math.PI);
     step(wolf, wolf.angle, WOLF_STEP);
     if (prey && this.tick % 10 === 0 && isNear(wolf.at, prey.at, 2 * RADIUS)) this.hurt(prey, BITE_DAMAGE, null);
   }

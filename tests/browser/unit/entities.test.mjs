@@ -53,6 +53,13 @@ test('leave, enter and the changes apply in this order', () => {
   assert.deepEqual([...list].map(({ player }) => player), [2]);
 });
 
+test('the id of an entry may be its difference to the id of the entry before, also after an unknown id', () => {
+  const { list, apply } = listOf('enter:[id:u16,x:u8] leave:[u16] moved:[did:u16,dx:i8] placed:[did:u16,x:u8]|nil');
+  apply({ enter: [7, 10, 300, 20, 301, 30] });
+  apply({ moved: [7, 1, 13, 9, 280, -2, 1, 3], placed: [301, 99] });
+  assert.deepEqual(list.toList(), [{ id: 7, x: 11 }, { id: 300, x: 18 }, { id: 301, x: 99 }]);
+});
+
 test('changes of unknown ids and missing lists are skipped', () => {
   const { list, apply } = listOf(SOLDIERS);
   apply({ enter: ann });

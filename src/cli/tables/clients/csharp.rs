@@ -27,7 +27,7 @@ const KEYWORDS: &str = "\
     unchecked unsafe ushort using virtual void volatile while";
 
 /// Names of locals and parameters in the methods of a packet, which a field cannot have.
-const LOCALS: &str = "codec entities entity one change known";
+const LOCALS: &str = "codec entities entity one change known number";
 
 /// Names that the class of a packet cannot have.
 const RESERVED: &str = "Packet Record Codec Wire Create Func";
@@ -264,13 +264,23 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     open(out, &format!("public void Apply(IDictionary<{id_type}, {record}> entities)"));
     out.line(format!("foreach (var entity in {}) entities.Remove(entity);", list(row, "leave", id_type)));
     out.line(format!("foreach (var one in {}) entities[one.{id}] = one;", list(row, "enter", &record)));
+    if layout.change_lists.iter().any(|changes| changes.has_id_differences) {
+        out.line(format!("{id_type} number;"));
+    }
     for changes in &layout.change_lists {
         let record = record_name(&changes.name);
+        if changes.has_id_differences {
+            out.line("number = 0;");
+        }
         open(out, &format!("foreach (var change in {})", list(row, &changes.name, &record)));
-        out.line(format!(
-            "var known = Wire.Known(entities, change.{id}, \"{}.{}\");",
-            row.name, changes.name
-        ));
+        let key = match changes.has_id_differences {
+            true => {
+                out.line(format!("number += change.{};", field_name(&changes.id_name(layout))));
+                "number".to_owned()
+            }
+            false => format!("change.{id}"),
+        };
+        out.line(format!("var known = Wire.Known(entities, {key}, \"{}.{}\");", row.name, changes.name));
         for member in &changes.members {
             let name = &layout.fields[member.field].name;
             let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };

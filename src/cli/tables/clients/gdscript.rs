@@ -28,7 +28,7 @@ const RESERVED: &str = "\
     void when while yield call connect disconnect free get get_class is_class notification \
     reference script set tr to_string unreference abs ceil char clamp convert exp floor hash \
     inverse_lerp len lerp load log max min pow print range round seed sign sqrt str apply \
-    arguments change codec entities entity one to_dictionary with";
+    arguments change codec entities entity number one to_dictionary with";
 
 /// Prints the whole file.
 pub fn print(dialect: &Dialect) -> String {
@@ -186,9 +186,22 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     out.open(format!("for one in {}:", list(row, "enter")));
     out.line(format!("entities[one.{id}] = one"));
     out.close();
+    if layout.change_lists.iter().any(|changes| changes.has_id_differences) {
+        out.line("var number := 0");
+    }
     for changes in &layout.change_lists {
+        if changes.has_id_differences {
+            out.line("number = 0");
+        }
         out.open(format!("for change in {}:", list(row, &changes.name)));
-        out.open(format!("if not entities.has(change.{id}):"));
+        let key = match changes.has_id_differences {
+            true => {
+                out.line(format!("number += change.{}", variable_name(&changes.id_name(layout))));
+                "number".to_owned()
+            }
+            false => format!("change.{id}"),
+        };
+        out.open(format!("if not entities.has({key}):"));
         out.line(format!(
             "push_error(\"{}.{} names an unknown entity: clear the entities at `welcome`\")",
             row.name, changes.name
@@ -199,7 +212,7 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
             let name = &layout.fields[member.field].name;
             let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
             let changed = variable_name(&format!("{prefix}{name}"));
-            out.line(format!("entities[change.{id}].{} {sign} change.{changed}", variable_name(name)));
+            out.line(format!("entities[{key}].{} {sign} change.{changed}", variable_name(name)));
         }
         out.close();
     }

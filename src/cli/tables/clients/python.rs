@@ -141,8 +141,19 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     out.line(format!("for one in {}:", list(row, "enter")));
     out.line(format!("    entities[one.{id}] = one"));
     for changes in &layout.change_lists {
-        out.open(format!("for change in {}:", list(row, &changes.name)));
-        out.line(format!("one = known(entities, change.{id}, \"{}.{}\")", row.name, changes.name));
+        let key = match changes.has_id_differences {
+            true => {
+                out.line("entity = 0");
+                out.open(format!("for change in {}:", list(row, &changes.name)));
+                out.line(format!("entity += change.{}", field_name(&changes.id_name(layout))));
+                "entity".to_owned()
+            }
+            false => {
+                out.open(format!("for change in {}:", list(row, &changes.name)));
+                format!("change.{id}")
+            }
+        };
+        out.line(format!("one = known(entities, {key}, \"{}.{}\")", row.name, changes.name));
         for member in &changes.members {
             let name = &layout.fields[member.field].name;
             let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };

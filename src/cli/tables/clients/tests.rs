@@ -7,7 +7,7 @@ use crate::packet::PacketTables;
 /// A table with an entity list, reserved names, and text that needs an escape.
 const TABLE: &str = r#"direction	name	lane	one-2:str	arguments	meaning
 to_server	go	reliable	g"\	sequence:u32 from:u8<=4|nil	go <there> "\
-to_client	units	latest	u	enter:[id:u16,x:i32.px] leave:[u16]|nil moved:[id:u16,dx:i8.px]	
+to_client	units	latest	u	enter:[id:u16,x:i32.px] leave:[u16]|nil moved:[id:u16,dx:i8.px] placed:[did:u16,x:i32.px]	
 to_client	map	reliable	m	cells:[[u8]<=2]|0 body:(is:flag)	the map
 "#;
 
@@ -83,9 +83,17 @@ class ToClient:
             id: int = argument(Int(0, 65535))  # u16
             dx: int = argument(Int(-128, 127))  # i8.px: pixels of the map
 
+        @dataclass(kw_only=True)
+        class PlacedRecord:
+            """A record of `placed`."""
+
+            did: int = argument(Int(0, 65535))  # u16
+            x: int = argument(Int(-2147483648, 2147483647))  # i32.px: pixels of the map
+
         enter: list[EnterRecord] = argument(Groups(EnterRecord))
         leave: list[int] | None = argument(Nil(List(Int(0, 65535))))  # [u16]|nil
         moved: list[MovedRecord] = argument(Groups(MovedRecord))
+        placed: list[PlacedRecord] = argument(Groups(PlacedRecord))
 
         def apply(self, entities):
             """Applies the packet to a dict of the known entities by id, which is empty at `welcome`."""
@@ -96,6 +104,11 @@ class ToClient:
             for change in self.moved:
                 one = known(entities, change.id, "units.moved")
                 one.x += change.dx
+            entity = 0
+            for change in self.placed:
+                entity += change.did
+                one = known(entities, entity, "units.placed")
+                one.x = change.x
 
     @dataclass(kw_only=True)
     class Map(Packet):
@@ -190,16 +203,33 @@ const CSHARP: &str = r##"
                 }
             }
 
+            /// <summary>A record of `placed`.</summary>
+            public sealed class PlacedRecord : Record
+            {
+                /// <summary>u16</summary>
+                public int did;
+                /// <summary>i32.px: pixels of the map</summary>
+                public int x;
+
+                public override void Arguments(Codec codec)
+                {
+                    did = (int)codec.Int("did", did, 0, 65535);
+                    x = (int)codec.Int("x", x, -2147483648, 2147483647);
+                }
+            }
+
             public List<EnterRecord> enter = new List<EnterRecord>();
             /// <summary>[u16]|nil</summary>
             public List<int> leave;
             public List<MovedRecord> moved = new List<MovedRecord>();
+            public List<PlacedRecord> placed = new List<PlacedRecord>();
 
             public override void Arguments(Codec codec)
             {
                 enter = codec.Groups("enter", enter, 2, 2147483647, false);
                 leave = codec.List("leave", leave, 2147483647, true, false, (c, one) => (int)c.Int(null, one, 0, 65535));
                 moved = codec.Groups("moved", moved, 2, 2147483647, false);
+                placed = codec.Groups("placed", placed, 2, 2147483647, false);
             }
 
             /// <summary>Applies the packet to the known entities by id, which are empty at `welcome`.</summary>
@@ -207,10 +237,18 @@ const CSHARP: &str = r##"
             {
                 foreach (var entity in leave ?? new List<int>()) entities.Remove(entity);
                 foreach (var one in enter) entities[one.id] = one;
+                int number;
                 foreach (var change in moved)
                 {
                     var known = Wire.Known(entities, change.id, "units.moved");
                     known.x += change.dx;
+                }
+                number = 0;
+                foreach (var change in placed)
+                {
+                    number += change.did;
+                    var known = Wire.Known(entities, number, "units.placed");
+                    known.x = change.x;
                 }
             }
         }
@@ -300,14 +338,25 @@ class ToClient:
 				id = codec.integer("id", id, 0, 65535)
 				dx = codec.integer("dx", dx, -128, 127)
 
+		# A record of `placed`.
+		class PlacedRecord extends Record:
+			var did: int = 0 # u16
+			var x: int = 0 # i32.px: pixels of the map
+
+			func arguments(codec) -> void:
+				did = codec.integer("did", did, 0, 65535)
+				x = codec.integer("x", x, -2147483648, 2147483647)
+
 		var enter: Array = []
 		var leave = null # [u16]|nil
 		var moved: Array = []
+		var placed: Array = []
 
 		func arguments(codec) -> void:
 			enter = codec.groups("enter", enter, EnterRecord, 2, 0x7fffffff, false, false)
 			leave = codec.list("leave", leave, 0x7fffffff, true, false, "integer", [0, 65535])
 			moved = codec.groups("moved", moved, MovedRecord, 2, 0x7fffffff, false, false)
+			placed = codec.groups("placed", placed, PlacedRecord, 2, 0x7fffffff, false, false)
 
 		func packet_name() -> String:
 			return "units"
@@ -321,11 +370,19 @@ class ToClient:
 				entities.erase(entity)
 			for one in enter:
 				entities[one.id] = one
+			var number := 0
 			for change in moved:
 				if not entities.has(change.id):
 					push_error("units.moved names an unknown entity: clear the entities at `welcome`")
 					continue
 				entities[change.id].x += change.dx
+			number = 0
+			for change in placed:
+				number += change.did
+				if not entities.has(number):
+					push_error("units.placed names an unknown entity: clear the entities at `welcome`")
+					continue
+				entities[number].x = change.x
 
 	# the map
 	class MapPacket extends Packet:

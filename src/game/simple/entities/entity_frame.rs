@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use tickwire_sim::spatial_index::SpatialIndex;
+
 use super::entity_values::{Entities, EntityValues};
 use super::layout::EntityLayout;
 use super::received_entities::ReceivedEntities;
 use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
-use super::spatial_index::SpatialIndex;
 use crate::game::records::Records;
 use crate::game::simple::SimpleGame;
 use crate::game::simple::encode_once::encode_once;
@@ -25,9 +26,17 @@ pub struct EntityFrame<S> {
     lists: Arc<Vec<EntityValues>>,
     /// The lists of the frame before.
     previous: Option<Arc<Vec<EntityValues>>>,
-    /// The spatial index of each list.
-    indexes: Vec<OnceLock<SpatialIndex>>,
+    /// The index of each list, built for the first client that needs it.
+    indexes: Vec<OnceLock<ListIndex>>,
     encoded: OnceLock<(String, Arc<Vec<EncodedList>>)>,
+}
+
+/// Finds the entities of a list that a sight includes. Entities are their indexes in the list.
+#[derive(Debug)]
+struct ListIndex {
+    positions: SpatialIndex<u32>,
+    /// The entities with an owner or a team, in ascending order.
+    owned: Vec<u32>,
 }
 
 /// How an entity has changed since the frame before.
@@ -74,18 +83,17 @@ impl<S> EntityFrame<S> {
     /// Appends the indexes of the entities that a sight includes, in ascending order.
     pub fn append_visible(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
         let infos: &[EntityInfo] = &self.lists[list].infos;
-        let index = self.indexes[list].get_or_init(|| SpatialIndex::new(infos));
+        let index = self.indexes[list].get_or_init(|| ListIndex::new(infos));
         // The index helps if it excludes most entities.
         let owned = if sight.has_owner_or_team() { &*index.owned } else { &[] };
         if sight.is_everything() || 2 * owned.len() > infos.len() {
             out.extend((0..).zip(infos).filter(|(_, info)| sight.includes(info)).map(|(index, _)| index));
             return;
         }
-        out.extend(owned);
+        out.extend(owned.iter().filter(|index| sight.includes(&infos[**index as usize])));
         for circle in sight.circles() {
-            index.append_candidates(circle, out);
+            index.positions.append_within(circle.center, circle.radius, out);
         }
-        out.retain(|index| sight.includes(&infos[*index as usize]));
         out.sort_unstable();
         out.dedup();
     }
@@ -157,6 +165,16 @@ impl<S> EntityFrame<S> {
             encoded.error = encoded.append(&self.lists[list], previous, self.number).err();
         }
         encoded
+    }
+}
+
+impl ListIndex {
+    fn new(infos: &[EntityInfo]) -> ListIndex {
+        let infos = || (0..).zip(infos);
+        ListIndex {
+            positions: SpatialIndex::new(infos().map(|(at, info)| (info.position, at))),
+            owned: infos().filter(|(_, info)| info.has_owner_or_team()).map(|(at, _)| at).collect(),
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct EntityScratch {
     enter: RecordList,
     leave: RecordList,
     changes: Vec<RecordList>,
+    /// For each change list, the id of its last record.
+    last_ids: Vec<u32>,
 }
 
 impl KnownEntities {
@@ -81,11 +83,15 @@ impl EntityScratch {
         encoded: &EncodedList,
         index: usize,
     ) {
-        let EntityScratch { visible, ids, enter, leave, changes } = self;
+        let EntityScratch { visible, ids, enter, leave, changes, last_ids } = self;
         let list = frame.list(index);
         changes.resize_with(encoded.changes.len(), RecordList::default);
         changes.iter_mut().chain([&mut *enter, &mut *leave]).for_each(RecordList::clear);
         ids.clear();
+        last_ids.clear();
+        last_ids.resize(changes.len(), 0);
+        // Ids are in ascending order, so differences are positive.
+        let mut id_difference = |list: usize, id: u32| id - std::mem::replace(&mut last_ids[list], id);
         let mut known = known.iter().copied().peekable();
         for at in visible.iter().map(|at| *at as usize) {
             let id = list.ids[at];
@@ -101,7 +107,14 @@ impl EntityScratch {
                     EntityChange::InLists(mut lists) => {
                         while lists != 0 {
                             let list = lists.trailing_zeros() as usize;
-                            changes[list].copy(&encoded.changes[list], at);
+                            match encoded.layout.change_lists[list].has_id_differences {
+                                true => changes[list].copy_after(
+                                    id_difference(list, id),
+                                    &encoded.changes[list],
+                                    at,
+                                ),
+                                false => changes[list].copy(&encoded.changes[list], at),
+                            }
                             lists &= lists - 1;
                         }
                     }
@@ -118,6 +131,9 @@ impl EntityScratch {
                         {
                             if lists & (1 << bit) != 0 {
                                 out.push_encoded(1 + change_list.members.len(), |out| {
+                                    if change_list.has_id_differences {
+                                        write_uint(out, id_difference(bit, id).into());
+                                    }
                                     layout.write_changes(change_list, new, None, out);
                                 });
                             }

@@ -49,6 +49,8 @@ pub enum EntityArgument {
 pub struct ChangeList {
     /// Name of the argument.
     pub name: String,
+    /// Whether the id of a record is its difference to the id of the record before it.
+    pub has_id_differences: bool,
     /// The members after the id.
     pub members: Vec<ChangeMember>,
     /// The fields of the members, as bits.
@@ -154,8 +156,8 @@ impl EntityLayout {
         (missing == 0).then_some(lists)
     }
 
-    /// Encodes a record of a change list. The values were checked by [`EntityLayout::write_row`]
-    /// and [`EntityLayout::change_lists_for`].
+    /// Encodes a record of a change list, without its id if the list has differences of ids. The
+    /// values were checked by [`EntityLayout::write_row`] and [`EntityLayout::change_lists_for`].
     pub fn write_changes(
         &self,
         list: &ChangeList,
@@ -163,7 +165,9 @@ impl EntityLayout {
         old: Option<&[FieldValue]>,
         out: &mut Vec<u8>,
     ) {
-        let _ = write_field(&self.fields[0], &new[0], out);
+        if !list.has_id_differences {
+            let _ = write_field(&self.fields[0], &new[0], out);
+        }
         for member in &list.members {
             match member.difference_of(new, old) {
                 Some(difference) => write_int(out, difference),
@@ -174,10 +178,21 @@ impl EntityLayout {
 }
 
 impl ChangeList {
+    /// Returns the name of the first member of a record.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn id_name(&self, layout: &EntityLayout) -> String {
+        let prefix = if self.has_id_differences { DIFFERENCE.to_string() } else { String::new() };
+        prefix + &layout.fields[0].name
+    }
+
     fn parse(name: &str, members: &[Argument], fields: &[Argument]) -> Result<ChangeList, String> {
         let [id, members @ ..] = members else { return Err(format!("the list {name} has no members")) };
-        if *id != fields[0] {
-            return Err(format!("the list {name} begins with {id}: must begin with {}", fields[0]));
+        let has_id_differences = id.name.strip_prefix(DIFFERENCE) == Some(&fields[0].name);
+        if id.ty != fields[0].ty || !(has_id_differences || id.name == fields[0].name) {
+            return Err(format!(
+                "the list {name} begins with {id}: must begin with {}, or with {DIFFERENCE}{} for differences of ids",
+                fields[0], fields[0]
+            ));
         }
         let members = members.iter().map(|member| {
             ChangeMember::parse(member, fields).ok_or_else(|| {
@@ -189,7 +204,7 @@ impl ChangeList {
         });
         let members = members.collect::<Result<Vec<_>, _>>()?;
         let bits = members.iter().fold(0, |bits, member| bits | 1 << member.field);
-        Ok(ChangeList { name: name.to_owned(), members, fields: bits })
+        Ok(ChangeList { name: name.to_owned(), has_id_differences, members, fields: bits })
     }
 }
 

@@ -16,7 +16,8 @@
 //! - `enter` has all fields of an entity. The first one is its id.
 //! - `leave` lists the ids of entities that the client no longer sees.
 //! - Every other list is a *change list*: the id, and some of the fields. A field `dx` is the
-//!   difference of `x` to its last value.
+//!   difference of `x` to its last value. Likewise, `dplayer` in place of the id is its difference
+//!   to the id of the record before, which takes one byte for large ids too.
 //! - Empty lists with `|nil` at the end of a packet are omitted.
 //!
 //! At each update, a client is sent the entities that it sees from now on, the ids of entities
@@ -31,7 +32,6 @@ mod known_entities;
 mod layout;
 mod received_entities;
 mod sight;
-mod spatial_index;
 #[cfg(test)]
 mod tests;
 

@@ -104,8 +104,11 @@ impl ReceivedEntities {
         }
         for (at, list) in self.layout.change_lists.iter().enumerate() {
             let records = find(EntityArgument::Changes(at)).map_or(&[][..], values);
+            let mut last = 0u32;
             for record in records.chunks_exact(1 + list.members.len()) {
                 let Some(id) = id(&record[0]) else { continue };
+                let id = if list.has_id_differences { last.saturating_add(id) } else { id };
+                last = id;
                 let Some(entity) = self.entities.get_mut(&id) else {
                     error = error.and(Err(EntityError::UnknownChange(id)));
                     continue;

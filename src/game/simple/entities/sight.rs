@@ -1,6 +1,7 @@
 //! The sight of a client, and the properties of entities that it depends on.
 
 use tickwire_sim::PlayerId;
+use tickwire_sim::fixed::is_within;
 use tickwire_sim::geometry::Point;
 
 /// The client that sees.
@@ -96,11 +97,8 @@ pub struct Circle {
 
 impl Circle {
     pub fn includes(&self, info: &EntityInfo) -> bool {
-        let (dx, dy) = (info.position.0.abs_diff(self.center.0), info.position.1.abs_diff(self.center.1));
-        // The first two comparisons exclude most entities. The sum of the squares saturates.
-        dx <= self.radius
-            && dy <= self.radius
-            && u64::from(dx).pow(2).saturating_add(u64::from(dy).pow(2)) <= u64::from(self.radius).pow(2)
+        let (x, y) = info.position;
+        is_within(x.abs_diff(self.center.0), y.abs_diff(self.center.1), self.radius)
     }
 }
 

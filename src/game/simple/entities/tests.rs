@@ -21,7 +21,7 @@ to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str<=16 seed:u32 tick_hz
 to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
 to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
 to_client\terror\treliable\t4\trule:str detail:str\tan error
-to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[id:u32,dx:i8.px,dy:i8.px] placed:[id:u32,x:u16.px,y:u16.px]|nil hurt:[id:u32,health:u8]|nil\tanimals in sight
+to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[did:u32,dx:i8.px,dy:i8.px] placed:[did:u32,x:u16.px,y:u16.px]|nil hurt:[id:u32,health:u8]|nil\tanimals in sight
 to_client\tsecrets\tlatest\t7\ttick:u32.tick enter:[player:u16,gold:u32] leave:[u16] gold:[player:u16,gold:u32]\tthe own gold
 to_client\tcry\treliable\t8\tx:u16.px y:u16.px\tan animal cries
 ";
@@ -400,6 +400,11 @@ fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
         ("leave:[u32]", "leave:[u16]", "must be tick:u32.tick, enter, leave:[u32]"),
         ("enter:[id:u32", "enter:[id:i32", "the id: must be u8, u16 or u32"),
         ("hurt:[id:u32,health:u8]", "hurt:[id:u16,health:u8]", "begins with id:u16: must begin with id:u32"),
+        (
+            "moved:[did:u32,",
+            "moved:[did:u16,",
+            "begins with did:u16: must begin with id:u32, or with did:u32",
+        ),
         ("hurt:[id:u32,health:u8]", "hurt:[id:u32,health:u16]", "the member health:u16 of hurt"),
         ("dx:i8.px", "dx:i8", "the member dx:i8 of moved"),
         ("dx:i8.px", "dz:i8.px", "the member dz:i8.px of moved"),

@@ -101,8 +101,7 @@ impl Chatter {
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
         if now >= silence_ends {
             self.silence_ends = Some(now + dice.between(CHAT_INTERVAL[0], CHAT_INTERVAL[1]));
-            let line = LINES[dice.below(LINES.len() as u32) as usize];
-            intents.push(Intent::Chat(line.to_owned()));
+            intents.extend(dice.choose(&LINES).map(|line| Intent::Chat((*line).to_owned())));
         }
     }
 }

@@ -71,14 +71,16 @@ impl BuildBehavior {
         intents: &mut Vec<Intent>,
     ) {
         let choices = world_model.offers.choices.as_deref().unwrap_or_default();
-        if world_model.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
+        if world_model.offers.points > 0
+            && now >= self.chooses
+            && let Some(any) = dice.choose(choices)
+        {
             self.chooses = now + PAUSE;
-            let any = choices[dice.below(choices.len() as u32) as usize];
             // Half of the choices prefer the best gathering weapon, because bots with it age
             // faster.
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
-            let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
+            let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(*any);
             intents.push(Intent::Upgrade(choice));
         }
     }

@@ -86,8 +86,7 @@ impl Planter {
 
     /// Places one object on free ground, with a gap around it that a player fits through.
     fn plant(&mut self, kind: SceneryKind, area: Area) {
-        let scales = kind.scales_px();
-        let scale_px = scales[self.rng.below(scales.len() as u32) as usize];
+        let Some(scale_px) = self.rng.choose(kind.scales_px()).copied() else { return };
         let radius_px = kind.radius_px(scale_px);
         for _ in 0..TRIES {
             let x_px = self.rng.between(area.left, area.left + area.side - 1);

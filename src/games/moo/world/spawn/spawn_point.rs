@@ -50,7 +50,7 @@ impl SpawnSearch<'_> {
             return None;
         }
         for _ in 0..rules::SPAWN_TRIES {
-            let host = &self.players[living[rng.below(living.len() as u32) as usize] as usize].body;
+            let host = &self.players[*rng.choose(living)? as usize].body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
             let (x, y) =

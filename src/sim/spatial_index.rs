@@ -1,0 +1,188 @@
+//! An index of points: which of them are near a place, without looking at all of them.
+
+use crate::fixed::is_within;
+use crate::geometry::{Point, Rect};
+
+/// An index of things by their position: a grid of square cells over all of them, with at most as
+/// many cells as things. It is not part of a state: a rule builds it from the state, asks, and drops
+/// it. It pays from about thirty things and questions. With fewer, or if the first thing near a
+/// place is enough, look at all of them.
+///
+/// ```
+/// use tickwire_sim::PlayerId;
+/// use tickwire_sim::geometry::Rect;
+/// use tickwire_sim::spatial_index::SpatialIndex;
+///
+/// let players = [((100, 100), PlayerId(3)), ((130, 140), PlayerId(1)), ((131, 140), PlayerId(2))];
+/// let index = SpatialIndex::new(players);
+/// assert_eq!(index.within((100, 100), 50), [PlayerId(1), PlayerId(3)]);
+/// assert_eq!(index.in_rect(Rect::new(120, 0, 50, 200)), [PlayerId(1), PlayerId(2)]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct SpatialIndex<T> {
+    /// The smallest coordinates.
+    corner: Point,
+    /// Side of a cell as a power of two.
+    cell_bits: u32,
+    columns: u32,
+    rows: u32,
+    /// The things of cell `i` are `things[starts[i]..starts[i + 1]]`. Cells follow row by row.
+    starts: Vec<u32>,
+    things: Vec<(Point, T)>,
+}
+
+impl<T: Copy + Ord> SpatialIndex<T> {
+    /// Creates the index of some things.
+    pub fn new(things: impl IntoIterator<Item = (Point, T)>) -> SpatialIndex<T> {
+        let unsorted: Vec<(Point, T)> = things.into_iter().collect();
+        let (mut corner, mut end) = unsorted.first().map_or(((0, 0), (0, 0)), |(at, _)| (*at, *at));
+        for (at, _) in &unsorted {
+            corner = (corner.0.min(at.0), corner.1.min(at.1));
+            end = (end.0.max(at.0), end.1.max(at.1));
+        }
+        let (width, height) = (end.0.abs_diff(corner.0), end.1.abs_diff(corner.1));
+        let count = |bits: u32| (u64::from(width >> bits) + 1) * (u64::from(height >> bits) + 1);
+        let cell_bits = (0..31).find(|bits| count(*bits) <= unsorted.len() as u64).unwrap_or(31);
+        let mut index = SpatialIndex {
+            corner,
+            cell_bits,
+            columns: (width >> cell_bits) + 1,
+            rows: (height >> cell_bits) + 1,
+            starts: Vec::new(),
+            things: unsorted.clone(),
+        };
+        index.starts.resize((index.columns * index.rows) as usize + 1, 0);
+        for (at, _) in &unsorted {
+            let cell = index.cell(*at);
+            index.starts[cell] += 1;
+        }
+        for cell in 1..index.starts.len() {
+            index.starts[cell] += index.starts[cell - 1];
+        }
+        // The entries are the ends of the cells now. Filling from the back makes them the starts.
+        for thing in unsorted.iter().rev() {
+            let cell = index.cell(thing.0);
+            index.starts[cell] -= 1;
+            let slot = index.starts[cell] as usize;
+            index.things[slot] = *thing;
+        }
+        index
+    }
+
+    /// Returns the things at most `radius` from a point, in ascending order.
+    pub fn within(&self, center: Point, radius: u32) -> Vec<T> {
+        let mut found = Vec::new();
+        self.append_within(center, radius, &mut found);
+        found
+    }
+
+    /// Appends the things at most `radius` from a point, in ascending order.
+    pub fn append_within(&self, center: Point, radius: u32, out: &mut Vec<T>) {
+        let square = Rect {
+            left: center.0.saturating_sub_unsigned(radius),
+            top: center.1.saturating_sub_unsigned(radius),
+            right: center.0.saturating_add_unsigned(radius),
+            bottom: center.1.saturating_add_unsigned(radius),
+        };
+        let begin = out.len();
+        self.for_each_in_cells(square, |at, thing| {
+            if is_within(at.0.abs_diff(center.0), at.1.abs_diff(center.1), radius) {
+                out.push(thing);
+            }
+        });
+        out[begin..].sort_unstable();
+    }
+
+    /// Returns the things in a rectangle or on its edge, in ascending order.
+    pub fn in_rect(&self, rect: Rect) -> Vec<T> {
+        let mut found = Vec::new();
+        self.for_each_in_cells(rect, |at, thing| {
+            if rect.contains(at) {
+                found.push(thing);
+            }
+        });
+        found.sort_unstable();
+        found
+    }
+
+    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of them
+    /// may be outside the rectangle.
+    pub fn for_each_in_cells(&self, rect: Rect, mut visit: impl FnMut(Point, T)) {
+        // Cells of an axis from the first to the last; an empty range if the rectangle is elsewhere.
+        let range = |first: i32, last: i32, corner: i32, count: u32| {
+            let cell = |at: i32| (i64::from(at) - i64::from(corner)) >> self.cell_bits;
+            (cell(first).max(0), cell(last).min(i64::from(count) - 1))
+        };
+        let (left, right) = range(rect.left, rect.right, self.corner.0, self.columns);
+        let (top, bottom) = range(rect.top, rect.bottom, self.corner.1, self.rows);
+        if left > right {
+            return;
+        }
+        for row in top..=bottom {
+            let first = (row * i64::from(self.columns) + left) as usize;
+            let last = (row * i64::from(self.columns) + right) as usize;
+            for (at, thing) in &self.things[self.starts[first] as usize..self.starts[last + 1] as usize] {
+                visit(*at, *thing);
+            }
+        }
+    }
+
+    fn cell(&self, (x, y): Point) -> usize {
+        let along = |at: i32, corner: i32| at.abs_diff(corner) >> self.cell_bits;
+        (along(y, self.corner.1) * self.columns + along(x, self.corner.0)) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn an_index_finds_what_a_comparison_with_all_finds() {
+        let mut random = Rng::new(4, 2);
+        let mut found = 0;
+        for round in 0..400 {
+            let extent = [0, 3, 40, 5_000, i32::MAX][round % 5];
+            let flat = round % 7 == 0;
+            let mut place = |extent: i32| {
+                let y = random.between(-extent, extent);
+                (random.between(-extent, extent), if flat { 5 } else { y })
+            };
+            let things: Vec<(Point, u32)> =
+                (0..round as u32 / 4).rev().map(|id| (place(extent), id)).collect();
+            let index = SpatialIndex::new(things.iter().copied());
+            assert!(index.starts.len() <= things.len().max(1) + 1);
+            for _ in 0..20 {
+                let (center, other) = (place(extent), place(extent));
+                let radius = [0, 1, extent as u32 / 3, extent as u32, u32::MAX][round % 5];
+                let near = |at: &Point| {
+                    let (dx, dy) =
+                        (i64::from(at.0) - i64::from(center.0), i64::from(at.1) - i64::from(center.1));
+                    i128::from(dx).pow(2) + i128::from(dy).pow(2) <= i128::from(radius).pow(2)
+                };
+                let mut expected: Vec<u32> =
+                    things.iter().filter(|(at, _)| near(at)).map(|(_, id)| *id).collect();
+                expected.reverse();
+                assert_eq!(index.within(center, radius), expected, "{center:?} {radius}");
+                found += expected.len();
+                let rect = Rect { left: center.0, top: center.1, right: other.0, bottom: other.1 };
+                let inside = things.iter().filter(|(at, _)| rect.contains(*at));
+                let mut expected: Vec<u32> = inside.map(|(_, id)| *id).collect();
+                expected.reverse();
+                assert_eq!(index.in_rect(rect), expected, "{rect:?}");
+            }
+        }
+        assert!(found > 10_000, "{found}");
+    }
+
+    #[test]
+    fn an_empty_index_finds_nothing() {
+        let index = SpatialIndex::<u32>::new([]);
+        assert_eq!(index.within((0, 0), u32::MAX), []);
+        assert_eq!(
+            index.in_rect(Rect { left: i32::MIN, top: i32::MIN, right: i32::MAX, bottom: i32::MAX }),
+            []
+        );
+    }
+}
