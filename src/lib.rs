@@ -113,7 +113,6 @@
 //!
 //! - [`explain`]: the meaning of every bit of some bytes, and the rule that they break.
 //! - [`capture`]: reads captures for Wireshark.
-//! - [`limits`]: every bound of a server, with its reason and the effect of reaching it.
 //!
 //! # How it works
 //!
@@ -145,8 +144,6 @@ compile_error!("the tests play the built-in games: they need the feature `built-
 // Public modules come first, in the order of the data flow, then the modules that only this
 // repository uses.
 
-pub mod limits;
-
 pub mod ws;
 
 pub mod packet;
@@ -162,6 +159,8 @@ pub use tools::{capture, explain};
 
 #[cfg(not(tickwire_prediction))]
 pub mod client;
+
+mod limits;
 
 mod util;
 
@@ -204,6 +203,9 @@ pub use server::builder::{
 #[cfg(tickwire_prediction)]
 #[doc(hidden)]
 pub mod internal {
+    pub mod limits {
+        pub use crate::limits::*;
+    }
     pub mod util {
         pub use crate::util::*;
     }
@@ -237,7 +239,7 @@ pub mod internal {
         };
     }
 
-    modules! { connection games server util }
+    modules! { connection games limits server util }
     private_modules! {
         ws: utf8;
         packet: angle credentials routes tables tables_json;

@@ -22,8 +22,8 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
-/// Connects within [`limits::CONNECT_TIMEOUT`](crate::limits::CONNECT_TIMEOUT), from the address
-/// `from` if there is one. The socket is non-blocking, and sends small writes at once.
+/// Connects within 10 seconds, from the address `from` if there is one. The socket is non-blocking,
+/// and sends small writes at once.
 ///
 /// # Errors
 /// The system's error, or `TimedOut`.

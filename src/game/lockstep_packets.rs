@@ -52,7 +52,7 @@ const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
 ];
 
 /// Splits a snapshot into the parts of its packets. Only the last part is shorter than
-/// [`limits::SNAPSHOT_PART_BYTES`]. That part is empty if the length is a multiple of this size.
+/// `limits::SNAPSHOT_PART_BYTES`. That part is empty if the length is a multiple of this size.
 pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
     let size = limits::SNAPSHOT_PART_BYTES;
     (0..=state.len() / size).map(move |part| &state[part * size..state.len().min((part + 1) * size)])
@@ -67,7 +67,7 @@ pub struct SnapshotParts {
 
 impl SnapshotParts {
     /// Adds a part. Returns the whole snapshot after the last part. A first part longer than
-    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot, because earlier versions of the server
+    /// `limits::SNAPSHOT_PART_BYTES` is a whole snapshot, because earlier versions of the server
     /// sent a snapshot as one packet, and old captures contain such packets.
     ///
     /// # Errors

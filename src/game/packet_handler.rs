@@ -10,6 +10,7 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::EncodedAction;
 
+use crate::limits;
 use crate::packet::DecodedPacket;
 
 /// A client's request for a player.
@@ -28,8 +29,7 @@ pub struct JoinRequest {
 /// prefix. The token bucket gains a token every `every` and holds at most `burst`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SharedRateLimit {
-    /// Index of the token bucket, below
-    /// [`limits::GAME_RATE_LIMITS`](crate::limits::GAME_RATE_LIMITS).
+    /// Index of the token bucket, below [`SharedRateLimit::SLOTS`].
     pub slot: usize,
     /// Name of the rule in acks, metrics and the log.
     pub rule: &'static str,
@@ -39,6 +39,11 @@ pub struct SharedRateLimit {
     pub every: Duration,
     /// Capacity of the token bucket.
     pub burst: u32,
+}
+
+impl SharedRateLimit {
+    /// Number of token buckets of an address prefix. Higher slots share the last one.
+    pub const SLOTS: usize = limits::GAME_RATE_LIMITS;
 }
 
 /// The effect of a packet.

@@ -18,8 +18,7 @@ pub enum PropertyValue {
     Number(i64),
     /// `true` or `false`.
     Flag(bool),
-    /// A text of at most [`limits::ROOM_PROPERTY_TEXT_CHARS`] characters, without control
-    /// characters and commas.
+    /// A text of at most 32 characters, without control characters and commas.
     Text(String),
 }
 
@@ -78,8 +77,8 @@ pub struct RoomProperties {
 }
 
 impl RoomProperties {
-    /// Sets a property. The name has 1 to [`limits::ROOM_PROPERTY_NAME_CHARS`] characters of a-z,
-    /// 0-9 and _. A property that breaks a rule is left out, and the server logs the rule.
+    /// Sets a property. The name has 1 to 16 characters of a-z, 0-9 and _, and a room has at most 8
+    /// properties. A property that breaks a rule is left out, and the server logs the rule.
     pub fn set(&mut self, name: &'static str, value: impl Into<PropertyValue>) {
         let value = value.into();
         match self.check(name, &value) {

@@ -5,8 +5,8 @@ use tickwire::game::Game as _;
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::limits;
 use tickwire::internal::packet::tables::BUILTIN;
-use tickwire::limits;
 use tickwire::packet::{PacketTables, TableError};
 
 const HEADING: &str = "direction\tname\tlane\tlegacy:str\tnative:int\targuments\tmeaning";

@@ -11,7 +11,7 @@ use tickwire::game::bots::{Agent, AgentOutput, ViewStats};
 use tickwire::game::lockstep_packets::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC, SnapshotParts, snapshot_parts};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, command_frame};
 

@@ -7,10 +7,10 @@ use tickwire::game::UpdateRates;
 use tickwire::game::simple::{
     GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
 };
+use tickwire::internal::limits;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables};
 use tickwire::sim::{PlayerId, Sim as _, WorldParams, fields};
 

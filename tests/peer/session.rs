@@ -8,7 +8,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::games::moo::packet_handler::JoinData;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 const START: Duration = Duration::from_secs(100);

@@ -12,11 +12,11 @@ use tickwire::client::dial;
 use tickwire::client::url::Url;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::testing::abuse::attack::{self, AttackPlan};
 use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::internal::testing::hostile::HostileKind;
-use tickwire::limits;
 use tickwire::packet::{Dialect, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 

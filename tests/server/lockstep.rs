@@ -6,9 +6,9 @@ use std::time::Instant;
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::game::{Game as _, Messages};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
-use tickwire::limits;
 use tickwire::packet::{Direction, Value, json};
 use tickwire::sim::{PlayerId, WorldParams, fields};
 

@@ -14,8 +14,8 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::util::os::MachineCapacity;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 

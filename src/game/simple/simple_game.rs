@@ -135,7 +135,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 /// A player that joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Joining<'a> {
-    /// The display name, which the client chose: at most [`limits::NAME_CHARS`] characters.
+    /// The display name, which the client chose: at most 15 characters.
     pub name: &'a str,
     /// The account: the name of the client's token. `None` on a server without tokens, and in
     /// captures of programs that did not record accounts.

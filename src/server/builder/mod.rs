@@ -304,10 +304,10 @@ impl Server {
     ///
     /// It runs on a thread of its own, one event at a time, in the order of the events of a room,
     /// and may block, for example on a database. The worlds never wait for it. If more than
-    /// [`limits::SERVER_EVENTS`] events are queued, further ones are dropped, counted in
+    /// 16,384 events are queued, further ones are dropped, counted in
     /// `tickwire_server_events_dropped_total` and logged. If it panics, the panic is logged, and it
     /// is called again with the next event. A stopping server waits for it, at most
-    /// [`limits::SERVER_EVENTS_STOP_TIMEOUT`].
+    /// 5 seconds.
     ///
     /// It is not a part of the world: to change the world, it sends a command with
     /// [`RoomAccess::act`]. A replay calls no function.
