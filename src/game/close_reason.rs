@@ -44,8 +44,8 @@ pub enum CloseReason {
     TokenMissing,
     /// The client's token is unknown. Sent after a second.
     TokenWrong,
-    /// The address has already sent 10 wrong tokens within a minute. This token is wrong too, or was
-    /// not compared.
+    /// The address has already sent 10 wrong tokens within a minute. This token is wrong too, or
+    /// was not compared.
     TooManyTokenAttempts,
     /// The request would create a room. On a server with tokens, such a request must contain a
     /// token.

@@ -45,7 +45,7 @@ fn in_modules(lines: &[String]) -> usize {
 }
 
 /// The items of a package, an item per line. An item of a module has its path. Fields, variants,
-/// methods and traits of a type follow it, indented.
+/// methods and traits of a type follow it, indented, at its first path.
 fn items(json: Builder) -> Vec<String> {
     let json =
         json.omit_blanket_impls(true).omit_auto_trait_impls(true).include_function_parameter_names(true);
@@ -58,22 +58,23 @@ fn items(json: Builder) -> Vec<String> {
     let trait_impls = with(&|text| is_trait_impl(text));
     let impls = with(&|text| text.starts_with("impl"));
     let mut types: HashSet<u32> = HashSet::new();
-    let mut listed_impls = HashSet::new();
+    let mut members = HashSet::new();
     let mut lines = Vec::new();
-    let mut traits: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    let mut traits: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for (item, text) in &items {
         let parent = item.parent_id().map(|id| id.0);
         let is_in = |ids: &HashSet<u32>| parent.is_some_and(|id| ids.contains(&id));
-        if is_trait_impl(text) {
-            // An implementation of a trait of this package is listed with the trait and with the type.
-            let (begin, name, end) = parts_of_impl(&shortened(text));
-            if listed_impls.insert(item.id().0) && name != "StructuralPartialEq" {
-                traits.entry((begin, end)).or_default().push(name);
-            }
-        } else if parent.is_none() || is_in(&modules) {
+        if parent.is_none() || is_in(&modules) {
             push_traits(&mut lines, &mut traits);
             types.insert(item.id().0);
             lines.push(shortened(text));
+        } else if !members.insert(item.id().0) {
+            // A type with two paths, or a trait of this package that a type of it has.
+        } else if is_trait_impl(text) {
+            let (begin, name, end) = parts_of_impl(&shortened(text));
+            if name != "StructuralPartialEq" {
+                traits.entry((begin, end)).or_default().insert(name);
+            }
         } else if !impls.contains(&item.id().0) && !is_in(&trait_impls) {
             let indent = if is_in(&types) || is_in(&impls) { 4 } else { 8 };
             lines.push(format!("{:indent$}{}", "", without_path(&shortened(text))));
@@ -84,8 +85,9 @@ fn items(json: Builder) -> Vec<String> {
 }
 
 /// Adds the traits of the type that the last lines describe.
-fn push_traits(lines: &mut Vec<String>, traits: &mut BTreeMap<(String, String), Vec<String>>) {
+fn push_traits(lines: &mut Vec<String>, traits: &mut BTreeMap<(String, String), BTreeSet<String>>) {
     for ((begin, end), names) in std::mem::take(traits) {
+        let names: Vec<String> = names.into_iter().collect();
         lines.push(format!("    {begin}{}{end}", names.join(" + ")));
     }
 }
