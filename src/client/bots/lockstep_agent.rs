@@ -166,7 +166,7 @@ impl<A: Agent> LockstepAgent<A> {
             }
             Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
             Ok(FollowEvent::Handled) => {}
-            Err(reason) => out.add_fault("snapshot", reason),
+            Err(error) => out.add_fault("snapshot", error.to_string()),
         }
         if packet.row.name == COMMAND_FRAME {
             self.deliver_acks(now, out);

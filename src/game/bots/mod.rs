@@ -25,7 +25,7 @@ use crate::packet::{DecodedPacket, Dialect};
 pub use game_bots::{GameBots, GameChecks};
 pub use hooks::{
     BotHooks, ClientVariant, CompareAbsence, CompareView, GameCheckHooks, OperatorEvent, OperatorInput,
-    StressPacket,
+    StateMismatch, StressPacket,
 };
 
 /// A typed client packet of a game.
