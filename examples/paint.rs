@@ -9,9 +9,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
-use tickwire::rows;
-use tickwire::sim::{PlayerId, WorldParams, fields};
+use tickwire::prelude::*;
 
 const COLUMNS: i32 = 16;
 const ROWS: i32 = 12;
@@ -151,12 +149,7 @@ impl SimpleGame for Paint {
         all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, context: &mut TickContext<'_>) -> ActionResult {
         let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
         match action {
             Action::Go { direction } => one.direction = direction,

@@ -7,9 +7,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
-//! use tickwire::rows;
-//! use tickwire::sim::{PlayerId, WorldParams, fields};
+//! use tickwire::prelude::*;
 //!
 //! rows! {
 //!     in TABLE;
@@ -38,12 +36,7 @@
 //!     }
 //!     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-//!     fn apply(
-//!         &mut self,
-//!         _: PlayerId,
-//!         _: Action,
-//!         _: &mut TickContext<'_>,
-//!     ) -> Result<(), &'static str> {
+//!     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> ActionResult {
 //!         self.count += 1;
 //!         Ok(())
 //!     }
@@ -87,6 +80,7 @@
 //!
 //! # To write a game
 //!
+//! - [`prelude`]: the imports of a simple game.
 //! - [`game`]: the traits [`SimpleGame`](game::SimpleGame), for games in which every client sees
 //!   the same state, and [`Game`](game::Game), for all others.
 //! - [`sim`]: the parts of a deterministic world: fields, commands, random numbers, fixed-point
@@ -152,6 +146,8 @@ pub mod packet;
 pub use tickwire_sim as sim;
 
 pub mod game;
+
+pub mod prelude;
 
 #[cfg(not(tickwire_prediction))]
 #[doc(inline)]

@@ -240,8 +240,8 @@ impl LockstepFollower {
     /// `messages` the updates that the server would send to a client without lockstep.
     ///
     /// # Errors
-    /// The snapshot is of another game or other rules, or its parts are out of order. The client can
-    /// then only play without lockstep.
+    /// The snapshot is of another game or other rules, or its parts are out of order. The client
+    /// can then only play without lockstep.
     pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,

@@ -159,7 +159,8 @@ impl PacketTables {
     /// built-in ones.
     ///
     /// # Errors
-    /// [`TableError::Capture`] if the capture's own tables are invalid or differ from the given ones.
+    /// [`TableError::Capture`] if the capture's own tables are invalid or differ from the given
+    /// ones.
     pub fn for_capture(
         carried: Option<Vec<(String, String)>>,
         given: Option<Arc<PacketTables>>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tickwire::game::UpdateRates;
 use tickwire::game::simple::{
-    GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
+    ActionResult, GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
 };
 use tickwire::internal::limits;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
@@ -72,7 +72,7 @@ impl SimpleGame for Wide {
         self.players.retain(|own| *own != player);
     }
 
-    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> ActionResult {
         Ok(())
     }
 

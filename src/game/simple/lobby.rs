@@ -13,6 +13,7 @@
 use tickwire_sim::timer::Timer;
 use tickwire_sim::{PlayerId, fields};
 
+use super::simple_game::ActionResult;
 use crate::game::room_properties::{MAX_PLAYERS, RoomProperties};
 
 /// The rules of a lobby.
@@ -88,7 +89,7 @@ fields!(LobbyMember: player: PlayerId, is_ready: bool, team: Option<u8>);
 /// fn leave(&mut self, player: PlayerId) {
 ///     self.lobby.leave(player);
 /// }
-/// fn apply(&mut self, player: PlayerId, is_ready: bool) -> Result<(), &'static str> {
+/// fn apply(&mut self, player: PlayerId, is_ready: bool) -> ActionResult {
 ///     self.lobby.set_ready(player, is_ready)
 /// }
 /// fn tick(&mut self, tick_hz: u32) {
@@ -146,7 +147,7 @@ impl Lobby {
     ///
     /// # Errors
     /// `not_in_lobby` for an unknown player.
-    pub fn set_ready(&mut self, player: PlayerId, is_ready: bool) -> Result<(), &'static str> {
+    pub fn set_ready(&mut self, player: PlayerId, is_ready: bool) -> ActionResult {
         let member = self.members.iter_mut().find(|member| member.player == player);
         member.ok_or("not_in_lobby")?.is_ready = is_ready;
         Ok(())

@@ -76,7 +76,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     ///
     /// # Errors
     /// Name of the violated rule; the state must be unchanged.
-    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> ActionResult {
         let _ = (action, context);
         Err("player_only")
     }
