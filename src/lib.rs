@@ -187,7 +187,7 @@ mod testing;
 mod cli;
 
 #[cfg(not(target_family = "wasm"))]
-pub use testing::synctest::synctest;
+pub use testing::synctest::{Desync, SynctestError, SynctestReport, synctest};
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{
@@ -244,12 +244,18 @@ pub mod internal {
     #[cfg(not(target_family = "wasm"))]
     modules! { cli testing }
 
-    /// The client of `tickwire echo`.
-    #[cfg(not(target_family = "wasm"))]
     pub mod client {
+        /// Worlds that bots in lockstep share.
+        pub mod shared_world {
+            pub use crate::client::bots::shared_world::*;
+        }
+        /// The client of `tickwire echo`.
+        #[cfg(not(target_family = "wasm"))]
         pub mod echo {
             pub use crate::client::echo::*;
         }
+        #[cfg(not(target_family = "wasm"))]
+        pub use crate::client::recv_buffer::connect_with_recv_buffer;
     }
 
     pub mod tools {

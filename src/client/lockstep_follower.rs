@@ -45,6 +45,7 @@ pub enum FollowEvent {
 
 /// The reason why a follower cannot use a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FollowError {
     /// The parts of a snapshot are out of order or too long.
     Snapshot(SnapshotPartError),
@@ -66,6 +67,7 @@ impl std::error::Error for FollowError {}
 /// A desync report of the server: after a tick, the worlds of some participants differed from the
 /// server's world.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DesyncReport {
     /// Number of completed ticks.
     pub tick: u32,
@@ -107,6 +109,7 @@ impl DesyncReport {
 
 /// Counts since the follower was created.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FollowerCounts {
     /// Ticks executed.
     pub ticks: u64,

@@ -10,6 +10,7 @@ use crate::packet::routes::WRONG_FRAME_TYPE;
 /// A rule of the game protocol that a client broke, or another reason for which the server closes a
 /// connection. Broken rules of RFC 6455 are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CloseReason {
     /// More than 120 messages per second, after a burst of 240.
     MessageRate,

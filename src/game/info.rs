@@ -19,6 +19,7 @@ use super::packet_handler::{JoinRequest, PacketHandler};
 use crate::packet::{Dialect, Direction, PacketTables, TableError};
 
 /// The constants and functions of a game, without its types.
+#[non_exhaustive]
 pub struct GameInfo {
     /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,
@@ -161,6 +162,7 @@ impl GameInfo {
     ///
     /// # Errors
     /// Lists the supported rates.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn check_tick_hz(&self, hz: u32) -> Result<u32, String> {
         if self.tick_rates.contains(&hz) {
             return Ok(hz);
@@ -169,6 +171,7 @@ impl GameInfo {
     }
 
     /// Returns the supported tick rates as text: `15, 20, 30 or 60`.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn describe_tick_rates(&self) -> String {
         let mut rates = self.tick_rates.to_vec();
         rates.sort_unstable();
@@ -204,6 +207,7 @@ impl Debug for GameInfo {
 
 /// The reason why an operator command has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OperatorCommandError {
     /// There is no such command, or its arguments are invalid. The text describes the expected
     /// arguments. From [`OperatorCommand::parse`] it may be empty: the error then has the usage
@@ -237,6 +241,7 @@ pub type ParsedCommand = Result<(EncodedAction, String), OperatorCommandError>;
 
 /// An operator command that a game adds.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct OperatorCommand {
     /// Name and arguments.
     pub usage: &'static str,
@@ -244,6 +249,17 @@ pub struct OperatorCommand {
     pub help: &'static str,
     /// Parses the arguments.
     pub parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
+}
+
+impl OperatorCommand {
+    /// Creates a command. The first word of `usage` is its name.
+    pub const fn new(
+        usage: &'static str,
+        help: &'static str,
+        parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
+    ) -> OperatorCommand {
+        OperatorCommand { usage, help, parse }
+    }
 }
 
 impl Debug for OperatorCommand {

@@ -62,6 +62,7 @@ pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The reason why parts of a snapshot cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SnapshotPartError {
     /// Another packet came before the last part.
     Interrupted {

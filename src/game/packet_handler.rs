@@ -15,6 +15,7 @@ use crate::packet::DecodedPacket;
 
 /// A client's request for a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JoinRequest {
     /// The name, sanitized by the game.
     pub name: String,
@@ -23,6 +24,19 @@ pub struct JoinRequest {
     /// The account: the name of the client's token, set by the server. `None` if the server has no
     /// tokens.
     pub account: Option<Arc<str>>,
+}
+
+impl JoinRequest {
+    /// Creates a request. `game_data` is empty in a game without further data.
+    pub fn new(name: impl Into<String>, game_data: EncodedAction) -> JoinRequest {
+        JoinRequest { name: name.into(), game_data, account: None }
+    }
+
+    /// Returns the request of a client with a token.
+    #[must_use]
+    pub fn with_account(self, account: Option<Arc<str>>) -> JoinRequest {
+        JoinRequest { account, ..self }
+    }
 }
 
 /// Rate limit for an action that affects other players, shared by the clients of one address

@@ -133,7 +133,7 @@ impl PacketTables {
 
     /// Returns the tables with changed rows. Their texts and paths are the same.
     #[must_use]
-    pub fn with_rows(&self, change: impl Fn(&mut Row)) -> PacketTables {
+    pub(crate) fn with_rows(&self, change: impl Fn(&mut Row)) -> PacketTables {
         let mut tables = self.tables.clone();
         tables.iter_mut().flat_map(|table| &mut table.rows).for_each(|row| change(Arc::make_mut(row)));
         PacketTables { paths: self.paths.clone(), ..PacketTables::from_tables(tables) }
@@ -141,7 +141,7 @@ impl PacketTables {
 
     /// Returns the tables with the paths of these rooms. The name of the default room is empty.
     #[must_use]
-    pub fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
+    pub(crate) fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
         PacketTables { paths, ..self }
     }
 

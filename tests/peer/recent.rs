@@ -103,11 +103,7 @@ fn room() -> Room<Simple<Wide>> {
 fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some(SeatKey([connection as u8; 16]));
-    let profile = tickwire::game::JoinRequest {
-        name: "p".into(),
-        game_data: tickwire::sim::EncodedAction::new(&[]),
-        account: None,
-    };
+    let profile = tickwire::game::JoinRequest::new("p", tickwire::sim::EncodedAction::new(&[]));
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });

@@ -58,10 +58,7 @@ fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<SessionOutpu
 }
 
 fn joins(name: &str, skin: u8) -> SessionOutput {
-    SessionOutput::Join(
-        JoinRequest { name: name.into(), game_data: JoinData { skin, gift: false }.encoded(), account: None },
-        None,
-    )
+    SessionOutput::Join(JoinRequest::new(name, JoinData { skin, gift: false }.encoded()), None)
 }
 
 fn new(native: bool) -> Session {

@@ -62,7 +62,8 @@ impl<A: Agent> LockstepAgent<A> {
 
     /// Like [`LockstepAgent::new`], for an agent that shares its world with others. After a desync,
     /// such an agent cannot report the fields.
-    pub fn sharing(
+    #[cfg_attr(target_family = "wasm", allow(dead_code, reason = "only crowds share worlds"))]
+    pub(crate) fn sharing(
         worlds: &Arc<SharedWorlds>,
         info: &'static GameInfo,
         dialect: Arc<Dialect>,

@@ -200,6 +200,7 @@ pub enum BotBehavior {
 
 /// The parameters of one agent in a crowd.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BotSpec {
     /// Index in the crowd, starting at 0.
     pub index: usize,

@@ -12,7 +12,9 @@ use super::{
 };
 #[cfg(not(target_family = "wasm"))]
 use crate::game::DynTick;
-use crate::game::bots::{Agent, BotBehavior, BotSpec, GameBots, StateMismatch};
+#[cfg(not(target_family = "wasm"))]
+use crate::game::bots::StateMismatch;
+use crate::game::bots::{Agent, BotBehavior, BotSpec, GameBots};
 
 impl GameBots for Moo {
     fn agent(spec: &BotSpec) -> Box<dyn Agent> {

@@ -39,8 +39,8 @@ mod encode;
 mod explanation;
 pub mod hex;
 pub(crate) mod input;
-pub mod parse;
-pub mod print;
+pub(crate) mod parse;
+pub(crate) mod print;
 pub mod tree;
 mod truncate;
 

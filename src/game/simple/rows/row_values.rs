@@ -26,6 +26,7 @@ pub trait ReceivedRow: Row + Sized {
 
 /// The reason why values do not fit the packet table.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum RowError {
     /// The table has no such packet to clients.
     UnknownPacket {
