@@ -9,9 +9,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
-use tickwire::rows;
-use tickwire::sim::{PlayerId, WorldParams, fields};
+use tickwire::prelude::*;
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
@@ -90,12 +88,7 @@ impl SimpleGame for Coins {
         all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        _: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, _: &mut TickContext<'_>) -> ActionResult {
         let runner = self.runners.iter_mut().find(|runner| runner.player == player).ok_or("not_running")?;
         let Action::Go { direction } = action;
         runner.direction = direction;

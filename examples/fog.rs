@@ -12,17 +12,14 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{
-    ActionResult, BotPolicy, Entities, EntityInfo, EntityRef, Joining, Sight, Simple, SimpleGame,
-    SimplePrediction, StateRows, TickContext, Viewer,
-};
-use tickwire::rows;
+use tickwire::game::simple::{BotPolicy, Entities, EntityInfo, EntityRef, Sight, SimplePrediction, Viewer};
+use tickwire::prelude::*;
 use tickwire::sim::arena::{self, Arena, PathGrid, is_near};
 use tickwire::sim::chat::ChatLimit;
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::geometry::{Point, Rect};
 use tickwire::sim::timer::Timer;
-use tickwire::sim::{OptionSpec, PlayerId, PlayerMap, WorldParams, fields};
+use tickwire::sim::{OptionSpec, PlayerMap};
 
 #[path = "fog/bot.rs"]
 mod bot;

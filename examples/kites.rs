@@ -13,12 +13,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
-use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{BotPolicy, BotView};
 use tickwire::game::{AgentOutput, BotRng, BotStats};
 use tickwire::packet::{DecodedPacket, Value};
-use tickwire::rows;
+use tickwire::prelude::*;
 use tickwire::sim::fixed::is_within;
-use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 960;
 const HEIGHT: i32 = 600;
@@ -177,12 +176,7 @@ impl SimpleGame for Kites {
         self.kites.disconnect(player);
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, context: &mut TickContext<'_>) -> ActionResult {
         match action {
             Action::Fly { y, .. } if i32::from(y) < GROUND => return Err("not_on_the_ground"),
             Action::Fly { number, x, y } => {

@@ -10,14 +10,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{
-    ActionResult, BotPolicy, BotView, Joining, Lobby, LobbyPhase, LobbyRules, Simple, SimpleGame, StateRows,
-    TickContext,
-};
+use tickwire::game::simple::{BotPolicy, BotView, Lobby, LobbyPhase, LobbyRules};
 use tickwire::game::{BotRng, RoomProperties};
-use tickwire::rows;
+use tickwire::prelude::*;
 use tickwire::sim::timer::Timer;
-use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const COLUMNS: i32 = 16;
 const ROWS: i32 = 12;
@@ -30,7 +26,7 @@ const SPEED: i32 = 150;
 const REACH: i32 = 20;
 /// Duration of a round, s.
 const ROUND_S: u32 = 30;
-const LOBBY: LobbyRules = LobbyRules { min_players: 2, max_players: 8, countdown_s: 3, teams: 2 };
+const LOBBY: LobbyRules = LobbyRules::new(2, 8).with_countdown(3).with_teams(2);
 
 const TABLE: &str = include_str!("paint.tsv");
 

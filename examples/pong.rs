@@ -14,10 +14,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{BotPolicy, BotView, Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{BotPolicy, BotView};
 use tickwire::game::{BotRng, RoomProperties};
-use tickwire::rows;
-use tickwire::sim::{PlayerId, WorldParams, fields};
+use tickwire::prelude::*;
 
 /// The size of the field, in the units of the packets: pixels of the page at its natural size.
 const WIDTH: i32 = 800;
@@ -142,12 +141,7 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        _: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, _: &mut TickContext<'_>) -> ActionResult {
         let Action::Paddle { direction } = action;
         if !(-1..=1).contains(&direction) {
             return Err("unknown_direction");

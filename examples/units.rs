@@ -7,9 +7,7 @@
 
 use std::process::ExitCode;
 
-use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
-use tickwire::rows;
-use tickwire::sim::{PlayerId, WorldParams, fields};
+use tickwire::prelude::*;
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
@@ -98,12 +96,7 @@ impl SimpleGame for Units {
         }
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, context: &mut TickContext<'_>) -> ActionResult {
         let Action::March { targets, x, y } = action;
         let (to_x, to_y) = (i32::from(x).min(WIDTH), i32::from(y).min(HEIGHT));
         for number in targets {

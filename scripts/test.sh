@@ -125,12 +125,15 @@ scripts() {
 # The games stand in the list of src/games/mod.rs, a macro, into which cargo fmt does not look.
 format() {
     cargo fmt --all --check && cargo fmt --manifest-path tests/fuzz/Cargo.toml --check \
+        && cargo fmt --manifest-path tests/public_api/Cargo.toml --check \
         && rustfmt --edition 2024 --check src/games/*/mod.rs
 }
 
 lint() { cargo clippy --workspace --all-targets --locked -- -D warnings; }
 
-documents() { cargo test --workspace --locked --doc && RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked; }
+documents() {
+    cargo test --workspace --locked --doc && RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked && scripts/public-api.sh
+}
 
 # Builds all test programs together; the group `debug` uses their list.
 build() { cargo test --workspace --locked --no-run 2>&1 | tee "$logs/programs"; }
@@ -402,7 +405,7 @@ groups=(
     'first format one rustfmt changes nothing'
     'first build one the test programs build'
     'works lint one clippy has no warning'
-    'works documents one every link and example of the documentation holds'
+    'works documents one every link and example of the documentation holds, and the public items are the listed ones'
     'works tab one cargo builds the committed tickwire.wasm'
     'works targets one the library and the program compile for Windows and macOS'
     'works wasm checks the world in WebAssembly gives the checksums of the native one'

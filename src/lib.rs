@@ -7,9 +7,7 @@
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
-//! use tickwire::rows;
-//! use tickwire::sim::{PlayerId, WorldParams, fields};
+//! use tickwire::prelude::*;
 //!
 //! rows! {
 //!     in TABLE;
@@ -38,12 +36,7 @@
 //!     }
 //!     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-//!     fn apply(
-//!         &mut self,
-//!         _: PlayerId,
-//!         _: Action,
-//!         _: &mut TickContext<'_>,
-//!     ) -> Result<(), &'static str> {
+//!     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> ActionResult {
 //!         self.count += 1;
 //!         Ok(())
 //!     }
@@ -87,6 +80,7 @@
 //!
 //! # To write a game
 //!
+//! - [`prelude`]: the imports of a simple game.
 //! - [`game`]: the traits [`SimpleGame`](game::SimpleGame), for games in which every client sees
 //!   the same state, and [`Game`](game::Game), for all others.
 //! - [`sim`]: the parts of a deterministic world: fields, commands, random numbers, fixed-point
@@ -113,7 +107,6 @@
 //!
 //! - [`explain`]: the meaning of every bit of some bytes, and the rule that they break.
 //! - [`capture`]: reads captures for Wireshark.
-//! - [`limits`]: every bound of a server, with its reason and the effect of reaching it.
 //!
 //! # How it works
 //!
@@ -145,8 +138,6 @@ compile_error!("the tests play the built-in games: they need the feature `built-
 // Public modules come first, in the order of the data flow, then the modules that only this
 // repository uses.
 
-pub mod limits;
-
 pub mod ws;
 
 pub mod packet;
@@ -156,12 +147,16 @@ pub use tickwire_sim as sim;
 
 pub mod game;
 
+pub mod prelude;
+
 #[cfg(not(tickwire_prediction))]
 #[doc(inline)]
 pub use tools::{capture, explain};
 
 #[cfg(not(tickwire_prediction))]
 pub mod client;
+
+mod limits;
 
 mod util;
 
@@ -192,7 +187,7 @@ mod testing;
 mod cli;
 
 #[cfg(not(target_family = "wasm"))]
-pub use testing::synctest::synctest;
+pub use testing::synctest::{Desync, SynctestError, SynctestReport, synctest};
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{
@@ -204,6 +199,9 @@ pub use server::builder::{
 #[cfg(tickwire_prediction)]
 #[doc(hidden)]
 pub mod internal {
+    pub mod limits {
+        pub use crate::limits::*;
+    }
     pub mod util {
         pub use crate::util::*;
     }
@@ -237,7 +235,7 @@ pub mod internal {
         };
     }
 
-    modules! { connection games server util }
+    modules! { connection games limits server util }
     private_modules! {
         ws: utf8;
         packet: angle credentials routes tables tables_json;
@@ -246,12 +244,18 @@ pub mod internal {
     #[cfg(not(target_family = "wasm"))]
     modules! { cli testing }
 
-    /// The client of `tickwire echo`.
-    #[cfg(not(target_family = "wasm"))]
     pub mod client {
+        /// Worlds that bots in lockstep share.
+        pub mod shared_world {
+            pub use crate::client::bots::shared_world::*;
+        }
+        /// The client of `tickwire echo`.
+        #[cfg(not(target_family = "wasm"))]
         pub mod echo {
             pub use crate::client::echo::*;
         }
+        #[cfg(not(target_family = "wasm"))]
+        pub use crate::client::recv_buffer::connect_with_recv_buffer;
     }
 
     pub mod tools {

@@ -1,9 +1,8 @@
 //! Prediction of the own soldier: its client runs the rules of a walk before the server's answer.
 
 use tickwire::game::prediction::Position;
-use tickwire::game::simple::{PredictedGame, TickContext};
-use tickwire::rows;
-use tickwire::sim::PlayerId;
+use tickwire::game::simple::PredictedGame;
+use tickwire::prelude::*;
 
 use super::{Fog, PX, TABLE};
 

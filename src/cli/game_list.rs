@@ -75,7 +75,7 @@ impl GameList {
         let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
         let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
-        let codes = GameInfo::tables_of(&abouts)?;
+        let codes = GameInfo::tables_of(&abouts).map_err(|error| error.to_string())?;
         Ok(GameList { codes: Arc::new(codes), simulations, embedded, factories: kinds, on_event: None })
     }
 

@@ -174,7 +174,10 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let config = config(args, games, &options.unwrap_or_default())?;
     let mut state_file = StateFile::open(args.state_file.as_deref())?;
     let rooms = rooms(&config, args, games, &mut state_file)?;
-    rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
+    rooms
+        .iter()
+        .try_for_each(|room| room.handle().about.check_tables(&config.codes))
+        .map_err(|error| error.to_string())?;
     let log = Log::start(&args.log)?;
     state_file.log_reports();
     args.players.warn();

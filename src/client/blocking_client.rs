@@ -127,7 +127,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     ///
     /// # Errors
     /// The socket's error; `TimedOut` if the server does not accept all bytes within
-    /// [`limits::CONNECT_TIMEOUT`].
+    /// 10 seconds.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         while !bytes.is_empty() {

@@ -65,6 +65,7 @@ pub enum ClientEvent<'a> {
 
 /// The reason why a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClientConnectionError {
     /// The status of the response is not 101.
     Refused(u16),

@@ -22,26 +22,13 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
-/// Connects within [`limits::CONNECT_TIMEOUT`](crate::limits::CONNECT_TIMEOUT), from the address
-/// `from` if there is one. The socket is non-blocking, and sends small writes at once.
+/// Connects within 10 seconds, from the address `from` if there is one. The socket is non-blocking,
+/// and sends small writes at once.
 ///
 /// # Errors
 /// The system's error, or `TimedOut`.
 pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
-    connect_with_recv_buffer(to, from, None)
-}
-
-/// Like [`connect`], with a kernel receive buffer of the given size. The buffer limits how much a
-/// peer can send to a client that does not read.
-///
-/// # Errors
-/// As [`connect`].
-pub fn connect_with_recv_buffer(
-    to: SocketAddr,
-    from: Option<IpAddr>,
-    room_bytes: Option<usize>,
-) -> io::Result<TcpStream> {
-    os::connect(to, from, room_bytes)
+    os::connect(to, from, None)
 }
 
 /// Waits until a non-blocking socket is ready for one of the requested operations.

@@ -11,14 +11,15 @@
 //! difference it compares its old world with the new one and reports the fields.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
-use tickwire_sim::PlayerId;
 use tickwire_sim::state_tree::FieldDiff;
+use tickwire_sim::{PlayerId, RestoreError};
 
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
-    SnapshotParts,
+    SnapshotPartError, SnapshotParts,
 };
 use crate::game::{DynTick, DynWorld, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
@@ -42,9 +43,31 @@ pub enum FollowEvent {
     Handled,
 }
 
+/// The reason why a follower cannot use a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// The parts of a snapshot are out of order or too long.
+    Snapshot(SnapshotPartError),
+    /// The snapshot is of another game, or of other rules.
+    World(RestoreError),
+}
+
+impl fmt::Display for FollowError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FollowError::Snapshot(error) => error.fmt(out),
+            FollowError::World(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for FollowError {}
+
 /// A desync report of the server: after a tick, the worlds of some participants differed from the
 /// server's world.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DesyncReport {
     /// Number of completed ticks.
     pub tick: u32,
@@ -86,6 +109,7 @@ impl DesyncReport {
 
 /// Counts since the follower was created.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FollowerCounts {
     /// Ticks executed.
     pub ticks: u64,
@@ -219,14 +243,14 @@ impl LockstepFollower {
     /// `messages` the updates that the server would send to a client without lockstep.
     ///
     /// # Errors
-    /// A description, if the snapshot is of another game or other rules, or its parts are out of
-    /// order. The client can then only play without lockstep.
+    /// The snapshot is of another game or other rules, or its parts are out of order. The client
+    /// can then only play without lockstep.
     pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         outgoing: &mut Vec<Vec<u8>>,
         messages: &mut Messages,
-    ) -> Result<FollowEvent, String> {
+    ) -> Result<FollowEvent, FollowError> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 let interrupted = self.parts.interrupt(STATE_SYNC);
@@ -260,13 +284,13 @@ impl LockstepFollower {
 
     /// Returns the result unchanged. After an error, allows another snapshot request, because the
     /// requested snapshot will not arrive.
-    fn reset_sync_request<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
+    fn reset_sync_request<T>(&mut self, result: Result<T, SnapshotPartError>) -> Result<T, FollowError> {
         self.has_requested_snapshot &= result.is_ok();
-        result
+        result.map_err(FollowError::Snapshot)
     }
 
-    fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
-        let world = (self.info.new_spectator_world)(snapshot, &self.dialect)?;
+    fn sync_to(&mut self, snapshot: &[u8]) -> Result<FollowEvent, FollowError> {
+        let world = (self.info.new_spectator_world)(snapshot, &self.dialect).map_err(FollowError::World)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.has_requested_snapshot = false;

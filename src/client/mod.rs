@@ -133,5 +133,7 @@ pub mod lockstep_follower;
 pub(crate) mod outgoing;
 pub mod predicting_client;
 #[cfg(not(target_family = "wasm"))]
+pub(crate) mod recv_buffer;
+#[cfg(not(target_family = "wasm"))]
 pub mod room_list;
 pub mod url;

@@ -18,6 +18,7 @@ const ROOM_LIST_PATH: &str = "/rooms?format=json";
 
 /// A room of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListedRoom {
     /// The name; empty for the default room.
     pub name: String,

@@ -98,13 +98,43 @@ impl fmt::Display for Url {
     }
 }
 
-impl FromStr for Url {
-    type Err = String;
+/// The reason why a text is not a [`Url`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// The text does not begin with `ws://`.
+    Scheme,
+    /// The URL has a space, a `#`, or a character that is not in ASCII.
+    Character,
+    /// The URL has a `[` without a `]`.
+    Bracket,
+    /// The URL has no host.
+    Host,
+    /// The text after the host is not a port.
+    Port(String),
+}
 
-    fn from_str(text: &str) -> Result<Url, String> {
-        let rest = text.strip_prefix("ws://").ok_or("the URL must begin with ws://")?;
+impl fmt::Display for UrlError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UrlError::Scheme => out.write_str("the URL must begin with ws://"),
+            UrlError::Character => out.write_str("the URL contains an invalid character"),
+            UrlError::Bracket => out.write_str("the URL has a [ without a ]"),
+            UrlError::Host => out.write_str("the URL has no host"),
+            UrlError::Port(digits) => write!(out, "{digits:?} is not a port"),
+        }
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Url, UrlError> {
+        let rest = text.strip_prefix("ws://").ok_or(UrlError::Scheme)?;
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
-            return Err("the URL contains an invalid character".to_owned());
+            return Err(UrlError::Character);
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
@@ -137,10 +167,10 @@ pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
     (if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }, credentials)
 }
 
-fn split_authority(authority: &str) -> Result<(&str, u16), String> {
+fn split_authority(authority: &str) -> Result<(&str, u16), UrlError> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or("the URL has a [ without a ]")?;
+            let (host, after) = rest.split_once(']').ok_or(UrlError::Bracket)?;
             (host, after.strip_prefix(':'))
         }
         None => match authority.split_once(':') {
@@ -149,10 +179,10 @@ fn split_authority(authority: &str) -> Result<(&str, u16), String> {
         },
     };
     let port = match port {
-        Some(digits) => digits.parse().map_err(|_| format!("{digits:?} is not a port"))?,
+        Some(digits) => digits.parse().map_err(|_| UrlError::Port(digits.to_owned()))?,
         None => DEFAULT_PORT,
     };
-    if host.is_empty() { Err("the URL has no host".to_owned()) } else { Ok((host, port)) }
+    if host.is_empty() { Err(UrlError::Host) } else { Ok((host, port)) }
 }
 
 #[cfg(test)]

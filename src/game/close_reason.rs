@@ -10,12 +10,13 @@ use crate::packet::routes::WRONG_FRAME_TYPE;
 /// A rule of the game protocol that a client broke, or another reason for which the server closes a
 /// connection. Broken rules of RFC 6455 are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CloseReason {
-    /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
+    /// More than 120 messages per second, after a burst of 240.
     MessageRate,
-    /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
+    /// More than 16 KiB per second, after a burst of 64 KiB.
     ByteRate,
-    /// No `hello` within [`limits::HELLO_TIMEOUT`].
+    /// No `hello` within 10 seconds.
     HelloLate,
     /// A native client's first packet was not `hello`.
     HelloFirst,
@@ -23,10 +24,9 @@ pub enum CloseReason {
     HelloVersion,
     /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
     WrongFrameType,
-    /// Unsent bytes reached [`limits::SEND_QUEUE_BYTES`], or the kernel accepted none for
-    /// [`limits::SEND_STALL_TIME`].
+    /// 64 KiB were unsent, or the kernel accepted no bytes for 10 seconds.
     SlowClient,
-    /// The client sent nothing for [`limits::IDLE_TIMEOUT`], not even a pong or ping.
+    /// The client sent nothing for 65 seconds, not even a pong or ping.
     IdleTimeout,
     /// All player numbers are taken.
     WorldFull,
@@ -37,16 +37,16 @@ pub enum CloseReason {
     /// The server is shutting down, or the operator has closed the room.
     GoingAway,
     /// The server fell behind and dropped events for the client, because more than
-    /// [`limits::MISSED_EVENT_BYTES`] waited.
+    /// 8 MiB waited.
     Overloaded,
     /// Another connection has resumed this client's seat with the same key or token.
     TakenOver,
     /// The server requires a player token, and this client has none.
     TokenMissing,
-    /// The client's token is unknown. Sent after [`limits::WRONG_TOKEN_DELAY`].
+    /// The client's token is unknown. Sent after a second.
     TokenWrong,
-    /// The address has already sent [`limits::MAX_WRONG_TOKENS`] wrong tokens. This token is wrong
-    /// too, or was not compared.
+    /// The address has already sent 10 wrong tokens within a minute. This token is wrong too, or
+    /// was not compared.
     TooManyTokenAttempts,
     /// The request would create a room. On a server with tokens, such a request must contain a
     /// token.
@@ -57,7 +57,7 @@ pub enum CloseReason {
     /// The client requests lockstep. The server does not offer it, or offers it only to clients
     /// with a token.
     LockstepOff,
-    /// The snapshot of a lockstep client's room exceeds [`limits::SNAPSHOT_MOST_BYTES`].
+    /// The snapshot of a lockstep client's room exceeds 8 MiB.
     LockstepTooLarge,
     /// A bug of the server.
     InternalError,

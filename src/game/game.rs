@@ -14,7 +14,7 @@ use super::packet_handler::{JoinRequest, PacketHandler};
 use super::prediction::NewPredictor;
 use super::report::Report;
 use super::room_properties::RoomProperties;
-use crate::packet::{Dialect, PacketTables};
+use crate::packet::{Dialect, PacketTables, TableError};
 
 /// The action of a game's world.
 pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
@@ -71,8 +71,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// Checks further requirements on the tables. Called at the start of a server.
     ///
     /// # Errors
-    /// Names the missing or wrong row.
-    fn check(codes: &PacketTables) -> Result<(), String> {
+    /// [`TableError::Game`] names the missing or wrong row.
+    fn check(codes: &PacketTables) -> Result<(), TableError> {
         let _ = codes;
         Ok(())
     }

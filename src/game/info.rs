@@ -8,16 +8,18 @@ use tickwire_sim::Sim;
 use tickwire_sim::command_frame::CommandFrame;
 use tickwire_sim::state_tree::{FieldDiff, StateTree};
 use tickwire_sim::{
-    Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
+    Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, RestoreError,
+    WorldParams,
 };
 
 use super::bots::hooks::{BotHooks, GameCheckHooks};
 use super::dyn_tick::DynTick;
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
-use crate::packet::{Dialect, Direction, PacketTables};
+use crate::packet::{Dialect, Direction, PacketTables, TableError};
 
 /// The constants and functions of a game, without its types.
+#[non_exhaustive]
 pub struct GameInfo {
     /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,
@@ -50,7 +52,7 @@ pub struct GameInfo {
     /// As [`Game::rules_hash`](super::Game::rules_hash).
     pub rules_hash: fn() -> u64,
     /// As [`Game::check`](super::Game::check).
-    pub check: fn(&PacketTables) -> Result<(), String>,
+    pub check: fn(&PacketTables) -> Result<(), TableError>,
     /// As [`Game::packet_handler`](super::Game::packet_handler).
     pub new_packet_handler: fn(&Dialect) -> Box<dyn PacketHandler>,
     /// As [`Game::join`](super::Game::join).
@@ -117,13 +119,13 @@ impl GameInfo {
     ///
     /// # Errors
     /// Names the first missing row.
-    pub fn check_tables(&self, codes: &PacketTables) -> Result<(), String> {
+    pub fn check_tables(&self, codes: &PacketTables) -> Result<(), TableError> {
         for (_, name) in self.paths {
             let Some(dialect) = codes.dialect(name) else {
-                return Err(format!(
-                    "the packet tables lack the dialect {name}, which the game {} needs",
-                    self.name
-                ));
+                let game = self.name;
+                return Err(TableError::Game(format!(
+                    "the packet tables lack the dialect {name}, which the game {game} needs"
+                )));
             };
             if dialect.row(Direction::ToServer, "hello").is_none() {
                 continue;
@@ -137,10 +139,10 @@ impl GameInfo {
                 missing.find(|(side, packet)| dialect.row(*side, packet).is_none())
             {
                 let direction = direction.name();
-                return Err(format!(
-                    "the dialect {name} lacks the packet {packet} {direction}, which the game {} needs",
-                    self.name
-                ));
+                let game = self.name;
+                return Err(TableError::Game(format!(
+                    "the dialect {name} lacks the packet {packet} {direction}, which the game {game} needs"
+                )));
             }
         }
         (self.check)(codes)
@@ -160,7 +162,8 @@ impl GameInfo {
     ///
     /// # Errors
     /// Lists the supported rates.
-    pub fn check_tick_hz(&self, hz: u32) -> Result<u32, String> {
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn check_tick_hz(&self, hz: u32) -> Result<u32, String> {
         if self.tick_rates.contains(&hz) {
             return Ok(hz);
         }
@@ -168,7 +171,8 @@ impl GameInfo {
     }
 
     /// Returns the supported tick rates as text: `15, 20, 30 or 60`.
-    pub fn describe_tick_rates(&self) -> String {
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn describe_tick_rates(&self) -> String {
         let mut rates = self.tick_rates.to_vec();
         rates.sort_unstable();
         let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
@@ -182,14 +186,14 @@ impl GameInfo {
     ///
     /// # Errors
     /// Describes an invalid table with its file and line, or names a missing row.
-    pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
+    pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, TableError> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|info| info.tables) {
             if !tables.contains(table) {
                 tables.push(*table);
             }
         }
-        let codes = PacketTables::from_texts(&tables).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(&tables)?;
         games.iter().try_for_each(|info| info.check_tables(&codes))?;
         Ok(codes)
     }
@@ -201,14 +205,27 @@ impl Debug for GameInfo {
     }
 }
 
-/// The error for invalid arguments of an operator command.
+/// The reason why an operator command has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OperatorCommandError {
-    /// The expected arguments. Empty if the usage text of the command is sufficient.
+    /// There is no such command, or its arguments are invalid. The text describes the expected
+    /// arguments. From [`OperatorCommand::parse`] it may be empty: the error then has the usage
+    /// text of the command.
     Usage(String),
     /// The reason why the command is impossible.
     Failed(String),
 }
+
+impl fmt::Display for OperatorCommandError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OperatorCommandError::Usage(text) | OperatorCommandError::Failed(text) => out.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for OperatorCommandError {}
 
 impl From<String> for OperatorCommandError {
     fn from(reason: String) -> OperatorCommandError {
@@ -224,6 +241,7 @@ pub type ParsedCommand = Result<(EncodedAction, String), OperatorCommandError>;
 
 /// An operator command that a game adds.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct OperatorCommand {
     /// Name and arguments.
     pub usage: &'static str,
@@ -233,6 +251,17 @@ pub struct OperatorCommand {
     pub parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
 }
 
+impl OperatorCommand {
+    /// Creates a command. The first word of `usage` is its name.
+    pub const fn new(
+        usage: &'static str,
+        help: &'static str,
+        parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
+    ) -> OperatorCommand {
+        OperatorCommand { usage, help, parse }
+    }
+}
+
 impl Debug for OperatorCommand {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Order({})", self.usage)
@@ -240,7 +269,7 @@ impl Debug for OperatorCommand {
 }
 
 /// A restored world, or the reason why the world cannot be restored.
-pub type DynWorldResult = Result<Box<dyn DynWorld>, String>;
+pub type DynWorldResult = Result<Box<dyn DynWorld>, RestoreError>;
 
 /// A world of any game, for replays and checks.
 pub trait DynWorld: Debug {
@@ -313,4 +342,4 @@ pub trait ClientFeed: Debug + Send {
 }
 
 /// A restored world with a view, or the reason why the world cannot be restored.
-pub type SpectatorWorldResult = Result<Box<dyn SpectatorWorld>, String>;
+pub type SpectatorWorldResult = Result<Box<dyn SpectatorWorld>, RestoreError>;

@@ -4,6 +4,8 @@
 //! lockstep: the client runs the room's world itself, from a snapshot and the commands of each
 //! tick. It requests this in `hello` with [`MODE_LOCKSTEP`].
 
+use std::fmt;
+
 use crate::limits;
 use crate::packet::grammar::format_arguments;
 use crate::packet::{Dialect, Direction, Lane};
@@ -52,11 +54,72 @@ const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
 ];
 
 /// Splits a snapshot into the parts of its packets. Only the last part is shorter than
-/// [`limits::SNAPSHOT_PART_BYTES`]. That part is empty if the length is a multiple of this size.
+/// `limits::SNAPSHOT_PART_BYTES`. That part is empty if the length is a multiple of this size.
 pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
     let size = limits::SNAPSHOT_PART_BYTES;
     (0..=state.len() / size).map(move |part| &state[part * size..state.len().min((part + 1) * size)])
 }
+
+/// The reason why parts of a snapshot cannot be joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotPartError {
+    /// Another packet came before the last part.
+    Interrupted {
+        /// The name of that packet.
+        packet: String,
+        /// The tick of the unfinished snapshot.
+        tick: u32,
+        /// The bytes that had been received of it.
+        bytes: usize,
+    },
+    /// A part of another snapshot came before the last part.
+    OtherTick {
+        /// The tick of the part.
+        found: u32,
+        /// The tick of the unfinished snapshot.
+        tick: u32,
+        /// The bytes that had been received of it.
+        bytes: usize,
+    },
+    /// A part is too long.
+    PartTooLong {
+        /// The tick of the snapshot.
+        tick: u32,
+        /// The length of the part.
+        bytes: usize,
+    },
+    /// The snapshot is too long.
+    TooLong {
+        /// The tick of the snapshot.
+        tick: u32,
+    },
+}
+
+impl fmt::Display for SnapshotPartError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SnapshotPartError::Interrupted { packet, tick, bytes } => write!(
+                out,
+                "{packet} came after {bytes} bytes of the snapshot of tick {tick}: a part is missing"
+            ),
+            SnapshotPartError::OtherTick { found, tick, bytes } => write!(
+                out,
+                "a snapshot part of tick {found} came after {bytes} bytes of tick {tick}: a part is missing"
+            ),
+            SnapshotPartError::PartTooLong { tick, bytes } => {
+                let max = limits::SNAPSHOT_PART_BYTES;
+                write!(out, "a snapshot part of tick {tick} has {bytes} bytes: must be at most {max}")
+            }
+            SnapshotPartError::TooLong { tick } => {
+                let max = limits::SNAPSHOT_REASSEMBLED_BYTES;
+                write!(out, "the snapshot of tick {tick} is longer than {max} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SnapshotPartError {}
 
 /// Reassembles a snapshot from its parts.
 #[derive(Debug, Default)]
@@ -67,28 +130,23 @@ pub struct SnapshotParts {
 
 impl SnapshotParts {
     /// Adds a part. Returns the whole snapshot after the last part. A first part longer than
-    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot, because earlier versions of the server
+    /// `limits::SNAPSHOT_PART_BYTES` is a whole snapshot, because earlier versions of the server
     /// sent a snapshot as one packet, and old captures contain such packets.
     ///
     /// # Errors
-    /// The part does not continue the unfinished snapshot, which is dropped. The text describes the
-    /// invalid part.
-    pub fn add(&mut self, tick: u32, part: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    /// The part does not continue the unfinished snapshot, which is dropped.
+    pub fn add(&mut self, tick: u32, part: &[u8]) -> Result<Option<Vec<u8>>, SnapshotPartError> {
         let size = limits::SNAPSHOT_PART_BYTES;
         let (own, mut bytes) = self.unfinished.take().unwrap_or((tick, Vec::new()));
         let before = bytes.len();
         if own != tick {
-            return Err(format!(
-                "a snapshot part of tick {tick} came after {before} bytes of tick {own}: a part is missing"
-            ));
+            return Err(SnapshotPartError::OtherTick { found: tick, tick: own, bytes: before });
         }
         if before > 0 && part.len() > size {
-            let length = part.len();
-            return Err(format!("a snapshot part of tick {tick} has {length} bytes: must be at most {size}"));
+            return Err(SnapshotPartError::PartTooLong { tick, bytes: part.len() });
         }
-        let max_bytes = limits::SNAPSHOT_REASSEMBLED_BYTES;
-        if before + part.len() > max_bytes {
-            return Err(format!("the snapshot of tick {tick} is longer than {max_bytes} bytes"));
+        if before + part.len() > limits::SNAPSHOT_REASSEMBLED_BYTES {
+            return Err(SnapshotPartError::TooLong { tick });
         }
         bytes.extend_from_slice(part);
         if part.len() == size {
@@ -102,12 +160,9 @@ impl SnapshotParts {
     ///
     /// # Errors
     /// The last part is missing. The unfinished snapshot is dropped.
-    pub fn interrupt(&mut self, packet: &str) -> Result<(), String> {
+    pub fn interrupt(&mut self, packet: &str) -> Result<(), SnapshotPartError> {
         self.unfinished.take().map_or(Ok(()), |(tick, bytes)| {
-            let length = bytes.len();
-            Err(format!(
-                "{packet} came after {length} bytes of the snapshot of tick {tick}: a part is missing"
-            ))
+            Err(SnapshotPartError::Interrupted { packet: packet.to_owned(), tick, bytes: bytes.len() })
         })
     }
 }
@@ -121,7 +176,7 @@ pub fn has_lockstep(dialect: &Dialect) -> bool {
 ///
 /// # Errors
 /// A message with the invalid row and the rule that it breaks.
-pub fn check(dialect: &Dialect) -> Result<(), String> {
+pub(crate) fn check(dialect: &Dialect) -> Result<(), String> {
     let name = dialect.name();
     let rows = REQUIRED_ROWS
         .map(|(direction, packet, arguments)| (dialect.row(direction, packet), packet, arguments));

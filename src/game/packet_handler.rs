@@ -10,10 +10,12 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::EncodedAction;
 
+use crate::limits;
 use crate::packet::DecodedPacket;
 
 /// A client's request for a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JoinRequest {
     /// The name, sanitized by the game.
     pub name: String,
@@ -24,12 +26,24 @@ pub struct JoinRequest {
     pub account: Option<Arc<str>>,
 }
 
+impl JoinRequest {
+    /// Creates a request. `game_data` is empty in a game without further data.
+    pub fn new(name: impl Into<String>, game_data: EncodedAction) -> JoinRequest {
+        JoinRequest { name: name.into(), game_data, account: None }
+    }
+
+    /// Returns the request of a client with a token.
+    #[must_use]
+    pub fn with_account(self, account: Option<Arc<str>>) -> JoinRequest {
+        JoinRequest { account, ..self }
+    }
+}
+
 /// Rate limit for an action that affects other players, shared by the clients of one address
 /// prefix. The token bucket gains a token every `every` and holds at most `burst`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SharedRateLimit {
-    /// Index of the token bucket, below
-    /// [`limits::GAME_RATE_LIMITS`](crate::limits::GAME_RATE_LIMITS).
+    /// Index of the token bucket, below [`SharedRateLimit::SLOTS`].
     pub slot: usize,
     /// Name of the rule in acks, metrics and the log.
     pub rule: &'static str,
@@ -39,6 +53,11 @@ pub struct SharedRateLimit {
     pub every: Duration,
     /// Capacity of the token bucket.
     pub burst: u32,
+}
+
+impl SharedRateLimit {
+    /// Number of token buckets of an address prefix. Higher slots share the last one.
+    pub const SLOTS: usize = limits::GAME_RATE_LIMITS;
 }
 
 /// The effect of a packet.

@@ -18,8 +18,7 @@ pub enum PropertyValue {
     Number(i64),
     /// `true` or `false`.
     Flag(bool),
-    /// A text of at most [`limits::ROOM_PROPERTY_TEXT_CHARS`] characters, without control
-    /// characters and commas.
+    /// A text of at most 32 characters, without control characters and commas.
     Text(String),
 }
 
@@ -78,8 +77,8 @@ pub struct RoomProperties {
 }
 
 impl RoomProperties {
-    /// Sets a property. The name has 1 to [`limits::ROOM_PROPERTY_NAME_CHARS`] characters of a-z,
-    /// 0-9 and _. A property that breaks a rule is left out, and the server logs the rule.
+    /// Sets a property. The name has 1 to 16 characters of a-z, 0-9 and _, and a room has at most 8
+    /// properties. A property that breaks a rule is left out, and the server logs the rule.
     pub fn set(&mut self, name: &'static str, value: impl Into<PropertyValue>) {
         let value = value.into();
         match self.check(name, &value) {
@@ -161,24 +160,38 @@ pub struct RoomConditions {
     wanted: Vec<(String, String)>,
 }
 
-/// Sentence for conditions that cannot be read.
-pub const MALFORMED_CONDITIONS: &str =
-    "the value of where must be name:value, with a comma between two of them, as in state:lobby,map:3";
+/// The part of a text that is not a condition, or that is one too many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionError {
+    /// The part between two commas, as received.
+    pub part: String,
+}
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            "the value of where must be name:value, with a comma between two of them, as in state:lobby,map:3",
+        )
+    }
+}
+
+impl std::error::Error for ConditionError {}
 
 impl RoomConditions {
     /// Reads the value of `?where=`, such as `state:lobby,map:3`. An empty text has no conditions.
     ///
     /// # Errors
     /// The first part that is not `name:value`, or that is one too many.
-    pub fn parse(text: &str) -> Result<RoomConditions, String> {
+    pub fn parse(text: &str) -> Result<RoomConditions, ConditionError> {
         let mut wanted = Vec::new();
         for part in text.split(',').filter(|_| !text.is_empty()) {
-            let (name, value) = part.split_once(':').ok_or(part)?;
+            let error = || ConditionError { part: part.to_owned() };
+            let (name, value) = part.split_once(':').ok_or_else(error)?;
             if check_name(name).is_err()
                 || check_text(name, value).is_err()
                 || wanted.len() == limits::ROOM_PROPERTIES
             {
-                return Err(part.to_owned());
+                return Err(error());
             }
             wanted.push((name.to_owned(), value.to_owned()));
         }
@@ -273,7 +286,11 @@ mod tests {
             ("map:3,Map:3", "Map:3"),
             (&nine, "a:1"),
         ] {
-            assert_eq!(RoomConditions::parse(conditions), Err(part.to_owned()), "{conditions}");
+            assert_eq!(
+                RoomConditions::parse(conditions),
+                Err(ConditionError { part: part.to_owned() }),
+                "{conditions}"
+            );
         }
     }
 

@@ -1,13 +1,5 @@
 //! Every bound of the server in one place: value, unit, reason, and the effect of reaching it.
 //!
-//! ```
-//! use tickwire::limits;
-//!
-//! // The server truncates longer chat text.
-//! let field = format!("<input maxlength={}>", limits::CHAT_CHARS);
-//! # assert!(field.contains("maxlength=30"), "{field}");
-//! ```
-//!
 //! No other module of the server contains a bound as a bare number; bots and attackers define their
 //! own rates. The compile-time checks in `checks` compare the bounds with one another. The
 //! constants of a world (speed, radius, map) are rules of the game and belong to the game.

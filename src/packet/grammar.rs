@@ -140,15 +140,30 @@ pub fn format_arguments(arguments: &[Argument]) -> String {
     arguments.iter().map(Argument::to_string).collect::<Vec<_>>().join(" ")
 }
 
+/// The error in an `arguments` cell, in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrammarError(String);
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
 /// Parses the `arguments` cell of a table; `-` means no arguments.
-pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
+///
+/// # Errors
+/// The first error in the cell.
+pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, GrammarError> {
     if cell == "-" {
         return Ok(Vec::new());
     }
     let mut parser = Parser { rest: cell, depth: 0 };
-    let arguments = parser.arguments(" ")?;
+    let arguments = parser.arguments(" ").map_err(GrammarError)?;
     if !parser.rest.is_empty() {
-        return Err(format!("unexpected {:?} after the arguments", parser.rest));
+        return Err(GrammarError(format!("unexpected {:?} after the arguments", parser.rest)));
     }
     Ok(arguments)
 }

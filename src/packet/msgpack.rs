@@ -3,7 +3,7 @@
 //! `rmpv` decodes the values, but it accepts the reserved byte, text that is not UTF-8, bytes after
 //! the value and duplicate keys, and it allocates by declared length. [`check`] therefore scans the
 //! bytes first: once, from the front, without recursion, with a stack of at most
-//! [`limits::PACKET_DEPTH`] entries. It never reserves memory because of a length field alone.
+//! `limits::PACKET_DEPTH` entries. It never reserves memory because of a length field alone.
 //!
 //! The encoder uses the shortest form of each integer, length and text, and encodes floats without
 //! a fraction as integers, as the clients of the MooMoo dialects do.

@@ -29,21 +29,40 @@ pub const BUILTIN: [(&str, &str); 2] = [
     ("native.tsv", include_str!("../../packet_codes/moo/native.tsv")),
 ];
 
-/// The error of a rejected table.
+/// The reason why packet tables are rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableError {
-    /// The file's name, as given by the caller.
-    pub file: String,
-    /// The line number, from 1.
-    pub line: usize,
-    /// The error in the line.
-    pub reason: String,
+#[non_exhaustive]
+pub enum TableError {
+    /// A line is invalid.
+    Line {
+        /// The file's name, as given by the caller.
+        file: String,
+        /// The line number, from 1.
+        line: usize,
+        /// The error in the line.
+        reason: String,
+    },
+    /// The tables are valid, but do not fit the game. The text names the row and the rule.
+    Game(String),
+    /// The tables of a capture are incomplete, invalid, or differ from the given ones.
+    Capture(String),
+}
+
+/// A rule of the game.
+impl From<String> for TableError {
+    fn from(reason: String) -> TableError {
+        TableError::Game(reason)
+    }
 }
 
 impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TableError { file, line, reason } = self;
-        write!(out, "{}:{line}: {}", escape::escape_line(file), escape::escape_line(reason))
+        match self {
+            TableError::Line { file, line, reason } => {
+                write!(out, "{}:{line}: {}", escape::escape_line(file), escape::escape_line(reason))
+            }
+            TableError::Game(reason) | TableError::Capture(reason) => out.write_str(reason),
+        }
     }
 }
 
@@ -114,7 +133,7 @@ impl PacketTables {
 
     /// Returns the tables with changed rows. Their texts and paths are the same.
     #[must_use]
-    pub fn with_rows(&self, change: impl Fn(&mut Row)) -> PacketTables {
+    pub(crate) fn with_rows(&self, change: impl Fn(&mut Row)) -> PacketTables {
         let mut tables = self.tables.clone();
         tables.iter_mut().flat_map(|table| &mut table.rows).for_each(|row| change(Arc::make_mut(row)));
         PacketTables { paths: self.paths.clone(), ..PacketTables::from_tables(tables) }
@@ -122,7 +141,7 @@ impl PacketTables {
 
     /// Returns the tables with the paths of these rooms. The name of the default room is empty.
     #[must_use]
-    pub fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
+    pub(crate) fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
         PacketTables { paths, ..self }
     }
 
@@ -140,20 +159,22 @@ impl PacketTables {
     /// built-in ones.
     ///
     /// # Errors
-    /// A message of one line if the capture's own tables are invalid or differ from the given ones.
+    /// [`TableError::Capture`] if the capture's own tables are invalid or differ from the given
+    /// ones.
     pub fn for_capture(
         carried: Option<Vec<(String, String)>>,
         given: Option<Arc<PacketTables>>,
-    ) -> Result<Arc<PacketTables>, String> {
+    ) -> Result<Arc<PacketTables>, TableError> {
         let Some(carried) = carried else { return Ok(given.unwrap_or_else(PacketTables::builtin)) };
         let own = PacketTables::from_texts(&carried)
-            .map_err(|error| format!("this version cannot use the packet tables in the capture: {error}"))?;
+            .map_err(|error| format!("this version cannot use the packet tables in the capture: {error}"))
+            .map_err(TableError::Capture)?;
         match given.and_then(|given| own.first_difference(&given)) {
             None => Ok(Arc::new(own)),
-            Some(difference) => Err(format!(
+            Some(difference) => Err(TableError::Capture(format!(
                 "the capture carries packet tables of its own, which differ from the given ones: {difference}; \
                  leave out --codes (and TICKWIRE_CODES)"
-            )),
+            ))),
         }
     }
 
@@ -201,7 +222,7 @@ const TRAILING: [&str; 2] = ["arguments", "meaning"];
 
 impl TableParser {
     fn read(&mut self, file: &str, text: &str) -> Result<(), TableError> {
-        let error = |line: usize, reason: String| TableError { file: file.to_owned(), line, reason };
+        let error = |line: usize, reason: String| TableError::Line { file: file.to_owned(), line, reason };
         let heading = text.lines().next().unwrap_or("");
         let columns = self.heading(heading).map_err(|reason| error(1, reason))?;
         let mut rows = Vec::new();
@@ -293,7 +314,7 @@ fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
     if codes.is_empty() {
         return Err("no dialect has a code for this packet".to_owned());
     }
-    let arguments = grammar::parse_arguments(arguments)?;
+    let arguments = grammar::parse_arguments(arguments).map_err(|error| error.to_string())?;
     Ok(Row { direction, name: (*name).to_owned(), lane, codes, arguments, meaning: (*meaning).to_owned() })
 }
 

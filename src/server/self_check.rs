@@ -225,7 +225,8 @@ impl SelfCheck {
         let Some(published) = self.ticks.iter().rfind(|published| published.tick() == tick) else {
             return Ok(());
         };
-        let is_compared = self.room.about.compare_view(agent, player, &**published)?;
+        let is_compared =
+            self.room.about.compare_view(agent, player, &**published).map_err(|mismatch| mismatch.0)?;
         self.counts.compared += u64::from(is_compared);
         Ok(())
     }
@@ -300,7 +301,7 @@ impl SelfCheck {
             return self.push_desync(tick, &fields);
         }
         match event {
-            Err(reason) => Err(("snapshot", reason)),
+            Err(error) => Err(("snapshot", error.to_string())),
             // The second world has already restarted at a later tick, so its fields could not be
             // compared.
             Ok(FollowEvent::Report(report)) if report.includes(SELF_NAME) => {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::fields::Sink;
 use crate::migrate::NamedState;
-use crate::{Action, Checksum, Command, PlayerId};
+use crate::{Action, Checksum, Command, PlayerId, RestoreError};
 
 /// An option of a game: one of the parameters of its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     ///
     /// # Errors
     /// The reason why the bytes are not a snapshot of this world with these rules.
-    fn restore(bytes: &[u8]) -> Result<Self, String>;
+    fn restore(bytes: &[u8]) -> Result<Self, RestoreError>;
 
     /// Encodes the state with the names of its fields
     /// ([`NamedWriter`](crate::migrate::NamedWriter)), for a program with other fields or rules.
@@ -181,5 +181,5 @@ pub trait Sim: Sized + Debug + Send + 'static {
     ///
     /// # Errors
     /// The reason why the rules of this program do not allow such a world.
-    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<Self, String>;
+    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<Self, RestoreError>;
 }

@@ -88,7 +88,7 @@ const OCTANT_TABLE: [u16; 257] = {
 };
 
 /// Computes the result of `octant_angle` by bisection.
-pub const fn octant_angle_by_search(along: i64, across: i64) -> u16 {
+const fn octant_angle_by_search(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
         let middle = (low + high) / 2;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use tickwire::limits;
+use tickwire::internal::limits;
 
 /// The input and output buffers of a module instance.
 #[derive(Default)]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tickwire::client::connection::{self, ClientConnection, ClientEvent};
+use tickwire::internal::limits;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::clients::inspector_session;
-use tickwire::limits;
 
 use super::buffers::with;
 use super::random;

@@ -3,10 +3,10 @@
 //! list.
 
 use serde_json::{Value, json};
+use tickwire::internal::limits;
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
 use tickwire::internal::tools::inspector::opening::Opening;
 use tickwire::internal::tools::inspector::{FilterError, FrameList, ListRequest};
-use tickwire::limits;
 
 use super::inspector::{Tab, answer, with_tab};
 

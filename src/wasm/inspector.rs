@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
+use tickwire::internal::limits;
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
 use tickwire::internal::tools::inspector::opening::Opening;
 use tickwire::internal::tools::inspector::{ExportedClient, Inspector};
-use tickwire::limits;
 
 use super::buffers::with;
 

@@ -121,7 +121,7 @@ impl Page {
             Ok(FollowEvent::Stepped(_)) => {}
             Ok(FollowEvent::Other) => record(UPDATE, message, &mut records),
             Ok(FollowEvent::Report(new)) => *report = Some(new),
-            Err(reason) => *error = Some(reason),
+            Err(reason) => *error = Some(reason.to_string()),
         }
         messages.iter().for_each(|message| record(UPDATE, message, &mut records));
         outgoing.iter().for_each(|message| record(TO_SERVER, message, &mut records));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tickwire::internal::games::moo::world::command::decode_frame;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, rules_hash};
-use tickwire::limits;
+use tickwire::internal::limits;
 
 use super::buffers::with;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::prediction::{NewPredictor, PredictionFeatures, Predictor};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::PacketTables;
 
 use super::buffers::with;

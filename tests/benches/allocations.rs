@@ -15,6 +15,7 @@ use tickwire::game::{Messages, Publisher as _, UpdateRates, View as _};
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::internal::games::moo::{Moo, MooPublisher, MooScratch, MooView};
+use tickwire::internal::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
@@ -25,7 +26,6 @@ use tickwire::internal::server::clients::update_group::{
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, JoinOutcome, Room, RoomConfig, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::PacketTables;
 use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::frame::{Header, Opcode, mask};

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use tickwire::internal::limits;
 use tickwire::internal::util::os;
-use tickwire::limits;
 use tickwire::ws::frame;
 use tickwire::ws::handshake;
 use tickwire::ws::http::HeadReader;

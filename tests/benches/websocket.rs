@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
+use tickwire::internal::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Connection, Event, Limits, Role};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

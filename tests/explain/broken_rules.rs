@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
 use tickwire::game::CloseReason;
+use tickwire::internal::limits;
 use tickwire::internal::packet::routes::{self, WRONG_FRAME_TYPE};
-use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::connection::{Connection, Event, Role};

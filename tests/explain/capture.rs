@@ -481,7 +481,7 @@ fn the_room_of_a_path_says_its_dialect() {
 }
 
 fn head_of(request: &[u8]) -> tickwire::ws::http::RequestHead {
-    tickwire::ws::http::HeadReader::new(tickwire::limits::HEAD_LIMITS)
+    tickwire::ws::http::HeadReader::new(tickwire::internal::limits::HEAD_LIMITS)
         .receive(request)
         .expect("a good head")
         .expect("a whole head")

@@ -229,7 +229,7 @@ fn hexadecimal_as_people_paste_it() {
         ("81 €€", "'€' is not"),
         ("0x0x81", "'x' is not"),
     ] {
-        let error = explain::hex::parse(text).expect_err(text);
+        let error = explain::hex::parse(text).expect_err(text).to_string();
         assert!(error.contains(complaint) && error.lines().count() == 1, "{text}: {error}");
     }
 }

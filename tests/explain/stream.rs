@@ -467,7 +467,7 @@ fn section_8_1_an_incomplete_text_is_rejected_at_its_first_invalid_byte() {
 
 #[test]
 fn input_that_is_not_a_capture_has_a_size_limit() {
-    let bound = usize::try_from(tickwire::limits::EXPLAIN_PASTED_BYTES).expect("a few MiB");
+    let bound = usize::try_from(tickwire::internal::limits::EXPLAIN_PASTED_BYTES).expect("a few MiB");
     let file = std::env::temp_dir().join(format!("tickwire-explain-long-{}.hex", std::process::id()));
     std::fs::write(&file, b"\n".repeat(bound + 1)).expect("written");
     let (is_well, _, errors) = tickwire(&[file.to_str().expect("text")], b"", false);

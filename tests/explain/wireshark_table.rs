@@ -11,10 +11,10 @@ use std::process::Command;
 
 use tickwire::internal::cli::tables::print::{TablesFormat, print};
 use tickwire::internal::games;
+use tickwire::internal::limits;
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::internal::packet::tables::Table;
 use tickwire::internal::tools::explain::dialect_guess::DIALECTS_BY_LIKELIHOOD;
-use tickwire::limits;
 use tickwire::packet::grammar::format_arguments;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Code, PacketTables, Row};

@@ -10,7 +10,7 @@ use tickwire::internal::games::moo::feed::Pose;
 use tickwire::internal::games::moo::feed::interest::{Located, ViewWindow};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::internal::games::moo::{MooPublisher, MooScratch, MooView};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 /// A stream of numbers that a seed repeats.

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 /// What the product's files see as their crate.
 pub(crate) use product::{connection, server};
-pub use tickwire::{game, limits};
+pub use tickwire::game;
+pub use tickwire::internal::limits;
 
 /// The same, with a private part of it.
 pub mod packet {

@@ -99,7 +99,7 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
 /// Reads `| … | LIMIT_NAME | value |` rows and holds the value against the constant.
 #[test]
 fn the_limits_of_the_document_are_the_limits_of_the_code() {
-    use tickwire::limits::*;
+    use tickwire::internal::limits::*;
     let (_, text) = document();
     let constants: [(&str, u64); 27] = [
         ("MESSAGE_BYTES", MESSAGE_BYTES as u64),
@@ -138,7 +138,7 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
 
 #[test]
 fn the_bounds_of_the_tables_are_the_limits_of_the_code() {
-    use tickwire::limits::{CHAT_CHARS, NAME_CHARS};
+    use tickwire::internal::limits::{CHAT_CHARS, NAME_CHARS};
     let codes = PacketTables::builtin();
     for row in codes.rows().filter(|row| row.direction == Direction::ToServer) {
         let arguments = format_arguments(&row.arguments);

@@ -5,8 +5,8 @@ use tickwire::game::Game as _;
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::limits;
 use tickwire::internal::packet::tables::BUILTIN;
-use tickwire::limits;
 use tickwire::packet::{PacketTables, TableError};
 
 const HEADING: &str = "direction\tname\tlane\tlegacy:str\tnative:int\targuments\tmeaning";
@@ -23,6 +23,12 @@ fn table(rows: &[&str]) -> String {
 
 fn refused(texts: &[(&str, &str)]) -> TableError {
     PacketTables::from_texts(texts).expect_err("should be refused")
+}
+
+/// File, line and reason of an invalid line.
+fn line(error: &TableError) -> (&str, usize, &str) {
+    let TableError::Line { file, line, reason } = error else { panic!("{error} is about no line") };
+    (file, *line, reason)
 }
 
 #[test]
@@ -151,8 +157,9 @@ const BAD_ROWS: [(&str, &[&str], usize, &str); 42] = [
 fn each_bad_row_is_refused_with_its_line_and_reason() {
     for (what, rows, line, reason) in BAD_ROWS {
         let error = refused(&[("bad.tsv", &table(rows))]);
-        assert_eq!((error.file.as_str(), error.line), ("bad.tsv", line), "{what}: {error}");
-        assert!(error.reason.contains(reason), "{what}: {error}");
+        let (file, at, found) = self::line(&error);
+        assert_eq!((file, at), ("bad.tsv", line), "{what}: {error}");
+        assert!(found.contains(reason), "{what}: {error}");
         assert!(error.to_string().starts_with(&format!("bad.tsv:{line}: ")), "{what}");
     }
 }
@@ -171,8 +178,9 @@ fn each_bad_heading_is_refused() {
         ("a dialect twice", "direction\tname\tlane\ta:str\ta:int\targuments\tmeaning", "two columns"),
     ] {
         let error = refused(&[("bad.tsv", heading)]);
-        assert_eq!((error.line, error.file.as_str()), (1, "bad.tsv"), "{what}");
-        assert!(error.reason.contains(reason), "{what}: {error}");
+        let (file, line, found) = line(&error);
+        assert_eq!((line, file), (1, "bad.tsv"), "{what}");
+        assert!(found.contains(reason), "{what}: {error}");
     }
 }
 
@@ -180,8 +188,9 @@ fn each_bad_heading_is_refused() {
 fn a_dialect_belongs_to_one_file() {
     let text = table(&["to_server | wave | reliable | w | 1 | - | x"]);
     let error = refused(&[("a.tsv", &text), ("b.tsv", &text)]);
-    assert_eq!((error.file.as_str(), error.line), ("b.tsv", 1));
-    assert!(error.reason.contains("already has a column in a.tsv"), "{error}");
+    let (file, line, reason) = line(&error);
+    assert_eq!((file, line), ("b.tsv", 1));
+    assert!(reason.contains("already has a column in a.tsv"), "{error}");
 }
 
 #[test]
@@ -192,8 +201,9 @@ fn too_many_rows_are_refused() {
     };
     assert!(PacketTables::from_texts(&[("full.tsv", rows(limits::TABLE_ROWS))]).is_ok());
     let error = refused(&[("bad.tsv", &rows(limits::TABLE_ROWS + 1))]);
-    assert_eq!(error.line, limits::TABLE_ROWS + 2);
-    assert!(error.reason.contains("too many rows"), "{error}");
+    let (_, line, reason) = line(&error);
+    assert_eq!(line, limits::TABLE_ROWS + 2);
+    assert!(reason.contains("too many rows"), "{error}");
 }
 
 /// The built-in tables with one text replaced.
@@ -223,7 +233,7 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
             "own packet update does not match",
         ),
     ] {
-        let error = (Moo::INFO.check)(&spoiled(from, to).expect("a table")).expect_err(to);
+        let error = (Moo::INFO.check)(&spoiled(from, to).expect("a table")).expect_err(to).to_string();
         assert!(error.contains(reason), "{to:?}: {error}");
         let is_row = |file: &str, line: usize| error.starts_with(&format!("{file}:{line}: "));
         let lines = |(file, text): (&'static str, &'static str)| {
@@ -272,7 +282,7 @@ fn tables_that_a_server_cannot_serve_are_refused_by_file_and_packet() {
         let served = (Moo::INFO.check)(&spoiled(&from, &to).expect("good tables"));
         match (served, reason) {
             (Ok(()), None) => {}
-            (Err(error), Some(reason)) => {
+            (Err(TableError::Game(error)), Some(reason)) => {
                 assert!(error.contains(reason) && error.starts_with("native.tsv: "), "{error}");
             }
             other => panic!("{to:?}: {other:?}"),
@@ -289,8 +299,10 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
     );
     let given =
         |text: &str| Some(PacketTables::from_texts(&[("given.tsv", text)]).expect("a good table").into());
-    let of =
-        |carried, given| PacketTables::for_capture(carried, given).map(|codes| codes.tables[0].file.clone());
+    let of = |carried, given| {
+        let codes = PacketTables::for_capture(carried, given);
+        codes.map(|codes| codes.tables[0].file.clone()).map_err(|error| error.to_string())
+    };
     assert_eq!(of(None, None).as_deref(), Ok("moomoo.tsv"));
     assert_eq!(of(None, given(&good)).as_deref(), Ok("given.tsv"));
     assert_eq!(of(Some(own(&good)), None).as_deref(), Ok("mine.tsv"));
@@ -317,14 +329,14 @@ fn a_game_of_one_file_refuses_each_packet_to_clients_that_has_the_other_lane() {
         let cells: Vec<&str> = row.split('\t').collect();
         let (lane, other) = (cells[2], if cells[2] == "latest" { "reliable" } else { "latest" });
         let moved = row.replacen(&format!("\t{lane}\t"), &format!("\t{other}\t"), 1);
-        let error = check(&text.replace(row, &moved)).expect_err(row);
+        let error = check(&text.replace(row, &moved)).expect_err(row).to_string();
         assert!(error.contains(cells[1]) && error.contains(lane), "{row}: {error}");
     }
     // An event that only this game has.
     let event = "to_client\tview\tlatest\t99\ttext:str\tan event\n";
     let error = check(&format!("{text}{event}")).expect_err("it cannot be sent");
     assert_eq!(
-        error,
+        error.to_string(),
         "the packet view to clients has the lane latest: must be reliable, because it is an event, and \
          every event arrives; change the lane in its row of the table"
     );

@@ -1,6 +1,6 @@
 //! `?format=json`: the same packets as text, by code or by name, with the same bounds.
 
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Direction, PacketTables, json};
 

@@ -5,7 +5,7 @@
 
 use crate::rows::hex;
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::msgpack::{self, Rule};
 use tickwire::packet::{Direction, PacketError, PacketTables, Value, json};
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::pool::NoSlot;
 use tickwire::internal::server::admission::{Admission, Admitted, Capacity, Permit, RefusalReason, SlotKind};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 
 const HEADS_FULL: RefusalReason = RefusalReason::NoSlot(SlotKind::Pending, NoSlot::Full);
 const HEADS_OF_ADDRESS: RefusalReason = RefusalReason::NoSlot(SlotKind::Pending, NoSlot::AddressLimit);

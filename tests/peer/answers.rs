@@ -10,6 +10,7 @@ use tickwire::game::UpdateRates;
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, Selection, TickHz, World};
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
@@ -24,7 +25,6 @@ use tickwire::internal::server::room::{
     JoinAttempt, JoinOutcome, Room, RoomConfig, RoomHandle, SeatKey, TickRequest, TickResult,
 };
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 use tickwire::ws::Side;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use tickwire::internal::server::admission::sync_scheduler::SyncRequest;
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 
 use crate::session::shared;
 

@@ -11,6 +11,7 @@ use tickwire::game::{Game as _, Messages, UpdateRates};
 use tickwire::internal::connection::{DisconnectReason, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
 use tickwire::internal::server::admission::tokens::{Authenticator, OfferedToken};
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
@@ -23,7 +24,6 @@ use tickwire::internal::server::clients::update_group::{
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig, LockstepCounts};
 use tickwire::internal::server::room::{Room, RoomConfig, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::Side;

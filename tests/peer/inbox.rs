@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
+use tickwire::internal::limits;
 use tickwire::internal::server::room::InboxRejection;
 use tickwire::internal::server::room::acks::TickCommands;
 use tickwire::internal::server::room::inbox::{CommandTicket, Inbox};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::sim::{Action as _, EncodedAction, RawCommand, command_frame};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;

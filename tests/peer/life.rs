@@ -51,7 +51,7 @@ impl Running {
     fn enter(&self, key: Option<SeatKey>, connection: u64, account: Option<&str>) -> JoinOutcome {
         let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
         let account = account.map(Into::into);
-        let profile = JoinRequest { name: "Ann".into(), game_data: EncodedAction::new(&[]), account };
+        let profile = JoinRequest::new("Ann", EncodedAction::new(&[])).with_account(account);
         let join = |entered: JoinOutcome| (self.handle.about.join)(entered.player, &profile);
         self.handle.join(JoinAttempt { key, connection, from }, self.now, join).expect("a number is free")
     }

@@ -7,12 +7,12 @@ use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::pauses::Pauses;
 use tickwire::internal::connection::rate_limits::MessageRateLimits;
 use tickwire::internal::connection::{Deadlines, DisconnectReason, WireFormat};
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::address_rate_limits::{
     AddressRateLimits as Addresses, LimitedAction,
 };
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{PacketTables, Value};
 
 use crate::hall::Hall;

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use tickwire::internal::connection::DisconnectReason;
 use tickwire::internal::games::moo::world::PlayerId;
+use tickwire::internal::limits;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::room::TickRequest;
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::Value;
 
 use crate::hall::{Hall, START};

@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tickwire::internal::limits;
 use tickwire::internal::server::clients::lockstep_feed::LockstepFeed;
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::sim::state_tree::FieldDiff;
 
 use crate::hall::{Hall, SPECTATOR, Who};

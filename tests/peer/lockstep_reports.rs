@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tickwire::client::lockstep_follower::DesyncReport;
+use tickwire::internal::limits;
 use tickwire::internal::server::room::RoomHandle;
 use tickwire::internal::server::room::lockstep::{EntryContent, LockstepAccess};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::Value;
 use tickwire::sim::state_tree::FieldDiff;
 

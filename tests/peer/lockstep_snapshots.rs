@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
 use tickwire::internal::server::admission::sync_scheduler::SyncRequest;
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, START, Who};
 

@@ -2,9 +2,9 @@
 
 use tickwire::game::CloseReason;
 use tickwire::internal::connection::DisconnectReason;
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::tokens::{Authenticator, PlayAccess, Tokens};
 use tickwire::internal::server::room::lockstep::LockstepAccess;
-use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, Who};
 

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::pool::{NoSlot, Pool, PoolConfig};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 
 fn address(number: usize) -> AddressPrefix {
     AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number as u32).into())

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tickwire::game::UpdateRates;
 use tickwire::game::simple::{
-    GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
+    ActionResult, GameAction, Joining, RowValues, Simple, SimpleGame, SimpleWorld, StateRows, TickContext,
 };
+use tickwire::internal::limits;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, SeatKey, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables};
 use tickwire::sim::{PlayerId, Sim as _, WorldParams, fields};
 
@@ -72,7 +72,7 @@ impl SimpleGame for Wide {
         self.players.retain(|own| *own != player);
     }
 
-    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> ActionResult {
         Ok(())
     }
 
@@ -103,11 +103,7 @@ fn room() -> Room<Simple<Wide>> {
 fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some(SeatKey([connection as u8; 16]));
-    let profile = tickwire::game::JoinRequest {
-        name: "p".into(),
-        game_data: tickwire::sim::EncodedAction::new(&[]),
-        account: None,
-    };
+    let profile = tickwire::game::JoinRequest::new("p", tickwire::sim::EncodedAction::new(&[]));
     handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });

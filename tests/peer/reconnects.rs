@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tickwire::client::bots::BotStage;
 use tickwire::client::connection::{ClientConnection, ConnectionKeys};
-use tickwire::game::bots::{BotBehavior, BotSpec};
+use tickwire::game::bots::BotSpec;
 use tickwire::internal::server::embedded::{EmbeddedServer, Options, game};
 use tickwire::internal::testing::load::checking_bot::{self, CheckingBot};
 use tickwire::internal::testing::load::reconnects::Reconnects;
@@ -96,16 +96,7 @@ fn parts(game_name: &str, reconnects: &Reconnects) -> Parts {
     let tables = PacketTables::from_texts(about.tables).expect("its tables");
     let dialect = tables.dialect(name).expect("its dialect");
     let link = ClientConnection::new("tab", &reconnects.with_key(path), true, keys());
-    let spec = BotSpec {
-        index: 7,
-        count: 1,
-        seed: 3,
-        crowd_seed: 3,
-        behavior: BotBehavior::Play,
-        spares_visitors: false,
-        is_checking: true,
-        dialect: Arc::clone(&dialect),
-    };
+    let spec = BotSpec::alone(Arc::clone(&dialect), 3);
     (link, dialect, about.agent(&spec).expect("a bot"))
 }
 

@@ -13,6 +13,7 @@ use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, PublishedState};
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
@@ -25,7 +26,6 @@ use tickwire::internal::server::room::{
     TickResult,
 };
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::sim::migrate::NamedState;
 use tickwire::sim::{Action as _, EncodedAction, RawCommand};

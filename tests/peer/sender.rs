@@ -8,7 +8,7 @@ use tickwire::game::CloseReason;
 use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::sender::{Batch, EnqueueResult, Frames};
 use tickwire::internal::connection::{DisconnectReason, Sender};
-use tickwire::limits;
+use tickwire::internal::limits;
 
 const START: Duration = Duration::ZERO;
 

@@ -8,7 +8,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::games::moo::packet_handler::JoinData;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 const START: Duration = Duration::from_secs(100);
@@ -58,10 +58,7 @@ fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<SessionOutpu
 }
 
 fn joins(name: &str, skin: u8) -> SessionOutput {
-    SessionOutput::Join(
-        JoinRequest { name: name.into(), game_data: JoinData { skin, gift: false }.encoded(), account: None },
-        None,
-    )
+    SessionOutput::Join(JoinRequest::new(name, JoinData { skin, gift: false }.encoded()), None)
 }
 
 fn new(native: bool) -> Session {

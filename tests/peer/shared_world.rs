@@ -1,10 +1,10 @@
 //! Bots of one process share a world in lockstep, as long as it is the world of each of them.
 
-use tickwire::client::bots::shared_world::{SharedWorldHandle, SharedWorlds};
 use tickwire::game::{Game as _, Messages, SpectatorWorld};
+use tickwire::internal::client::shared_world::{SharedWorldHandle, SharedWorlds};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::PacketTables;
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::{Command, command_frame};

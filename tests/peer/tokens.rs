@@ -14,13 +14,13 @@ use tickwire::internal::connection::{
 };
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::limits;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::admission::tokens::{
     Authenticator, OfferedToken, Permission, PlayAccess, TokenHolder, Tokens,
 };
 use tickwire::internal::server::room::{JoinAttempt, KeyedSeat, SeatKey};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::handshake;

@@ -14,11 +14,11 @@ use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, MooScratch, MooView};
+use tickwire::internal::limits;
 use tickwire::internal::server::room::handle::RoomConfig;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::{JoinAttempt, JoinOutcome, Room, TickRequest, TickResult};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::limits;
 use tickwire::packet::{Direction, Lane, PacketTables};
 use tickwire::sim::Action as _;
 use tickwire::ws::Side;

@@ -8,7 +8,7 @@ use crate::rows::frames_limits::LONG;
 use crate::rows::{answers, heads, heads_unfinished};
 use std::collections::HashSet;
 
-use tickwire::limits::CONTROL_PAYLOAD_BYTES;
+use tickwire::internal::limits::CONTROL_PAYLOAD_BYTES;
 use tickwire::ws::close::{CloseCode, MAX_REASON_BYTES};
 use tickwire::ws::frame::Opcode;
 use tickwire::ws::violation::ViolationResponse;

@@ -7,7 +7,7 @@
 use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_sides, masked};
 use crate::rows::frames_limits::{LONG, LONG_LIMITS};
 use crate::rows::{hex, pieces};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::ws::message::{Message, MessageReader};
 use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, Side, Violation, frame};
 

@@ -6,7 +6,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use tickwire::limits::{self, CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SUBPROTOCOLS};
+use tickwire::internal::limits::{self, CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SUBPROTOCOLS};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::http::{HeadReader, RequestHead};
 use tickwire::ws::message::{Message, MessageReader};

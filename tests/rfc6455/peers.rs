@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 use tungstenite::client::IntoClientRequest;

@@ -1,7 +1,7 @@
 //! Reading bytes directly into a connection's buffer: how much space it offers, and that the result
 //! is the same.
 
-use tickwire::limits::READ_AHEAD_BYTES;
+use tickwire::internal::limits::READ_AHEAD_BYTES;
 use tickwire::ws::frame::{Header, MASK_KEY_BYTES, MAX_HEADER_BYTES, Opcode, mask};
 use tickwire::ws::{Connection, Limits, Role};
 

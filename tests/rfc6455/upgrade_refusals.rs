@@ -8,7 +8,7 @@ use crate::rows::answers;
 use crate::rows::heads::{self, ALLOWED, Head, KNOWN, bytes_of};
 use crate::rows::heads_unfinished;
 use crate::rows::pieces;
-use tickwire::limits::{self, HEAD_BYTES, TARGET_BYTES};
+use tickwire::internal::limits::{self, HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
 use tickwire::ws::handshake::{AcceptedUpgrade, accept, check_origin, check_response, encode_key, request};
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};

@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::{Admission, Capacity};
 use tickwire::internal::server::net::console::admin_token::AdminToken;
 use tickwire::internal::server::net::forwarded::{self, CidrRange};
 use tickwire::internal::server::net::server_state::ServerState;
 use tickwire::internal::server::net::{ServerConfig, access, pages};
-use tickwire::limits;
 use tickwire::ws::http::{HeadReader, RequestHead};
 
 const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";

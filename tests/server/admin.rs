@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::auth_limiter::{AuthError, AuthLimiter};
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::admin_token::AdminToken;
-use tickwire::limits;
 
 pub const TOKEN: &str = "a-token-of-the-test";
 

@@ -12,10 +12,10 @@ use tickwire::client::room_list;
 use tickwire::client::url::Url;
 use tickwire::game::Game;
 use tickwire::game::simple::Simple;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
 use tickwire::internal::tools::replay;
-use tickwire::limits;
 use tickwire::packet::Value;
 
 use crate::guest::config_of;

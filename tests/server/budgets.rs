@@ -10,12 +10,12 @@ use serde_json::Value;
 use tickwire::client::url::Url;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::testing::abuse::attack;
 use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::internal::testing::hostile::HostileKind;
-use tickwire::limits;
 use tickwire::packet::PacketTables;
 
 use crate::replay::{File, number, replay};

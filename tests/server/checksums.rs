@@ -44,8 +44,7 @@ fn written<G: Game>(mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> String {
         };
         for number in 1..=PLAYERS {
             let player = PlayerId(number);
-            let profile =
-                JoinRequest { name: format!("p{number}"), game_data: EncodedAction::new(&[]), account: None };
+            let profile = JoinRequest::new(format!("p{number}"), EncodedAction::new(&[]));
             if tick == 0 || tick == LEAVES[1] && number == 2 {
                 G::join(player, &profile).into_iter().for_each(|join| add(PlayerId::OPERATOR, join));
             } else if tick == LEAVES[0] && number == 2 {

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
 use crate::support::{PATIENCE, Peer, server, server_with};
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 
 /// Sends a request as it stands and reads the answer to its end.

@@ -12,10 +12,10 @@ use crate::support::{PATIENCE, Peer, server_with};
 use tickwire::internal::games;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::console::{Source, save_world};
 use tickwire::internal::server::room::WorldSnapshot;
 use tickwire::internal::testing::abuse::client::MooTestClient;
-use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::sim::WorldParams;
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::client::dial;
 use tickwire::client::url::Url;
+use tickwire::internal::client::connect_with_recv_buffer;
 use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::testing::abuse::attack::{self, AttackPlan};
 use tickwire::internal::testing::abuse::client::MooTestClient;
 use tickwire::internal::testing::hostile::HostileKind;
-use tickwire::limits;
 use tickwire::packet::{Dialect, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
@@ -182,8 +182,7 @@ fn hear_to_the_end(talk: &mut MooTestClient) -> io::Result<Option<String>> {
 /// read what it was told.
 fn read_again_when_slow() -> Option<io::Result<Option<String>>> {
     let (server, url) = start();
-    let stream =
-        dial::connect_with_recv_buffer(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
+    let stream = connect_with_recv_buffer(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
     let mut talk = MooTestClient::start(stream, &url, native()).unwrap();
     talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
     let mut pings = Vec::new();

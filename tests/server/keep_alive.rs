@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use tickwire::internal::limits;
 use tickwire::internal::server::net::ServerHandle;
-use tickwire::limits;
 
 use crate::support::{PATIENCE, server, server_with};
 

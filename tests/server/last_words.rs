@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use tickwire::client::dial;
 use tickwire::internal::client::echo;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::{EchoServer, ServerHandle};
-use tickwire::limits;
 use tickwire::ws::frame::Opcode;
 
 use crate::admin::{TOKEN, ask, guarded, send_commands};

@@ -66,7 +66,7 @@ fn two_servers_in_one_process_are_played_with_the_client() {
 fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
     let server = Server::for_game::<Simple<Units>>().start().expect("a free port");
     let address = server.address();
-    assert!(server.command("dance").expect_err("unknown").contains("dance"));
+    assert!(server.command("dance").expect_err("unknown").to_string().contains("dance"));
     assert!(server.metrics().contains("tickwire_"), "{}", server.metrics());
     let taken = Server::for_game::<Simple<Units>>().bind(address).start().expect_err("in use");
     assert!(matches!(&taken, StartError::System(error) if error.kind() == ErrorKind::AddrInUse), "{taken}");

@@ -4,11 +4,11 @@
 use std::time::Instant;
 
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
-use tickwire::game::simple::{Joining, Simple, SimpleGame, StateRows, TickContext};
+use tickwire::game::simple::{ActionResult, Joining, Simple, SimpleGame, StateRows, TickContext};
 use tickwire::game::{Game as _, Messages};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
-use tickwire::limits;
 use tickwire::packet::{Direction, Value, json};
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -259,12 +259,7 @@ impl SimpleGame for Huge {
         self.units.leave(player, context);
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        action: Action,
-        context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, action: Action, context: &mut TickContext<'_>) -> ActionResult {
         self.units.apply(player, action, context)
     }
 

@@ -140,7 +140,7 @@ fn a_snapshot_of_another_game_or_other_rules_is_refused() {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
         let reason = SimpleWorld::<Pong>::restore(&wrong).expect_err("refused");
-        assert!(reason.contains(says), "{at}: {reason}");
+        assert!(reason.to_string().contains(says), "{at}: {reason}");
     }
     for end in 0..bytes.len() {
         assert!(SimpleWorld::<Pong>::restore(&bytes[..end]).is_err(), "{end} bytes");
@@ -174,7 +174,7 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
         let changed = text.replacen(from, to, 1);
         assert_ne!(changed, text, "{from}");
         let reason = checked(&changed).expect_err(from);
-        assert!(reason.contains(says), "{from}: {reason}");
+        assert!(reason.to_string().contains(says), "{from}: {reason}");
     }
 }
 

@@ -3,11 +3,11 @@
 use tickwire::game::Game;
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::limits;
 use tickwire::internal::server::admission::{Admission, Capacity};
 use tickwire::internal::server::net::pages::prediction_module::PredictionModule;
 use tickwire::internal::server::net::pages::{self, Response};
 use tickwire::internal::server::net::server_state::ServerState;
-use tickwire::limits;
 use tickwire::ws::http::HeadReader;
 
 use crate::guest::config_of;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, server_with};
 use tickwire::client::dial;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::Source;
-use tickwire::limits;
 
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";

@@ -8,10 +8,10 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tickwire::client::dial;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::EchoServer;
 use tickwire::internal::server::net::netem_proxy::{NetemProxy, ProxyConfig};
 use tickwire::internal::util::os;
-use tickwire::limits;
 use tungstenite::Message;
 
 use crate::support::PATIENCE;

@@ -13,9 +13,10 @@ use crate::program::{Program, said_at_its_end, tickwire};
 use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
+use tickwire::internal::client::connect_with_recv_buffer;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::limits;
 use tickwire::internal::util::os::MachineCapacity;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
@@ -154,7 +155,7 @@ fn newcomers_get_in_while_others_ask_for_pages_and_never_read_them() {
         for number in 0..addresses * each {
             let room = Some(4096);
             let source: IpAddr = format!("127.9.4.{}", 1 + number % addresses).parse().expect("an address");
-            let stream = dial::connect_with_recv_buffer(program.address, Some(source), room);
+            let stream = connect_with_recv_buffer(program.address, Some(source), room);
             let mut stream = stream.expect("a connection");
             let _ = stream.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n");
             attackers.push(stream);

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+use tickwire::internal::limits;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::net::console::Source;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
 use tickwire::internal::util::os;
-use tickwire::limits;
 use tickwire::packet::Value;
 
 use crate::admin::ask;

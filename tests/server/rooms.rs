@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tickwire::internal::limits;
 use tickwire::internal::server::clients::dyn_room::DynRoom;
 use tickwire::internal::server::net::recorder::{CaptureTarget, Rotation};
 use tickwire::internal::server::net::tcp_client::TcpTransport;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::server::room::{RoomHandle, TickRequest, TickResult};
-use tickwire::limits;
 use tickwire::packet::Value;
 use tickwire::sim::WorldParams;
 

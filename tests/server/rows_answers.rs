@@ -4,7 +4,7 @@
 //! connection of the `legacy` dialect, in which a client may speak at once: messages of a row are no packets of it, so the first text
 //! or broken MessagePack ends the connection with the rule that this breaks.
 
-use tickwire::limits;
+use tickwire::internal::limits;
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::Violation;
 use tickwire::ws::handshake;

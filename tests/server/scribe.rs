@@ -7,10 +7,10 @@ use tickwire::capture::{self, Capture, TcpSide, Untrusted, WorldRecord};
 use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, rules_hash};
+use tickwire::internal::limits;
 use tickwire::internal::server::net::recorder::capture_encoder::CaptureEncoder;
 use tickwire::internal::server::net::tap::{LostEvents, Run, Subscription, Tap};
 use tickwire::internal::server::room::WorldSnapshot;
-use tickwire::limits;
 use tickwire::packet::PacketTables;
 
 use crate::tap::{open, open_with, run, who};

@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tickwire::internal::games;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::tap::EventSource;
 use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 use tickwire::internal::testing::load::resume_test;
-use tickwire::limits;
 use tickwire::packet::{Direction, Value};
 use tickwire::ws::frame;
 use tracing::Level;

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::tap::{
     EventKind, EventSource, LostEvents, Run, Side, SkippedTraffic, Subscription, Tap, TapBatch, TapEvent,
 };
 use tickwire::internal::server::room::WorldSnapshot;
-use tickwire::limits;
 use tickwire::sim::WorldParams;
 
 const NOW: Duration = Duration::from_secs(7);

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use tickwire::internal::connection::ObservedBytes;
 use tickwire::internal::games;
+use tickwire::internal::limits;
 use tickwire::internal::server::net::tap::{
     EventKind, EventSource, Run, Subscription, Tap, TapBatch, TapEvent,
 };
 use tickwire::internal::server::room::{TickRequest, WorldSnapshot};
-use tickwire::limits;
 use tickwire::sim::WorldParams;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];

@@ -10,13 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire::internal::games;
+use tickwire::internal::limits;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::net::console::Source;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
 use tickwire::internal::server::room::saved_rooms;
 use tickwire::internal::tools::replay;
-use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest as _;

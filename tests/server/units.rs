@@ -125,7 +125,7 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
         // All of the state but the tick.
         format!("{:?}", world.game())
     };
-    let profile = JoinRequest { name: "Ann".to_owned(), game_data: EncodedAction::new(&[]), account: None };
+    let profile = JoinRequest::new("Ann", EncodedAction::new(&[]));
     step(PlayerId::OPERATOR, Simple::<Units>::join(ann, &profile).pop());
     let march = || Some(SimpleAction::Act(Action::March { targets: vec![1, 2], x: 600, y: 400 }));
     let marched = step(ann, march());

@@ -60,14 +60,7 @@ fn commands<G: Game>(
             let actions = if is_there {
                 vec![G::leave(player)]
             } else {
-                G::join(
-                    player,
-                    &JoinRequest {
-                        name: format!("p{number}"),
-                        game_data: EncodedAction::new(&[]),
-                        account: None,
-                    },
-                )
+                G::join(player, &JoinRequest::new(format!("p{number}"), EncodedAction::new(&[])))
             };
             let command = |action| Command { player: PlayerId::OPERATOR, sequence: next(), action };
             commands.extend(actions.into_iter().map(command));

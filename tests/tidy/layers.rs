@@ -5,7 +5,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 35] = [
+const LAYERS: [(&str, &[&str]); 36] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, &[&str]); 35] = [
     ("util", &[]),
     ("packet", &["sim", "limits", "util"]),
     ("game", &["sim", "limits", "packet"]),
+    ("prelude", &["sim", "game"]),
     ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
     ("games/*/world", &["sim"]),
     ("games/*/feed", &["sim", "limits", "packet", "game", "games/*/world"]),

@@ -9,8 +9,8 @@ use tickwire::internal::connection::{
 };
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::limits;
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
-use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
 use tickwire::ws::close;

@@ -18,9 +18,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
-use tickwire::game::simple::{ActionResult, Joining, Simple, SimpleGame, StateRows, TickContext};
-use tickwire::rows;
-use tickwire::sim::{OptionSpec, PlayerId, WorldParams, fields};
+use tickwire::prelude::*;
+use tickwire::sim::OptionSpec;
 use tickwire::{ServerEvent, ServerEventKind};
 
 const TICK_HZ: u32 = 30;

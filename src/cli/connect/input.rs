@@ -76,7 +76,7 @@ pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String
         "pong" if !is_packet => Ok(PromptCommand::Frame(Opcode::Pong, text())),
         "text" => Ok(PromptCommand::Frame(Opcode::Text, text())),
         "close" => close(rest).map(|body| PromptCommand::Frame(Opcode::Close, body)),
-        "hex" => hex::parse(rest).map(PromptCommand::Bytes),
+        "hex" => hex::parse(rest).map(PromptCommand::Bytes).map_err(|error| error.to_string()),
         "wait" => seconds(rest).map(PromptCommand::Wait),
         "expect" => expect(rest),
         "help" if rest.is_empty() => Ok(PromptCommand::Help),

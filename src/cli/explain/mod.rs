@@ -139,7 +139,7 @@ fn explain_capture(
     given: Option<Arc<PacketTables>>,
 ) -> Result<(), CliError> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
-    let codes = capture_walk::capture_tables(&capture, given)?;
+    let codes = capture_walk::capture_tables(&capture, given).map_err(|error| error.to_string())?;
     let dialect = dialect(args, &codes)?;
     let given_dialect = args.dialect.as_ref().map(|_| dialect);
     let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
@@ -232,7 +232,7 @@ fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
         [name] if is_likely_file_name(name) => {
             format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
         }
-        _ => error,
+        _ => error.to_string(),
     })
 }
 

@@ -131,9 +131,9 @@ fn tables_of_capture(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
         return Err(packed.to_string());
     }
     let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
-    match capture.tables()? {
+    match capture.tables().map_err(|error| error.to_string())? {
         None => Err("this capture carries no packet tables".to_owned()),
-        carried => PacketTables::for_capture(carried, None),
+        carried => PacketTables::for_capture(carried, None).map_err(|error| error.to_string()),
     }
 }
 

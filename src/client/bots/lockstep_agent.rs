@@ -62,7 +62,8 @@ impl<A: Agent> LockstepAgent<A> {
 
     /// Like [`LockstepAgent::new`], for an agent that shares its world with others. After a desync,
     /// such an agent cannot report the fields.
-    pub fn sharing(
+    #[cfg_attr(target_family = "wasm", allow(dead_code, reason = "only crowds share worlds"))]
+    pub(crate) fn sharing(
         worlds: &Arc<SharedWorlds>,
         info: &'static GameInfo,
         dialect: Arc<Dialect>,
@@ -166,7 +167,7 @@ impl<A: Agent> LockstepAgent<A> {
             }
             Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
             Ok(FollowEvent::Handled) => {}
-            Err(reason) => out.add_fault("snapshot", reason),
+            Err(error) => out.add_fault("snapshot", error.to_string()),
         }
         if packet.row.name == COMMAND_FRAME {
             self.deliver_acks(now, out);

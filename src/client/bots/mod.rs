@@ -5,7 +5,7 @@
 //! [`BotObserver`] receives the traffic and the faults that the agent finds.
 
 pub mod lockstep_agent;
-pub mod shared_world;
+pub(crate) mod shared_world;
 
 use std::sync::Arc;
 use std::time::Duration;

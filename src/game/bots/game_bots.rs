@@ -2,7 +2,9 @@
 
 use tickwire_sim::PlayerId;
 
-use super::hooks::{BotHooks, ClientVariant, GameCheckHooks, OperatorEvent, OperatorInput, StressPacket};
+use super::hooks::{
+    BotHooks, ClientVariant, GameCheckHooks, OperatorEvent, OperatorInput, StateMismatch, StressPacket,
+};
 use super::rng::BotRng;
 use super::{Agent, BotSpec};
 use crate::game::dyn_tick::DynTick;
@@ -26,7 +28,7 @@ pub trait GameBots: Game {
         agent: &dyn Agent,
         player: Option<PlayerId>,
         published: &dyn DynTick,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, StateMismatch> {
         let _ = (agent, player, published);
         Ok(false)
     }
@@ -44,7 +46,11 @@ pub trait GameChecks: GameBots {
     ///
     /// # Errors
     /// A description of the first difference.
-    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+    fn compare_absence(
+        before: &dyn DynTick,
+        after: &dyn DynTick,
+        player: PlayerId,
+    ) -> Result<bool, StateMismatch> {
         let _ = (before, after, player);
         Ok(false)
     }
@@ -92,7 +98,7 @@ impl GameInfo {
         agent: &dyn Agent,
         player: Option<PlayerId>,
         published: &dyn DynTick,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, StateMismatch> {
         self.bots.map_or(Ok(false), |bots| (bots.compare_view)(agent, player, published))
     }
 }

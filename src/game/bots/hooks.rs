@@ -1,5 +1,7 @@
 //! The functions that a game provides for bots and for the simulator, without the game's type.
 
+use std::fmt;
+
 use tickwire_sim::{EncodedAction, PlayerId};
 
 #[cfg(doc)]
@@ -18,8 +20,26 @@ pub struct BotHooks {
     pub compare_view: CompareView,
 }
 
+/// The first difference between two states that must agree, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateMismatch(pub String);
+
+impl From<String> for StateMismatch {
+    fn from(difference: String) -> StateMismatch {
+        StateMismatch(difference)
+    }
+}
+
+impl fmt::Display for StateMismatch {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StateMismatch {}
+
 /// The type of `GameBots::compare_view`.
-pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
+pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, StateMismatch>;
 
 /// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
 pub type ClientVariant = (&'static str, &'static str, bool);
@@ -59,7 +79,7 @@ pub struct OperatorEvent {
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
 /// The type of `GameChecks::compare_absence`.
-pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
+pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, StateMismatch>;
 
 /// The functions of `GameChecks`, without the game's type.
 #[derive(Debug, Clone, Copy)]

@@ -25,7 +25,7 @@ use crate::packet::{DecodedPacket, Dialect};
 pub use game_bots::{GameBots, GameChecks};
 pub use hooks::{
     BotHooks, ClientVariant, CompareAbsence, CompareView, GameCheckHooks, OperatorEvent, OperatorInput,
-    StressPacket,
+    StateMismatch, StressPacket,
 };
 
 /// A typed client packet of a game.
@@ -200,6 +200,7 @@ pub enum BotBehavior {
 
 /// The parameters of one agent in a crowd.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BotSpec {
     /// Index in the crowd, starting at 0.
     pub index: usize,
@@ -217,4 +218,20 @@ pub struct BotSpec {
     pub is_checking: bool,
     /// The dialect of the client.
     pub dialect: Arc<Dialect>,
+}
+
+impl BotSpec {
+    /// The parameters of an agent that plays by itself, without a crowd, and checks what it receives.
+    pub fn alone(dialect: Arc<Dialect>, seed: u64) -> BotSpec {
+        BotSpec {
+            index: 0,
+            count: 1,
+            seed,
+            crowd_seed: seed,
+            behavior: BotBehavior::Play,
+            spares_visitors: false,
+            is_checking: true,
+            dialect,
+        }
+    }
 }

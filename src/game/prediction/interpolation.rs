@@ -63,7 +63,7 @@ impl PositionHistory {
     }
 
     /// As [`interpolate`](Self::interpolate), but extrapolates after the newest sample, for at most
-    /// [`limits::MAX_EXTRAPOLATION`].
+    /// 500 ms.
     ///
     /// `walk_on` is the function `extrapolate` of [`LocalWorld`](super::LocalWorld). `tick_hz` is
     /// in ticks per second, `update_ticks` in ticks per update.

@@ -8,10 +8,10 @@
 //!
 //! The client is ahead of the server by the **lead**: a command sent now for the predicted tick
 //! reaches the server just before the server executes that tick. The lead is computed from the
-//! server's acks. It covers the delays of the last [`LEAD_WINDOW`](crate::limits::LEAD_WINDOW), so
-//! that commands arrive in time despite jitter. Then both ends execute the same commands in the
-//! same ticks, and received states confirm the prediction. A difference is a **correction**. The
-//! correction is counted, and blended over a few frames.
+//! server's acks. It covers the delays of the last minute, so that commands arrive in time despite
+//! jitter. Then both ends execute the same commands in the same ticks, and received states confirm
+//! the prediction. A difference is a **correction**. The correction is counted, and blended over a
+//! few frames.
 //!
 //! A game implements [`LocalWorld`]; [`Prediction`] is the same for all games. Times are durations
 //! since an arbitrary epoch of the client. This module reads no clock.

@@ -13,10 +13,12 @@
 use tickwire_sim::timer::Timer;
 use tickwire_sim::{PlayerId, fields};
 
+use super::simple_game::ActionResult;
 use crate::game::room_properties::{MAX_PLAYERS, RoomProperties};
 
 /// The rules of a lobby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LobbyRules {
     /// Minimum number of players of a match. 0 counts as 1.
     pub min_players: u16,
@@ -27,6 +29,26 @@ pub struct LobbyRules {
     pub countdown_s: u16,
     /// Number of teams, into which players are divided evenly. 0 counts as 1.
     pub teams: u8,
+}
+
+impl LobbyRules {
+    /// Creates the rules for matches of `min` to `max` players, without a countdown and without
+    /// teams.
+    pub const fn new(min_players: u16, max_players: u16) -> LobbyRules {
+        LobbyRules { min_players, max_players, countdown_s: 0, teams: 1 }
+    }
+
+    /// Returns the rules with a countdown.
+    #[must_use]
+    pub const fn with_countdown(self, seconds: u16) -> LobbyRules {
+        LobbyRules { countdown_s: seconds, ..self }
+    }
+
+    /// Returns the rules with teams.
+    #[must_use]
+    pub const fn with_teams(self, teams: u8) -> LobbyRules {
+        LobbyRules { teams, ..self }
+    }
 }
 
 /// What the players of a lobby do.
@@ -70,11 +92,10 @@ fields!(LobbyMember: player: PlayerId, is_ready: bool, team: Option<u8>);
 /// A lobby of a room.
 ///
 /// ```
-/// # use tickwire::game::simple::{Lobby, LobbyRules, TickContext};
 /// # use tickwire::game::RoomProperties;
-/// # use tickwire::sim::{PlayerId, fields};
-/// const LOBBY: LobbyRules =
-///     LobbyRules { min_players: 2, max_players: 4, countdown_s: 3, teams: 2 };
+/// # use tickwire::game::simple::{Lobby, LobbyRules};
+/// # use tickwire::prelude::*;
+/// const LOBBY: LobbyRules = LobbyRules::new(2, 4).with_countdown(3).with_teams(2);
 ///
 /// # #[derive(Clone, Debug, PartialEq)]
 /// struct Race { lobby: Lobby, left: u32 }
@@ -88,7 +109,7 @@ fields!(LobbyMember: player: PlayerId, is_ready: bool, team: Option<u8>);
 /// fn leave(&mut self, player: PlayerId) {
 ///     self.lobby.leave(player);
 /// }
-/// fn apply(&mut self, player: PlayerId, is_ready: bool) -> Result<(), &'static str> {
+/// fn apply(&mut self, player: PlayerId, is_ready: bool) -> ActionResult {
 ///     self.lobby.set_ready(player, is_ready)
 /// }
 /// fn tick(&mut self, tick_hz: u32) {
@@ -146,7 +167,7 @@ impl Lobby {
     ///
     /// # Errors
     /// `not_in_lobby` for an unknown player.
-    pub fn set_ready(&mut self, player: PlayerId, is_ready: bool) -> Result<(), &'static str> {
+    pub fn set_ready(&mut self, player: PlayerId, is_ready: bool) -> ActionResult {
         let member = self.members.iter_mut().find(|member| member.player == player);
         member.ok_or("not_in_lobby")?.is_ready = is_ready;
         Ok(())

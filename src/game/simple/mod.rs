@@ -65,7 +65,8 @@ use rows::has_entity_lists;
 #[doc(no_inline)]
 pub use rows::rows;
 pub use rows::{
-    ActionField, FieldValue, GameAction, ReceivedField, ReceivedRow, Row, RowField, RowValues, StateRows,
+    ActionField, FieldValue, GameAction, ReceivedField, ReceivedRow, Row, RowError, RowField, RowValues,
+    StateRows,
 };
 #[doc(hidden)]
 pub use rows::{has_argument, has_packet};
@@ -88,7 +89,7 @@ use super::prediction::NewPredictor;
 use super::report::Report;
 use super::room_properties::RoomProperties;
 use crate::limits;
-use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables};
+use crate::packet::{DecodedPacket, Dialect, Lane, PacketTables, TableError};
 
 /// Estimated size of an event without its encoded values: packet, receiver and names of arguments.
 const EVENT_BYTES: usize = 256;
@@ -124,7 +125,7 @@ impl<S: SimpleGame> Game for Simple<S> {
         rules_hash::<S>()
     }
 
-    fn check(codes: &PacketTables) -> Result<(), String> {
+    fn check(codes: &PacketTables) -> Result<(), TableError> {
         table_check::check::<S>(codes)
     }
 
@@ -401,7 +402,7 @@ impl SimpleView {
                     out.extend_from_slice(bytes);
                     true
                 }),
-                Err(why) => out.misfit(event.row.packet(), why),
+                Err(why) => out.misfit(event.row.packet(), &why.to_string()),
             }
         }
     }
@@ -414,7 +415,7 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
             out.extend_from_slice(bytes);
             true
         }),
-        Err(why) => messages.writer(dialect, Lane::Reliable).misfit(packet, why),
+        Err(why) => messages.writer(dialect, Lane::Reliable).misfit(packet, &why.to_string()),
     }
 }
 

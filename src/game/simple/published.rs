@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use tickwire_sim::PlayerId;
 
 use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
-use super::rows::RowValues;
+use super::rows::{RowError, RowValues};
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
 use crate::game::report::Report;
 
 /// An encoded message, or the rule that the values violate.
-pub type EncodedMessage = Result<Vec<u8>, String>;
+pub type EncodedMessage = Result<Vec<u8>, RowError>;
 
 /// The events of a tick. They are encoded for the first client that receives them.
 #[derive(Debug)]

@@ -76,7 +76,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     ///
     /// # Errors
     /// Name of the violated rule; the state must be unchanged.
-    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn operate(&mut self, action: Self::Action, context: &mut TickContext<'_>) -> ActionResult {
         let _ = (action, context);
         Err("player_only")
     }
@@ -134,12 +134,26 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
 /// A player that joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Joining<'a> {
-    /// The display name, which the client chose: at most [`limits::NAME_CHARS`] characters.
+    /// The display name, which the client chose: at most 15 characters.
     pub name: &'a str,
     /// The account: the name of the client's token. `None` on a server without tokens, and in
     /// captures of programs that did not record accounts.
     pub account: Option<&'a str>,
+}
+
+impl<'a> Joining<'a> {
+    /// Creates a player without an account, for tests of a game.
+    pub const fn new(name: &'a str) -> Joining<'a> {
+        Joining { name, account: None }
+    }
+
+    /// Returns the player with an account.
+    #[must_use]
+    pub const fn with_account(self, account: &'a str) -> Joining<'a> {
+        Joining { account: Some(account), ..self }
+    }
 }
 
 /// The result of an action: the name of the violated rule if it is rejected.
@@ -154,6 +168,7 @@ pub struct SimplePrediction<S> {
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TickContext<'a> {
     /// Number of this tick, from 0.
     pub tick: u32,

@@ -8,7 +8,7 @@ use super::world::SimpleWorld;
 use super::{RowValues, SimpleGame, StateRows};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::game::room_properties::RoomProperties;
-use crate::packet::{Dialect, Direction, Lane, PacketTables};
+use crate::packet::{Dialect, Direction, Lane, PacketTables, TableError};
 
 /// The packet with the exact state of the client's player.
 pub const OWN_STATE_PACKET: &str = "own_state";
@@ -23,8 +23,11 @@ const LATEST: [&str; 2] = [OWN_STATE_PACKET, "spawned"];
 ///
 /// # Errors
 /// Names the row and the rule.
-pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
-    let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
+pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), TableError> {
+    codes.dialect(S::DIALECT).map_or(Ok(()), |dialect| Ok(check_dialect::<S>(&dialect)?))
+}
+
+fn check_dialect<S: SimpleGame>(dialect: &Dialect) -> Result<(), String> {
     let mut packets = dialect.rows(Direction::ToServer);
     let bare = packets.find(|row| !COMMON.contains(&&*row.name) && row.argument("sequence").is_none());
     if let Some(row) = bare {
@@ -37,14 +40,14 @@ pub fn check<S: SimpleGame>(codes: &PacketTables) -> Result<(), String> {
     let mut state = StateRows::new(params.tick_hz);
     S::new(&params).write_state(&mut state);
     state.rows.iter().try_for_each(|row| {
-        row.encode(&dialect, &[("tick", 0)])
+        row.encode(dialect, &[("tick", 0)])
             .map(drop)
             .map_err(|why| format!("the game {} has a state that does not fit: {why}", S::NAME))
     })?;
-    check_lanes(&dialect, &state.rows)?;
-    check_entities::<S>(&dialect)?;
+    check_lanes(dialect, &state.rows)?;
+    check_entities::<S>(dialect)?;
     if S::PREDICTION.is_some() {
-        check_own_state(&dialect).map_err(|why| format!("the table of {} {why}", S::NAME))?;
+        check_own_state(dialect).map_err(|why| format!("the table of {} {why}", S::NAME))?;
     }
     let mut room = RoomProperties::default();
     S::new(&params).write_room(&mut room);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tickwire_sim::fields::{ByteSink, Field, Sink};
 use tickwire_sim::migrate::{NamedState, NamedWriter};
 use tickwire_sim::{
-    Action, Command, Malformed, MembershipChange, OptionSpec, PlayerId, Reader, RejectedCommand, Rng, Sim,
-    StepResult, WorldParams, command_frame,
+    Action, Command, Malformed, MembershipChange, OptionSpec, PlayerId, Reader, RejectedCommand,
+    RestoreError, Rng, Sim, StepResult, WorldParams, command_frame,
 };
 
 use super::simple_game::{Joining, OutgoingEvent, SimpleGame, TickContext};
@@ -320,20 +320,17 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         name.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    fn restore(bytes: &[u8]) -> Result<SimpleWorld<S>, String> {
+    fn restore(bytes: &[u8]) -> Result<SimpleWorld<S>, RestoreError> {
         if !Self::is_snapshot(bytes) {
-            return Err(format!("these bytes are not a snapshot of {}", S::NAME));
+            return Err(RestoreError::NotASnapshot { game: S::NAME });
         }
         let rest = &bytes[MAGIC.len() + S::NAME.len() + 1..];
         let mut reader = Reader::new(rest);
-        let found = reader.scalar(8).map_err(|error| error.to_string())?;
-        if found != rules_hash::<S>() {
-            let own = rules_hash::<S>();
-            return Err(format!(
-                "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
-            ));
+        let (found, expected) = (reader.scalar(8)?, rules_hash::<S>());
+        if found != expected {
+            return Err(RestoreError::OtherRules { found, expected });
         }
-        read(&mut reader).map_err(|error| error.to_string())
+        Ok(read(&mut reader)?)
     }
 
     fn save_named(&self) -> Vec<u8> {
@@ -346,7 +343,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         out.bytes(S::NAME)
     }
 
-    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<SimpleWorld<S>, String> {
+    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<SimpleWorld<S>, RestoreError> {
         let fresh = SimpleWorld::<S>::new(identity);
         let carried = || -> Result<SimpleWorld<S>, Malformed> {
             Ok(SimpleWorld {
@@ -360,10 +357,14 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 identity: fresh.identity.clone(),
             })
         };
-        let mut world = carried().map_err(|error| error.to_string())?;
+        let mut world = carried()?;
         world.players.iter_mut().for_each(|seat| seat.sequence = 0);
         let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
-        if is_sorted { Ok(world) } else { Err("the players are not in order".to_owned()) }
+        if is_sorted {
+            Ok(world)
+        } else {
+            Err(RestoreError::Invalid("the players are not in order".to_owned()))
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use super::{
 };
 #[cfg(not(target_family = "wasm"))]
 use crate::game::DynTick;
+#[cfg(not(target_family = "wasm"))]
+use crate::game::bots::StateMismatch;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, GameBots};
 
 impl GameBots for Moo {
@@ -39,7 +41,7 @@ impl GameBots for Moo {
         agent: &dyn Agent,
         own: Option<PlayerId>,
         published: &dyn DynTick,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, StateMismatch> {
         let agent = agent as &dyn std::any::Any;
         let checked = agent.downcast_ref::<MooAgent<CheckingObserver>>();
         let model = checked.map(|agent| agent.observer.world_model());
@@ -48,6 +50,6 @@ impl GameBots for Moo {
         let Some((model, state)) = model.zip(published.state().downcast_ref::<PublishedState>()) else {
             return Ok(false);
         };
-        compare_to_published::compare_to_published(model, own, state)
+        Ok(compare_to_published::compare_to_published(model, own, state)?)
     }
 }

@@ -6,7 +6,9 @@ use super::Moo;
 use super::checking_observer::NOTICE_PREFIX;
 use super::published::PublishedState;
 use crate::connection::session::NATIVE_VERSION;
-use crate::game::bots::{ClientVariant, GameChecks, OperatorEvent, OperatorInput, StressPacket};
+use crate::game::bots::{
+    ClientVariant, GameChecks, OperatorEvent, OperatorInput, StateMismatch, StressPacket,
+};
 use crate::game::{BotRng, DynTick};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
@@ -33,7 +35,11 @@ impl GameChecks for Moo {
 
     /// An absent player keeps its name. While it lives, it keeps its possessions. Bodies can push
     /// it, its windmills pay, and its arrows and traps may still kill.
-    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+    fn compare_absence(
+        before: &dyn DynTick,
+        after: &dyn DynTick,
+        player: PlayerId,
+    ) -> Result<bool, StateMismatch> {
         let states =
             (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
         let (Some(before), Some(after)) = states else { return Ok(false) };
@@ -41,7 +47,7 @@ impl GameChecks for Moo {
         let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
         let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
         if !same_player || is.alive && !was.alive {
-            return Err(format!("player {} was {was:?} and is {is:?}", player.0));
+            return Err(format!("player {} was {was:?} and is {is:?}", player.0).into());
         }
         if !is.alive {
             return Ok(false);
@@ -49,13 +55,13 @@ impl GameChecks for Moo {
         let [wood, food, stone, gold] = is.resources;
         let paid = [was.resources[0], was.resources[2]] == [wood, stone] && was.resources[1] <= food;
         if !paid || was.resources[3] > gold || was.score > is.score || was.age > is.age {
-            return Err(format!("player {} had {was:?} and has {is:?}", player.0));
+            return Err(format!("player {} had {was:?} and has {is:?}", player.0).into());
         }
         let is_untouched = (was.health, was.score) == (is.health, is.score);
         // The river moves bodies along x, so only y is compared.
         let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
         if is_untouched && way_px > MAX_ABSENT_PUSH_PX {
-            return Err(format!("player {} was moved by {way_px} px", player.0));
+            return Err(format!("player {} was moved by {way_px} px", player.0).into());
         }
         Ok(true)
     }

@@ -25,7 +25,7 @@ use crate::games::moo::feed::{
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, rules, rules_hash};
 use crate::packet::tables::BUILTIN;
-use crate::packet::{Dialect, Lane, PacketTables};
+use crate::packet::{Dialect, Lane, PacketTables, TableError};
 
 /// The game `moo`.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ impl Game for Moo {
         rules_hash()
     }
 
-    fn check(codes: &PacketTables) -> Result<(), String> {
-        table_check::check_tables(codes)
+    fn check(codes: &PacketTables) -> Result<(), TableError> {
+        Ok(table_check::check_tables(codes)?)
     }
 
     fn is_sent_on_resume(events: &Events) -> bool {

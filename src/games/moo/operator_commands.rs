@@ -8,17 +8,13 @@ use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// The operator commands that this game adds to the built-in commands.
 pub const OPERATOR_COMMANDS: [OperatorCommand; 3] = [
-    OperatorCommand { usage: "announce TEXT", help: "send a message to everyone", parse: announce },
-    OperatorCommand {
-        usage: "spawn TYPE X Y",
-        help: "spawn an animal or an object at X, Y, in pixels from the top left",
-        parse: spawn,
-    },
-    OperatorCommand {
-        usage: "grant PLAYER RESOURCE N",
-        help: "give a player wood, food, stone or gold",
-        parse: grant,
-    },
+    OperatorCommand::new("announce TEXT", "send a message to everyone", announce),
+    OperatorCommand::new(
+        "spawn TYPE X Y",
+        "spawn an animal or an object at X, Y, in pixels from the top left",
+        spawn,
+    ),
+    OperatorCommand::new("grant PLAYER RESOURCE N", "give a player wood, food, stone or gold", grant),
 ];
 
 fn usage(expected: impl Into<String>) -> No {

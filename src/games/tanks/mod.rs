@@ -23,7 +23,9 @@ use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
-use crate::game::simple::{BotPolicy, Joining, SimpleGame, SimplePrediction, StateRows, TickContext};
+use crate::game::simple::{
+    ActionResult, BotPolicy, Joining, SimpleGame, SimplePrediction, StateRows, TickContext,
+};
 use map::Map;
 use round::Round;
 use rows::{Hit, Roster, RosterRow, ShellRow, StateRow, TABLE, TankRow};
@@ -96,12 +98,7 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn apply(
-        &mut self,
-        player: PlayerId,
-        control: Control,
-        context: &mut TickContext<'_>,
-    ) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, control: Control, context: &mut TickContext<'_>) -> ActionResult {
         self.steer(player, control, context.tick)
     }
 
@@ -152,7 +149,7 @@ impl Tanks {
     }
 
     /// Sets the controls of a player's tank, starting with this tick.
-    fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> Result<(), &'static str> {
+    fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> ActionResult {
         let own = self.tanks.iter_mut().find(|tank| tank.player == player).ok_or("no_tank")?;
         (own.control, own.delay) = (control, TankHistory::rewind_ticks(tick, control.seen));
         Ok(())

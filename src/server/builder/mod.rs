@@ -37,8 +37,7 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// # use tickwire::game::simple::{Joining, SimpleGame, StateRows, TickContext};
-/// # use tickwire::sim::{PlayerId, WorldParams, fields};
+/// # use tickwire::prelude::*;
 /// # const TABLE: &str = concat!(
 /// #     "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
 /// #     "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet\n",
@@ -51,7 +50,7 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// #     "to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped\n",
 /// #     "to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game\n",
 /// # );
-/// # tickwire::rows! {
+/// # rows! {
 /// #     in TABLE;
 /// #     enum Action { Press in "press" {} }
 /// #     struct StateRow in "state" { count: u32 }
@@ -66,7 +65,7 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
 /// #     fn join(&mut self, _: PlayerId, _: &Joining<'_>, _: &mut TickContext<'_>) {}
 /// #     fn leave(&mut self, _: PlayerId, _: &mut TickContext<'_>) {}
-/// #     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+/// #     fn apply(&mut self, _: PlayerId, _: Action, _: &mut TickContext<'_>) -> ActionResult {
 /// #         self.count += 1;
 /// #         Ok(())
 /// #     }
@@ -76,7 +75,6 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// use std::time::Duration;
 ///
 /// use tickwire::client::blocking_client::BlockingClient;
-/// use tickwire::game::simple::Simple;
 /// use tickwire::packet::Value;
 /// use tickwire::{RoomSpec, Server};
 ///
@@ -304,10 +302,10 @@ impl Server {
     ///
     /// It runs on a thread of its own, one event at a time, in the order of the events of a room,
     /// and may block, for example on a database. The worlds never wait for it. If more than
-    /// [`limits::SERVER_EVENTS`] events are queued, further ones are dropped, counted in
+    /// 16,384 events are queued, further ones are dropped, counted in
     /// `tickwire_server_events_dropped_total` and logged. If it panics, the panic is logged, and it
     /// is called again with the next event. A stopping server waits for it, at most
-    /// [`limits::SERVER_EVENTS_STOP_TIMEOUT`].
+    /// 5 seconds.
     ///
     /// It is not a part of the world: to change the world, it sends a command with
     /// [`RoomAccess::act`]. A replay calls no function.

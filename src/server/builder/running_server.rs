@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracing::error;
 
 use super::{RoomAccess, StartError};
+use crate::game::OperatorCommandError;
 use crate::packet::PacketTables;
 use crate::server::net::console::Source;
 use crate::server::net::recorder::CaptureTarget;
@@ -63,13 +64,9 @@ impl RunningServer {
     /// that write files write them to [`Server::save_dir`](super::Server::save_dir).
     ///
     /// # Errors
-    /// Why the command failed, in one line.
-    pub fn command(&self, line: &str) -> Result<String, String> {
-        match self.server.console().run(line, Source::Program) {
-            None => Ok(String::new()),
-            Some(answer) if answer.is_ok => Ok(answer.text),
-            Some(answer) => Err(answer.text.trim_start_matches("error: ").trim_end().to_owned()),
-        }
+    /// The line is no command, or the command had no effect.
+    pub fn command(&self, line: &str) -> Result<String, OperatorCommandError> {
+        self.server.console().execute(line, Source::Program).unwrap_or_else(|| Ok(String::new()))
     }
 
     /// Whether an operator has entered `stop`, with [`RunningServer::command`] or at `/admin`. Call

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::packet::TableError;
+
 /// Why a server did not start.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -22,7 +24,7 @@ pub enum StartError {
         rule: String,
     },
     /// The packet tables of the games are invalid or conflict.
-    Tables(String),
+    Tables(TableError),
     /// The system returned an error: the address is in use, or the machine supports too few
     /// connections.
     System(io::Error),

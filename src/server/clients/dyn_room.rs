@@ -120,7 +120,7 @@ fn resume<G: Game, L: Transport>(
     snapshot: &[u8],
     options: &dyn Fn(&WorldParams) -> RoomConfig,
 ) -> ResumedRoom<L> {
-    let world = G::Sim::restore(snapshot)?;
+    let world = G::Sim::restore(snapshot).map_err(|error| error.to_string())?;
     check(&world)?;
     let options = options(&world.identity());
     Ok(Box::new(Room::<G>::new(world, options)))
@@ -136,7 +136,7 @@ fn carry<G: Game, L: Transport>(
     if saved.game() != G::INFO.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::INFO.name));
     }
-    let world = G::Sim::migrate(identity, &saved)?;
+    let world = G::Sim::migrate(identity, &saved).map_err(|error| error.to_string())?;
     check(&world)?;
     let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);

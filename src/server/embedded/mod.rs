@@ -141,7 +141,7 @@ impl EmbeddedServer {
     pub fn new(options: &Options, now: Duration) -> Result<EmbeddedServer, String> {
         let game = options.game;
         let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
-        game.about.check_tables(&codes)?;
+        game.about.check_tables(&codes).map_err(|error| error.to_string())?;
         let identity = (game.about.identity)(options.seed);
         let tick_hz = identity.tick_hz;
         let mut dice = BotRng::new(u64::from(options.seed) ^ options.began_us);

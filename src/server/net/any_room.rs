@@ -16,7 +16,6 @@ use std::sync::Arc;
 use super::rooms::RunningRoom;
 use super::rooms_on_demand::{self, JoinedRoom};
 use super::server_state::ServerState;
-use crate::game::room_properties::MALFORMED_CONDITIONS;
 use crate::game::{CloseReason, RoomConditions};
 use crate::packet::routes::{self, ROOM_HEADER};
 use crate::server::admission::refusal::Refusal;
@@ -38,13 +37,13 @@ const WITHOUT_ANY: &str = "conditions need room=any";
 /// # Errors
 /// The field that breaks a rule.
 pub fn conditions(head: &RequestHead) -> Result<Option<RoomConditions>, Refusal> {
-    let malformed = |sentence, value: &str| Refusal::of_value(400, "where_malformed", sentence, value);
+    let malformed = |sentence: &str, value: &str| Refusal::of_value(400, "where_malformed", sentence, value);
     match (head.query(ROOM_FIELD).as_deref(), head.query(CONDITIONS_FIELD)) {
         (None, None) => Ok(None),
         (None, Some(text)) => Err(malformed(WITHOUT_ANY, &text)),
         (Some(ANY), text) => RoomConditions::parse(text.as_deref().unwrap_or_default())
             .map(Some)
-            .map_err(|part| malformed(MALFORMED_CONDITIONS, &part)),
+            .map_err(|error| malformed(&error.to_string(), &error.part)),
         (Some(name), _) => {
             // It may be the name of a private room.
             Err(Refusal::of_value(400, "room_not_any", NOT_ANY, &routes::redact_room_name(name)))

@@ -84,7 +84,7 @@ impl RoomAccess {
     pub fn world<G: Game>(&self) -> Result<G::Sim, RoomError> {
         self.check_game::<G>()?;
         let snapshot = query(&self.room, RoomHandle::snapshot).map_err(RoomError::NoAnswer)?;
-        G::Sim::restore(&snapshot.bytes).map_err(RoomError::NoAnswer)
+        G::Sim::restore(&snapshot.bytes).map_err(|error| RoomError::NoAnswer(error.to_string()))
     }
 
     /// Returns a copy of the state of a simple game after its last tick.

@@ -140,7 +140,7 @@ impl SeatModel {
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
         let kept = (self.compare_absence)(before, after, player);
-        if kept.map_err(|detail| InvariantFailure::new("an absent player keeps what it has", detail))? {
+        if kept.map_err(|mismatch| InvariantFailure::new("an absent player keeps what it has", mismatch.0))? {
             counts.add("resume: things compared");
         }
         Ok(())

@@ -149,7 +149,7 @@ impl SimRoom {
         self.handle.mark_ended();
         let mut dice = self.dice.clone();
         let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
-        let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
+        let shadow = (self.kind.about.restore)(snapshot).map_err(|error| broken(error.to_string()))?;
         let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());

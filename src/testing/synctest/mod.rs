@@ -60,6 +60,7 @@ pub struct SynctestPlan {
 
 /// The result of a synctest in which all worlds stayed equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SynctestReport {
     /// Number of ticks.
     pub ticks: u32,
@@ -75,14 +76,14 @@ pub struct SynctestReport {
     pub commands: BTreeMap<String, u64>,
     /// Statistics of the bots.
     pub stats: BotStats,
-    /// Minimum number of players with a command in a complete [`WINDOW`]. The first window does not
+    /// Minimum number of players with a command in 300 consecutive ticks. The first window does not
     /// count, because players join in it. `None` if there is no other window.
     pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
     /// Adds the counts of another run. The checksum of the other run replaces the earlier checksum.
-    pub fn add(&mut self, other: &SynctestReport) {
+    pub(crate) fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.replays += other.replays;
         self.copies += other.copies;
@@ -128,6 +129,7 @@ impl std::error::Error for Desync {}
 
 /// Failure of a synctest.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SynctestError {
     /// Worlds differ.
     Desync(Desync),

@@ -42,6 +42,7 @@ mod reassembly;
 mod stream_reader;
 mod streaming_reassembler;
 mod tables;
+mod tables_error;
 mod tcp_endpoints;
 pub(crate) mod world_record;
 pub(crate) mod writer;
@@ -52,6 +53,7 @@ pub(crate) use reassembly::{Assembled, Assembly, ConnectionAssembly};
 pub use reassembly::{Gap, StreamPiece, TcpConnection, TcpSide};
 pub(crate) use stream_reader::StreamReader;
 pub(crate) use streaming_reassembler::{Payload, StreamingReassembler};
+pub use tables_error::CapturedTablesError;
 pub use world_record::{WorldRecord, WorldRecordError};
 
 pub use crate::util::escape::Untrusted;

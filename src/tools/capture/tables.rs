@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Capture;
 use super::packet::LINK_WORLD;
+use super::tables_error::CapturedTablesError;
 use super::world_record::{self, WorldRecord};
 
 /// File names with texts, or paths with dialects.
@@ -49,9 +50,8 @@ impl Capture<'_> {
     /// none.
     ///
     /// # Errors
-    /// A message in one line: the tables are incomplete, or the capture has two different sets of
-    /// tables.
-    pub fn tables(&self) -> Result<Option<NamedTexts>, String> {
+    /// The tables are incomplete, or the capture has two different sets of tables.
+    pub fn tables(&self) -> Result<Option<NamedTexts>, CapturedTablesError> {
         let (mut found, mut reading): (Option<NamedTexts>, Option<TableAssembler>) = (None, None);
         for packet in self.packets.iter().filter(|packet| packet.link == LINK_WORLD) {
             let Ok((_, WorldRecord::Table { table, tables, part, parts, file, bytes })) =
@@ -61,16 +61,10 @@ impl Capture<'_> {
             };
             let now = reading.get_or_insert_default();
             if packet.bytes.len() < packet.original_length {
-                return Err(format!(
-                    "the capture truncated the packet tables (snapshot length), at packet {}",
-                    packet.number
-                ));
+                return Err(CapturedTablesError::Truncated { packet: packet.number });
             }
             if now.next != (table, part) {
-                return Err(format!(
-                    "the packet tables in the capture lack a part, at packet {}",
-                    packet.number
-                ));
+                return Err(CapturedTablesError::PartMissing { packet: packet.number });
             }
             if part == 0 {
                 now.files.push((file.raw().to_owned(), Vec::new()));
@@ -82,22 +76,22 @@ impl Capture<'_> {
             if now.next == (tables, 0) {
                 let texts = texts(reading.take().unwrap_or_default().files)?;
                 if found.as_ref().is_some_and(|found| *found != texts) {
-                    return Err("the capture was made with two different sets of packet tables".to_owned());
+                    return Err(CapturedTablesError::TwoSets);
                 }
                 found = Some(texts);
             }
         }
         match reading {
-            Some(_) => Err("the packet tables in the capture are not complete".to_owned()),
+            Some(_) => Err(CapturedTablesError::Incomplete),
             None => Ok(found),
         }
     }
 }
 
-fn texts(files: Vec<(String, Vec<u8>)>) -> Result<NamedTexts, String> {
+fn texts(files: Vec<(String, Vec<u8>)>) -> Result<NamedTexts, CapturedTablesError> {
     let text = |(file, bytes): (String, Vec<u8>)| match String::from_utf8(bytes) {
         Ok(text) => Ok((file, text)),
-        Err(_) => Err(format!("the packet table {file:?} in the capture is not UTF-8")),
+        Err(_) => Err(CapturedTablesError::NotUtf8 { file }),
     };
     files.into_iter().map(text).collect()
 }
@@ -146,7 +140,7 @@ mod tests {
             (&[whole[0], whole[1], whole[2], (0, 1, 0, 1, "x")], "two different sets"),
         ] {
             let refused = tables(records).expect_err(reason);
-            assert!(refused.contains(reason), "{refused}");
+            assert!(refused.to_string().contains(reason), "{refused}");
         }
     }
 }

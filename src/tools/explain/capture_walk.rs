@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Conversation;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
-use crate::packet::{Dialect, PacketTables};
+use crate::packet::{Dialect, PacketTables, TableError};
 use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpSide, packet};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
@@ -74,8 +74,9 @@ pub struct ConnectionSummary {
 pub fn capture_tables(
     capture: &Capture<'_>,
     given: Option<Arc<PacketTables>>,
-) -> Result<Arc<PacketTables>, String> {
-    let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
+) -> Result<Arc<PacketTables>, TableError> {
+    let carried = || capture.tables().map_err(|error| TableError::Capture(error.to_string()));
+    let tables = if capture.has_truncated_tables() { None } else { carried()? };
     let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());
     if paths.is_empty() {
         return Ok(codes);

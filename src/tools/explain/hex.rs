@@ -3,26 +3,53 @@
 //! Digits are accepted without separators or in groups, separated by white space, colons or commas,
 //! each group with or without the prefix `0x`. A group with an odd number of digits is an error.
 
+use std::fmt;
+
+/// The reason why text is not hexadecimal. Its message is one line, safe for a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HexError {
+    /// A character is not a hexadecimal digit.
+    Digit(char),
+    /// A group has an odd number of digits.
+    OddDigits(String),
+    /// The text has no digits.
+    Empty,
+}
+
+impl fmt::Display for HexError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HexError::Digit(sign) => write!(out, "{sign:?} is not a hexadecimal digit"),
+            HexError::OddDigits(digits) => {
+                write!(out, "{digits:?} has an odd number of digits: each byte needs two")
+            }
+            HexError::Empty => out.write_str("no bytes to explain"),
+        }
+    }
+}
+
+impl std::error::Error for HexError {}
+
 /// Parses hexadecimal text.
 ///
 /// # Errors
-/// One line that describes the invalid text, safe for a terminal.
-pub fn parse(text: &str) -> Result<Vec<u8>, String> {
+/// The first invalid group.
+pub fn parse(text: &str) -> Result<Vec<u8>, HexError> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let groups = text.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');
     for group in groups.filter(|group| !group.is_empty()) {
         let digits = group.strip_prefix("0x").or(group.strip_prefix("0X")).unwrap_or(group);
         if let Some(sign) = digits.chars().find(|sign| !sign.is_ascii_hexdigit()) {
-            return Err(format!("{sign:?} is not a hexadecimal digit"));
+            return Err(HexError::Digit(sign));
         }
         if digits.len() % 2 != 0 {
-            return Err(format!("{digits:?} has an odd number of digits: each byte needs two"));
+            return Err(HexError::OddDigits(digits.to_owned()));
         }
         let values: Vec<u8> =
             digits.chars().filter_map(|sign| sign.to_digit(16)).map(|digit| digit as u8).collect();
         bytes.extend(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     }
-    if bytes.is_empty() { Err("no bytes to explain".to_owned()) } else { Ok(bytes) }
+    if bytes.is_empty() { Err(HexError::Empty) } else { Ok(bytes) }
 }
 
 /// Formats bytes as two digits each, separated by spaces.

@@ -131,5 +131,9 @@ fn read_text(text: &str) -> Result<Vec<InputPiece>, String> {
         return Err("no bytes to explain".to_owned());
     }
     let pieces = pieces.into_iter();
-    pieces.map(|(from, digits)| Ok(InputPiece { from, bytes: hex::parse(&digits)? })).collect()
+    pieces
+        .map(|(from, digits)| {
+            Ok(InputPiece { from, bytes: hex::parse(&digits).map_err(|error| error.to_string())? })
+        })
+        .collect()
 }

@@ -39,8 +39,8 @@ mod encode;
 mod explanation;
 pub mod hex;
 pub(crate) mod input;
-pub mod parse;
-pub mod print;
+pub(crate) mod parse;
+pub(crate) mod print;
 pub mod tree;
 mod truncate;
 
@@ -62,8 +62,8 @@ pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Ex
 /// Returns the output of `tickwire explain` for hexadecimal text.
 ///
 /// # Errors
-/// One line that describes the invalid text.
-pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, String> {
+/// The text is not hexadecimal.
+pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, hex::HexError> {
     Ok(explain(&hex::parse(text)?, dialect, from).report())
 }
 

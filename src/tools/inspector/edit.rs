@@ -22,7 +22,7 @@ impl Inspector {
     /// One line that describes the invalid input.
     pub fn explain_bytes(&self, input: &str) -> Result<String, String> {
         let input = object(input)?;
-        let bytes = hex::parse(text(&input, "bytes")?)?;
+        let bytes = hex::parse(text(&input, "bytes")?).map_err(|error| error.to_string())?;
         let from = match text(&input, "from")? {
             "client" => Side::Client,
             "server" => Side::Server,

@@ -344,7 +344,7 @@ impl<'a> FilterParser<'a> {
             }
             match hex::parse(word) {
                 Ok(more) => bytes.extend(more),
-                Err(sentence) => return error(sentence, place.clone()),
+                Err(reason) => return error(reason.to_string(), place.clone()),
             }
             self.at += 1;
         }

@@ -200,7 +200,8 @@ impl RoomPlayback {
         if dialect.row(Direction::ToClient, "welcome").is_none() {
             return Err(format!("the dialect {} has no welcome", dialect.name()));
         }
-        let index = (self.tape.info.new_spectator_world)(&self.begin, dialect)?;
+        let index =
+            (self.tape.info.new_spectator_world)(&self.begin, dialect).map_err(|error| error.to_string())?;
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }

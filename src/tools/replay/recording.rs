@@ -291,7 +291,7 @@ impl<'a> RoomRecords<'a> {
                 names.join(" and ")
             ));
         };
-        let world = (info.restore)(&self.snapshot)?;
+        let world = (info.restore)(&self.snapshot).map_err(|error| error.to_string())?;
         let (identity, tick) = (world.identity(), world.tick());
         let options: Vec<_> =
             identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();

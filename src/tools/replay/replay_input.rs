@@ -211,9 +211,10 @@ impl ReplayInput {
     fn tables(&self) -> Result<Arc<PacketTables>, ReplayError> {
         let packets = self.records.iter().map(|record| record.packet()).collect();
         let capture = Capture { packets, ..Capture::default() };
-        let tables =
-            capture.tables().and_then(|carried| PacketTables::for_capture(carried, self.given.clone()));
-        tables.map(former_names::with_current_names).map_err(ReplayError::of_file)
+        let carried = capture.tables().map_err(|error| ReplayError::of_file(error.to_string()))?;
+        let tables = PacketTables::for_capture(carried, self.given.clone());
+        let tables = tables.map_err(|error| ReplayError::of_file(error.to_string()))?;
+        Ok(former_names::with_current_names(tables))
     }
 
     /// The packet tables of the complete file.

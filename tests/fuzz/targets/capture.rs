@@ -127,9 +127,12 @@ fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
 
 /// What `explain` and `replay` make of it.
 fn understood(found: &Capture<'_>, bytes: &[u8]) {
-    let codes = found.tables().and_then(|carried| PacketTables::for_capture(carried, None));
-    let codes = codes.unwrap_or_else(|reason| {
-        assert!(!reason.is_empty());
+    let carried = found.tables().unwrap_or_else(|error| {
+        assert!(!error.to_string().is_empty());
+        None
+    });
+    let codes = PacketTables::for_capture(carried, None).unwrap_or_else(|error| {
+        assert!(!error.to_string().is_empty());
         PacketTables::builtin()
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");

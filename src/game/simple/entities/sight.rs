@@ -6,6 +6,7 @@ use tickwire_sim::geometry::Point;
 
 /// The client that sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Viewer {
     /// Its player; `None` for a spectator.
     pub player: Option<PlayerId>,
@@ -22,6 +23,7 @@ impl Viewer {
 
 /// The properties of an entity that decide who sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EntityInfo {
     /// The position, in units of the game.
     pub position: Point,

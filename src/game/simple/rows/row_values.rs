@@ -1,9 +1,11 @@
 //! The values of one packet.
 
+use std::fmt;
+
 use rmpv::Value;
 
 use super::field_value::FieldValue;
-use crate::packet::{DecodedPacket, Dialect, Direction};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
 /// Fields of a packet: names and values, in the same order.
 pub trait Row {
@@ -27,6 +29,40 @@ pub trait ReceivedRow: Row + Sized {
         Self::from_values(|name| packet.get(name))
     }
 }
+
+/// The reason why values do not fit the packet table.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RowError {
+    /// The table has no such packet to clients.
+    UnknownPacket {
+        /// The name of the packet.
+        packet: &'static str,
+    },
+    /// The packet has no such argument.
+    UnknownArgument {
+        /// The name of the packet.
+        packet: &'static str,
+        /// The name of the argument.
+        argument: &'static str,
+    },
+    /// A value does not fit its argument.
+    Value(PacketError),
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowError::UnknownPacket { packet } => write!(out, "there is no packet {packet} to clients"),
+            RowError::UnknownArgument { packet, argument } => {
+                write!(out, "{packet} has no argument {argument}")
+            }
+            RowError::Value(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for RowError {}
 
 /// The values of one packet, by the names of its arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,13 +105,13 @@ impl RowValues {
     /// the server sets. Other arguments without a value are nil.
     ///
     /// # Errors
-    /// Names the value that does not fit the table.
-    pub fn encode(&self, dialect: &Dialect, server: &[(&str, i64)]) -> Result<Vec<u8>, String> {
+    /// The table lacks the packet or an argument, or a value does not fit its argument.
+    pub fn encode(&self, dialect: &Dialect, server: &[(&str, i64)]) -> Result<Vec<u8>, RowError> {
         let packet = self.packet;
         let row = dialect.row(Direction::ToClient, packet);
-        let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
+        let row = row.ok_or(RowError::UnknownPacket { packet })?;
         if let Some(field) = self.fields.iter().find(|field| row.argument(field).is_none()) {
-            return Err(format!("{packet} has no argument {field}"));
+            return Err(RowError::UnknownArgument { packet, argument: field });
         }
         let value = |name: &str| {
             let own = || self.iter().find(|(field, _)| *field == name).map(|(_, value)| value.into());
@@ -84,7 +120,7 @@ impl RowValues {
         };
         let values = row.arguments.iter().map(|argument| value(&argument.name));
         let values: Vec<Value> = values.collect();
-        dialect.encode(Direction::ToClient, packet, &values).map_err(|error| error.to_string())
+        dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Implements [`tickwire_sim::Sim`], through which a room runs the world.
 
 use tickwire_sim::migrate::NamedState;
-use tickwire_sim::{OptionSpec, RejectedCommand, Sim, StepResult};
+use tickwire_sim::{OptionSpec, RejectedCommand, RestoreError, Sim, StepResult};
 
 use crate::command::{Action, Command};
 use crate::entity::PlayerId;
@@ -99,15 +99,15 @@ impl Sim for World {
         bytes.starts_with(MAGIC)
     }
 
-    fn restore(bytes: &[u8]) -> Result<World, String> {
-        World::restore(bytes).map_err(|error| error.to_string())
+    fn restore(bytes: &[u8]) -> Result<World, RestoreError> {
+        Ok(World::restore(bytes)?)
     }
 
     fn save_named(&self) -> Vec<u8> {
         self.named()
     }
 
-    fn migrate(identity: &tickwire_sim::WorldParams, saved: &NamedState) -> Result<World, String> {
-        World::carried(Identity::from(identity), saved).map_err(|error| error.to_string())
+    fn migrate(identity: &tickwire_sim::WorldParams, saved: &NamedState) -> Result<World, RestoreError> {
+        Ok(World::carried(Identity::from(identity), saved)?)
     }
 }

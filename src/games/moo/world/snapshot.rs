@@ -17,6 +17,7 @@
 use std::fmt;
 
 use tickwire_sim::migrate::{NamedState, NamedWriter};
+use tickwire_sim::RestoreError;
 
 use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
@@ -58,6 +59,16 @@ impl fmt::Display for SnapshotError {
 }
 
 impl std::error::Error for SnapshotError {}
+
+impl From<SnapshotError> for RestoreError {
+    fn from(error: SnapshotError) -> RestoreError {
+        match error {
+            SnapshotError::NotASnapshot => RestoreError::NotASnapshot { game: "a world" },
+            SnapshotError::Code { found } => RestoreError::OtherRules { found, expected: rules_hash() },
+            error => RestoreError::Invalid(error.to_string()),
+        }
+    }
+}
 
 impl World {
     /// Encodes the state, after a header with the layout version and the rules hash.

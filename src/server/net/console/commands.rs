@@ -83,7 +83,7 @@ fn help(orders: &[OperatorCommand]) -> String {
 
 /// Executes a line. Returns the command's name, which is also its metric label, and the reply or
 /// the error.
-pub fn execute(context: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+pub fn execute(context: &CommandContext<'_>, line: &str) -> (&'static str, CommandResult) {
     let (word, rest) = first_word(line);
     match ROOM_USAGE.strip_prefix(word) {
         Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(context, rest),
@@ -92,21 +92,22 @@ pub fn execute(context: &CommandContext<'_>, line: &str) -> (&'static str, Resul
 }
 
 /// Executes `NAME COMMAND…` in the named room.
-fn execute_in_room(context: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+fn execute_in_room(context: &CommandContext<'_>, line: &str) -> (&'static str, CommandResult) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
     let Some(room) = find_room(context.host, name) else {
-        return ("room", Err(format!("there is no room {:?}; type rooms for a list", shorten_name(name))));
+        let reason = format!("there is no room {:?}; type rooms for a list", shorten_name(name));
+        return ("room", Err(No::Failed(reason)));
     };
     if word.is_empty() {
-        return ("room", Err(format!("usage: {ROOM_USAGE}")));
+        return ("room", Err(No::Usage(format!("usage: {ROOM_USAGE}"))));
     }
     if SERVER_COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !ROOM_COMMANDS.contains(&word)
     {
         let orders = room.handle.about.operator_commands.iter().map(|order| name_of(order.usage));
         let names: Vec<&str> = ROOM_COMMANDS.into_iter().chain(orders).collect();
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
-        return ("room", Err(reason));
+        return ("room", Err(No::Usage(reason)));
     }
     execute_built_in(&CommandContext { room, ..*context }, word, rest)
 }
@@ -139,17 +140,14 @@ fn excerpt(word: &str) -> String {
 }
 
 /// Executes a command in the room of `context`.
-fn execute_built_in(
-    context: &CommandContext<'_>,
-    word: &str,
-    rest: &str,
-) -> (&'static str, Result<String, String>) {
+fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, CommandResult) {
     let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
     let mut orders = context.room.handle.about.operator_commands.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
     let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
         let word = excerpt(word);
-        return ("unknown", Err(format!("there is no command {word:?}; type help for a list of commands")));
+        let reason = format!("there is no command {word:?}; type help for a list of commands");
+        return ("unknown", Err(No::Usage(reason)));
     };
     let name = name_of(usage);
     let only_looks =
@@ -170,9 +168,9 @@ fn execute_built_in(
         (false, false, None, None) => Err(No::Usage(String::new())),
     };
     let done = done.map_err(|no| match no {
-        No::Usage(expected) if expected.is_empty() => format!("usage: {usage}"),
-        No::Usage(expected) => format!("usage: {usage}; {expected}"),
-        No::Failed(reason) => reason,
+        No::Usage(expected) if expected.is_empty() => No::Usage(format!("usage: {usage}")),
+        No::Usage(expected) => No::Usage(format!("usage: {usage}; {expected}")),
+        No::Failed(reason) => No::Failed(reason),
     });
     (name, done)
 }

@@ -23,6 +23,7 @@ use tracing::info;
 
 use super::metrics::Metrics;
 use super::server_state::{ServerState, ShutdownStage};
+use crate::game::OperatorCommandError;
 use crate::limits;
 use commands::CommandContext;
 pub use commands::Source;
@@ -58,27 +59,42 @@ impl Console {
     pub fn run(&self, line: &str, source: Source) -> Option<Reply> {
         run(&self.host, line, source)
     }
+
+    /// As [`Console::run`], for a program.
+    ///
+    /// # Errors
+    /// The line is no command, or the command had no effect.
+    pub fn execute(&self, line: &str, source: Source) -> Option<Result<String, OperatorCommandError>> {
+        execute(&self.host, line, source)
+    }
 }
 
 /// Like [`Console::run`].
 pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
+    let done = execute(host, line, source)?;
+    let is_ok = done.is_ok();
+    let mut text = done.unwrap_or_else(|reason| format!("error: {reason}"));
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(Reply { is_ok, text })
+}
+
+fn execute(host: &ServerState, line: &str, source: Source) -> Option<Result<String, OperatorCommandError>> {
     let (name, done) = match line.trim() {
         _ if line.len() > limits::MAX_OPERATOR_LINE_BYTES => {
-            ("unknown", Err(format!("a line may have at most {} bytes", limits::MAX_OPERATOR_LINE_BYTES)))
+            let max = limits::MAX_OPERATOR_LINE_BYTES;
+            ("unknown", Err(OperatorCommandError::Usage(format!("a line may have at most {max} bytes"))))
         }
         "" => return None,
         line => commands::execute(&CommandContext { host, room: host.room(), source }, line),
     };
-    if let Err(reason) = &done {
+    if let Err(error) = &done {
+        let reason = error.to_string();
         info!(from = %source, command = name, reason, "operator command failed");
     }
     let metrics = &host.metrics;
     let family = if done.is_ok() { &metrics.operator_commands } else { &metrics.operator_commands_failed };
     Metrics::count(family, "command", name);
-    let is_done = done.is_ok();
-    let mut text = done.unwrap_or_else(|reason| format!("error: {reason}"));
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    Some(Reply { is_ok: is_done, text })
+    Some(done)
 }

@@ -15,6 +15,7 @@ use super::behavior::{Behavior, CHAT_LINE, ReadMode};
 use super::{AttackReport, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
+use crate::client::recv_buffer::connect_with_recv_buffer;
 use crate::client::url::Url;
 use crate::testing::abuse::client::{self, PollResult};
 use crate::testing::hostile::HostileKind;
@@ -188,8 +189,7 @@ impl<'a> Swarm<'a> {
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
-        let Ok(stream) = dial::connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes())
-        else {
+        let Ok(stream) = connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes()) else {
             self.report.unreachable += 1;
             self.schedule_reconnect(index, now + RETRY_AFTER_REFUSAL);
             return;
