@@ -165,6 +165,8 @@ pub mod client;
 
 mod util;
 
+mod datagram;
+
 #[cfg(not(tickwire_prediction))]
 mod connection;
 
@@ -237,7 +239,7 @@ pub mod internal {
         };
     }
 
-    modules! { connection games server util }
+    modules! { connection datagram games server util }
     private_modules! {
         ws: utf8;
         packet: angle credentials routes tables tables_json;

@@ -14,6 +14,7 @@
 
 mod checks;
 mod client;
+mod lane;
 mod lockstep;
 mod netem;
 mod parsers;
@@ -27,6 +28,7 @@ mod websocket;
 use std::time::Duration;
 
 pub use client::*;
+pub use lane::*;
 pub use lockstep::*;
 pub use netem::*;
 pub use parsers::*;
