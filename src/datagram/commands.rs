@@ -206,9 +206,9 @@ struct QueuedCommand {
 #[derive(Debug, Default)]
 pub struct CommandQueue {
     commands: VecDeque<QueuedCommand>,
-    /// The first command of a player, which the stream carries: the lane continues after it.
-    after: u32,
-    /// Whether the server has the command `after`.
+    /// The first command since the start; 0 before.
+    first: u32,
+    /// Whether the server has the first command.
     is_open: bool,
 }
 
@@ -218,25 +218,25 @@ impl CommandQueue {
         *self = CommandQueue::default();
     }
 
-    /// Adds a command with its packet. Returns whether the packet must be sent in the stream: the
-    /// first command of a player, and a command that does not fit the lane.
+    /// Adds a command with its packet. Returns whether the packet must be sent in the stream: until
+    /// the server has the first command, because it executes only the next one by datagram and does
+    /// not know with which number a player starts; and a command that does not fit the lane.
     pub fn push(&mut self, sequence: u32, tick: Option<u32>, packet: &[u8], now: Duration) -> bool {
-        let body = if self.is_open { body_of(packet) } else { None };
-        let Some(body) = body.filter(|body| body.len() <= limits::LANE_COMMAND_BYTES) else {
-            // The lane continues after this command.
-            self.restart();
-            self.after = sequence;
-            return true;
-        };
-        let packet = packet.to_vec();
-        let command = QueuedCommand { sequence, tick, body, packet, sent: now, is_in_stream: false };
-        self.commands.push_back(command);
-        false
+        if self.first == 0 {
+            self.first = sequence;
+        }
+        let body = body_of(packet).filter(|body| body.len() <= limits::LANE_COMMAND_BYTES);
+        let is_in_stream = !self.is_open || body.is_none();
+        if let Some(body) = body {
+            let packet = packet.to_vec();
+            self.commands.push_back(QueuedCommand { sequence, tick, body, packet, sent: now, is_in_stream });
+        }
+        is_in_stream
     }
 
     /// Removes the commands up to this sequence number, which the server has.
     pub fn acknowledge(&mut self, sequence: u32) {
-        self.is_open |= self.after != 0 && sequence >= self.after;
+        self.is_open |= self.first != 0 && sequence >= self.first;
         while self.commands.front().is_some_and(|command| command.sequence <= sequence) {
             self.commands.pop_front();
         }

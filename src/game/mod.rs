@@ -52,7 +52,7 @@ pub use info::{
     ClientFeed, DynWorld, DynWorldResult, GameInfo, KillPacket, OperatorCommand, OperatorCommandError,
     ParsedCommand, PlayerLookup, SpectatorWorld, SpectatorWorldResult,
 };
-pub use messages::{MessageWriter, Messages, Misfit};
+pub use messages::{LaneBaseline, MessageWriter, Messages, Misfit};
 pub use packet_handler::{
     JoinRequest, NamedPacket, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
 };

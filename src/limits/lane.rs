@@ -16,3 +16,20 @@ pub const LANE_COMMAND_BYTES: usize = 200;
 pub const LANE_SILENCE: Duration = Duration::from_millis(400);
 /// Number of datagrams from which the share of lost ones is known well enough to leave a lane.
 pub const LANE_LOSS_SAMPLE: u32 = 16;
+/// Maximum bytes of replies in a datagram, such as pongs: the rest belongs to the state. Further
+/// replies are dropped; a client that pings less than 20 times between two updates reaches none.
+pub const LANE_REPLY_BYTES: usize = 256;
+/// Maximum time between two datagrams of a lane that is in use, so that each end learns what has
+/// arrived: a quarter of [`LANE_SILENCE`].
+pub const LANE_ACK_INTERVAL: Duration = Duration::from_millis(100);
+/// Time beyond a round trip after which a command that the server has not acknowledged goes by the
+/// stream as well: about four datagrams have then been lost.
+pub const LANE_PATIENCE: Duration = Duration::from_millis(150);
+/// Minimum time between two datagrams of a client that repeat commands: two frames of a display.
+pub const LANE_REPEAT_INTERVAL: Duration = Duration::from_millis(33);
+/// Maximum number of players whose positions a client keeps until they enter its view: more than a
+/// screen shows. The lowest number is dropped.
+pub const LANE_WAITING_PLAYERS: usize = 256;
+/// Maximum number of datagrams of a connection that an embedded server keeps for its program: those
+/// of one second at 60 Hz. Further ones are lost.
+pub const EMBEDDED_DATAGRAMS: usize = 60;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
+use super::client_lane::{ClientLane, LaneGrant};
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
@@ -44,6 +45,14 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
 
     /// Closes the connection immediately, which wakes its reader.
     fn abort(&self);
+
+    /// Makes the grant of a lane for the client with this number. `None` if the transport has no datagrams.
+    fn grant_lane(&self, _client: u64) -> Option<LaneGrant> {
+        None
+    }
+
+    /// Sends a datagram of the client's lane. It may be lost.
+    fn send_datagram(&self, _datagram: &[u8]) {}
 }
 
 /// One client of a room, shared by its reader and the update workers.
@@ -66,6 +75,8 @@ pub struct Client<L> {
     pub connection: Mutex<ServerConnection>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
+    /// The client's lane, if it was granted one.
+    pub lane: Mutex<Option<ClientLane>>,
     /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
@@ -107,6 +118,7 @@ impl<L: Transport> Client<L> {
         }
         Client {
             connection: Mutex::new(connection(&room, &endpoint, now)),
+            lane: Mutex::new(None),
             resume_key,
             token,
             is_local,

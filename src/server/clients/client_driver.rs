@@ -18,13 +18,16 @@ use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
+use super::client_lane::LaneGrant;
 use crate::connection::sender::Frames;
 use crate::connection::session::ReportedField;
 use crate::connection::{
     Answer, ClientRequest, ConnectionEvent, ConnectionOutput, Denial, DisconnectReason, ObservedBytes,
     ReadTime, ServerConnection,
 };
+use crate::datagram::DatagramError;
 use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
+use crate::packet::{Value, lane_packets};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
 use crate::server::room::lockstep::LockstepAccess;
@@ -33,6 +36,9 @@ use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 /// Error text when a spectator tries to join.
 const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
+
+/// Error text when a client requests a lane that it cannot have.
+const NO_LANE_TEXT: &str = "there is no lane for datagrams on this server or for JSON: play on the WebSocket alone";
 
 /// Error text when a resumed player no longer exists.
 const PLAYER_GONE_TEXT: &str = "your earlier player has left the world: you start over";
@@ -126,6 +132,29 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         self.receive_locked(&mut self.client.connection.lock(), bytes, execute)
     }
 
+    /// Opens a datagram of the client's lane, and handles its messages. The lane must have been
+    /// granted.
+    ///
+    /// # Errors
+    /// The reason to drop the datagram.
+    pub fn receive_datagram(&self, datagram: &[u8]) -> Result<(), DatagramError> {
+        let client = self.client;
+        let opened = match &mut *client.lane.lock() {
+            Some(lane) => lane.open(datagram, self.read_time.now)?,
+            None => return Err(DatagramError::UnknownConnection),
+        };
+        if client.sender.ending().is_some() {
+            return Ok(());
+        }
+        let mut connection = client.connection.lock();
+        self.configure(&mut connection);
+        let received = connection.receive_datagram(&opened, self.read_time);
+        if let Err(ending) = drain(&mut connection, |output| self.execute(output)) {
+            client.close(ending, self.read_time.now);
+        }
+        received
+    }
+
     /// Injects bytes into the client's input, unchanged, for an inspector that has proved that the
     /// client is its own. Possible only between messages, so that the client's own messages stay
     /// whole.
@@ -186,6 +215,9 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     pub fn execute(&self, output: ConnectionOutput<'_>) -> Option<Answer> {
         match output {
             ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.read_time.now),
+            ConnectionOutput::Datagram(messages) => {
+                self.client.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
+            }
             ConnectionOutput::Request(request) => return self.execute_request(request),
             ConnectionOutput::Observed { bytes, saved } => {
                 (self.on_event)(DriverEvent::Observed { at: self.read_time, bytes, saved });
@@ -220,6 +252,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 client.room.reject((client.prefix(), client.id), sequence, rule);
             }
             ClientRequest::Spectate(player) => client.set_spectated(player),
+            ClientRequest::Lane => self.offer_lane(),
             ClientRequest::Snapshot => client.room.lockstep.request_snapshot(client.id),
             ClientRequest::Checksum { tick, checksum } => self.checksum(tick, checksum),
             ClientRequest::DesyncDetails { tick, fields } => self.report_desync_details(tick, fields),
@@ -292,6 +325,25 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
             }
         }
+    }
+
+    /// Grants the client a lane, or tells it that there is none.
+    fn offer_lane(&self) {
+        let endpoint = &self.client.endpoint;
+        let grant = if endpoint.is_json { None } else { self.client.grant_lane() };
+        let mut frames = Vec::new();
+        match grant {
+            Some(LaneGrant { connection, key, port }) => {
+                let key = Value::Binary(key.0.to_vec());
+                let values = [("connection", connection.into()), ("key", key), ("port", port.into())];
+                endpoint.write_packet(&mut frames, lane_packets::OFFER, &values);
+            }
+            None => {
+                let values = [("rule", "no_lane".into()), ("detail", NO_LANE_TEXT.into())];
+                endpoint.write_packet(&mut frames, "error", &values);
+            }
+        }
+        self.client.send(Frames::Borrowed(&frames), self.read_time.now);
     }
 
     /// Takes a token of the address prefix's rate limit.
