@@ -99,6 +99,7 @@ impl<W: LocalWorld> Prediction<W> {
             }
             self.lane = Some((tick, now));
         }
+        self.clock.has_lane = true;
         self.set_source(true);
         self.process(packet, now);
         self.set_source(false);
