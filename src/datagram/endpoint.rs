@@ -193,9 +193,14 @@ impl LaneEndpoint {
         self.sent.iter_mut().for_each(|sent| sent.tick = None);
     }
 
-    /// Whether the other end has acknowledged a datagram.
-    pub fn is_proven(&self) -> bool {
-        self.acked > 0
+    /// The last sequence number that this end has used; 0 before the first datagram.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The newest sequence number that the other end has acknowledged; 0 before the first.
+    pub fn acked(&self) -> u64 {
+        self.acked
     }
 
     /// The time from the last acknowledged datagram to its acknowledgement.
@@ -208,7 +213,7 @@ impl LaneEndpoint {
     pub fn is_usable(&self, now: Duration) -> bool {
         let (missing, sent) = self.received.missing();
         let patience = self.round_trip.unwrap_or_default() + limits::LANE_SILENCE;
-        self.is_proven()
+        self.acked > 0
             && self.heard.is_some_and(|heard| now.saturating_sub(heard) <= patience)
             && (sent < limits::LANE_LOSS_SAMPLE || 2 * missing <= sent)
     }

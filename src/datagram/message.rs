@@ -38,6 +38,9 @@ pub enum DatagramError {
     Repeated,
     /// More than 64 newer datagrams have arrived.
     TooOld,
+    /// The client has sent more than
+    /// [`limits::LANE_DATAGRAMS_PER_SECOND`](crate::limits::LANE_DATAGRAMS_PER_SECOND).
+    TooMany,
     /// A message, a command or a count needs more bytes than there are.
     Truncated,
     /// Bytes are left after the content of a message.
@@ -56,13 +59,14 @@ pub enum DatagramError {
 
 impl DatagramError {
     /// Every rule.
-    pub const ALL: [DatagramError; 13] = [
+    pub const ALL: [DatagramError; 14] = [
         DatagramError::TooShort,
         DatagramError::TooLong,
         DatagramError::UnknownConnection,
         DatagramError::WrongTag,
         DatagramError::Repeated,
         DatagramError::TooOld,
+        DatagramError::TooMany,
         DatagramError::Truncated,
         DatagramError::BytesLeft,
         DatagramError::UnknownKind,
@@ -81,6 +85,7 @@ impl DatagramError {
             DatagramError::WrongTag => "datagram_wrong_tag",
             DatagramError::Repeated => "datagram_repeated",
             DatagramError::TooOld => "datagram_too_old",
+            DatagramError::TooMany => "datagram_too_many",
             DatagramError::Truncated => "datagram_truncated",
             DatagramError::BytesLeft => "datagram_bytes_left",
             DatagramError::UnknownKind => "datagram_unknown_kind",
@@ -101,6 +106,7 @@ impl std::fmt::Display for DatagramError {
             DatagramError::WrongTag => "the tag does not fit the datagram",
             DatagramError::Repeated => "the datagram has arrived before",
             DatagramError::TooOld => "more than 64 newer datagrams have arrived",
+            DatagramError::TooMany => "the client sends too many datagrams",
             DatagramError::Truncated => "a part of the datagram needs more bytes than there are",
             DatagramError::BytesLeft => "bytes are left after the content of a message",
             DatagramError::UnknownKind => "the kind of a message is unknown",

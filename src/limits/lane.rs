@@ -33,3 +33,8 @@ pub const LANE_WAITING_PLAYERS: usize = 256;
 /// Maximum number of datagrams of a connection that an embedded server keeps for its program: those
 /// of one second at 60 Hz. Further ones are lost.
 pub const EMBEDDED_DATAGRAMS: usize = 60;
+/// Maximum number of datagrams of a client in a second of the server's clock: four times those of a
+/// client that sends 60. Further ones are dropped, and the stream carries their commands.
+pub const LANE_DATAGRAMS_PER_SECOND: u32 = 240;
+/// Pause of the thread of the UDP socket after an error, so that a lasting error does not use a core.
+pub const LANE_ERROR_PAUSE: Duration = Duration::from_millis(50);

@@ -51,8 +51,9 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// Sends a datagram of the client's lane. It may be lost.
-    fn send_datagram(&self, _datagram: &[u8]) {}
+    /// Sends a datagram of the client's lane to this address, if there are addresses. It may be
+    /// lost.
+    fn send_datagram(&self, _to: Option<SocketAddr>, _datagram: &[u8]) {}
 }
 
 /// One client of a room, shared by its reader and the update workers.

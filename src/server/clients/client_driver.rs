@@ -11,6 +11,7 @@
 //! Rate limits per address prefix apply here, outside the connection, so that a replay of the bytes
 //! does not depend on them.
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,10 +138,10 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     ///
     /// # Errors
     /// The reason to drop the datagram.
-    pub fn receive_datagram(&self, datagram: &[u8]) -> Result<(), DatagramError> {
+    pub fn receive_datagram(&self, datagram: &[u8], from: Option<SocketAddr>) -> Result<(), DatagramError> {
         let client = self.client;
         let opened = match &mut *client.lane.lock() {
-            Some(lane) => lane.open(datagram, self.read_time.now)?,
+            Some(lane) => lane.open(datagram, from, self.read_time.now)?,
             None => return Err(DatagramError::UnknownConnection),
         };
         if client.sender.ending().is_some() {

@@ -1,8 +1,10 @@
 //! The server's end of a client's lane: the datagrams of its updates.
 
+use core::net::SocketAddr;
 use std::time::Duration;
 
 use super::client::{Client, Transport};
+use super::lane_path::LanePath;
 use crate::datagram::endpoint::MESSAGES_BYTES;
 use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
 use crate::datagram::{DatagramError, LaneEndpoint, LaneKey, LaneStats};
@@ -31,6 +33,10 @@ pub struct ClientLane {
     acknowledged: u64,
     /// Time of the last datagram to the client.
     sent: Option<Duration>,
+    /// The client's address, if the transport has addresses.
+    path: Option<LanePath>,
+    /// The second of the last datagram, and the number of datagrams in it.
+    second: (u64, u32),
 }
 
 impl ClientLane {
@@ -41,15 +47,34 @@ impl ClientLane {
             replies: Vec::new(),
             acknowledged: 0,
             sent: None,
+            path: None,
+            second: (0, 0),
         }
     }
 
-    /// Opens a datagram of the client. Returns its messages.
+    /// Opens a datagram of the client from this address. Returns its messages.
     ///
     /// # Errors
     /// The rule that the datagram breaks.
-    pub fn open(&mut self, datagram: &[u8], now: Duration) -> Result<Vec<u8>, DatagramError> {
-        Ok(self.endpoint.open(datagram, now)?.messages)
+    pub fn open(
+        &mut self,
+        datagram: &[u8],
+        from: Option<SocketAddr>,
+        now: Duration,
+    ) -> Result<Vec<u8>, DatagramError> {
+        let opened = self.endpoint.open(datagram, now)?;
+        if let Some(from) = from {
+            let arrived = (from, datagram.len());
+            let path = LanePath::after_datagram(self.path, arrived, opened.is_newest, &self.endpoint);
+            self.path = Some(path);
+        }
+        let (second, count) = self.second;
+        self.second = if second == now.as_secs() { (second, count + 1) } else { (now.as_secs(), 1) };
+        // Counted after the tag, so that only the client can use up its own limit.
+        if self.second.1 > limits::LANE_DATAGRAMS_PER_SECOND {
+            return Err(DatagramError::TooMany);
+        }
+        Ok(opened.messages)
     }
 
     /// Adds messages to the next datagram, as far as they fit into one.
@@ -61,7 +86,8 @@ impl ClientLane {
 
     /// Returns the baseline of updates by datagram. `None` while the lane is not in use.
     pub fn baseline(&self, now: Duration) -> Option<LaneBaseline> {
-        self.endpoint.is_usable(now).then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
+        let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
+        (is_proven && self.endpoint.is_usable(now)).then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
     }
 
     /// Forgets which states the client has.
@@ -81,7 +107,7 @@ impl ClientLane {
         state: Option<(&Messages, u32)>,
         sequence: u64,
         now: Duration,
-        mut send: impl FnMut(&[u8]),
+        mut send: impl FnMut(Option<SocketAddr>, &[u8]),
     ) {
         let is_silent = self.sent.is_none_or(|sent| now.saturating_sub(sent) >= limits::LANE_ACK_INTERVAL);
         let has_state = state.is_some_and(|(messages, _)| messages.datagram().next().is_some());
@@ -95,12 +121,26 @@ impl ClientLane {
         for packet in state.into_iter().flat_map(|(messages, _)| messages.datagram()) {
             // The table's rows are shorter than a datagram only as far as the game splits them.
             if content.len() + MESSAGE_HEAD_BYTES + packet.len() > MESSAGES_BYTES {
-                send(&self.endpoint.seal(&content, tick, now));
+                self.send(&content, tick, now, &mut send);
                 content.clear();
             }
             write_packet(&mut content, packet);
         }
-        send(&self.endpoint.seal(&content, tick, now));
+        self.send(&content, tick, now, &mut send);
+    }
+
+    fn send(
+        &mut self,
+        content: &[u8],
+        tick: Option<u32>,
+        now: Duration,
+        send: &mut impl FnMut(Option<SocketAddr>, &[u8]),
+    ) {
+        let datagram = self.endpoint.seal(content, tick, now);
+        let is_allowed = self.path.as_mut().is_none_or(|path| path.take(datagram.len(), &self.endpoint));
+        if is_allowed {
+            send(self.path.map(|path| path.address), &datagram);
+        }
     }
 }
 
@@ -121,7 +161,7 @@ impl<L: Transport> Client<L> {
         let sequence = self.connection.lock().sequence();
         if let Some(lane) = &mut *self.lane.lock() {
             let state = messages.lane().map(|_| (messages, tick));
-            lane.seal(state, sequence, now, |datagram| self.transport.send_datagram(datagram));
+            lane.seal(state, sequence, now, |to, datagram| self.transport.send_datagram(to, datagram));
         }
     }
 }

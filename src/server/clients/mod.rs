@@ -9,6 +9,7 @@ pub mod backlog;
 pub mod client;
 pub mod client_driver;
 pub mod client_lane;
+mod lane_path;
 pub mod dyn_room;
 pub mod inspector_session;
 pub mod lockstep_feed;

@@ -1,5 +1,6 @@
 //! The in-memory transport of an embedded server's connections.
 
+use core::net::SocketAddr;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +85,7 @@ impl Transport for MemoryTransport {
         Some(LaneGrant { connection: client as u32, key: LaneKey(key), port: 0 })
     }
 
-    fn send_datagram(&self, datagram: &[u8]) {
+    fn send_datagram(&self, _: Option<SocketAddr>, datagram: &[u8]) {
         let mut datagrams = self.output.datagrams.lock();
         // A program that does not take them loses them.
         if datagrams.len() < limits::EMBEDDED_DATAGRAMS {

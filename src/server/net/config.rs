@@ -51,6 +51,8 @@ pub struct ServerConfig {
     pub seat_time: Duration,
     /// Lockstep settings.
     pub lockstep: LockstepConfig,
+    /// Whether clients may have a lane for datagrams on the UDP port with the number of `bind`.
+    pub has_lanes: bool,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
     /// Maximum number of clients, further limited by the machine's capacity.
@@ -111,6 +113,7 @@ impl ServerConfig {
             room_empty_time: limits::EMPTY_ROOM_TIMEOUT,
             seat_time: Duration::ZERO,
             lockstep: LockstepConfig::default(),
+            has_lanes: true,
             self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,

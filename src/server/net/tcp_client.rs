@@ -1,14 +1,16 @@
 //! A client with a TCP connection.
 
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
+use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
 use crate::server::clients::client::Transport;
+use crate::server::clients::client_lane::LaneGrant;
 use crate::util::os::{self, Suspended};
 
 /// A client of the server.
@@ -27,6 +29,10 @@ pub struct TcpTransport {
     pub bytes_out: Counter,
     /// The client's room.
     pub room: Arc<RunningRoom>,
+    /// The socket of the lanes, if the server has one.
+    pub lanes: Option<Arc<LaneSocket>>,
+    /// Datagrams sent to all clients.
+    pub datagrams_out: Counter,
 }
 
 impl Transport for TcpTransport {
@@ -41,6 +47,17 @@ impl Transport for TcpTransport {
 
     fn suspended(&self) -> Duration {
         self.suspended.time()
+    }
+
+    fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
+        self.lanes.as_ref().map(|lanes| lanes.grant(client))
+    }
+
+    fn send_datagram(&self, to: Option<SocketAddr>, datagram: &[u8]) {
+        if let Some((lanes, to)) = self.lanes.as_ref().zip(to) {
+            self.datagrams_out.inc();
+            lanes.send(to, datagram);
+        }
     }
 
     fn abort(&self) {
