@@ -198,7 +198,7 @@ pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{
-    ClientProfile, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
+    ClientProfile, LaneMode, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
     ServerEvent, ServerEventKind, StartError,
 };
 

@@ -180,7 +180,9 @@ impl<W: LocalWorld> PredictingClient<W> {
         let is_lane_in_use = self.lane.as_ref().is_some_and(|lane| lane.is_usable(now));
         match &mut self.lane {
             Some(lane) if name == "ping" && is_lane_in_use => lane.send(&message),
-            Some(lane) if self.dialect.row(Direction::ToServer, name).is_some_and(lane_packets::is_command) => {
+            Some(lane)
+                if self.dialect.row(Direction::ToServer, name).is_some_and(lane_packets::is_command) =>
+            {
                 let sequence = values.first().and_then(Value::as_u64).unwrap_or_default() as u32;
                 let tick = values.get(1).and_then(Value::as_u64).map(|tick| tick as u32);
                 if lane.command(sequence, tick, &message, now) {
@@ -239,7 +241,8 @@ impl<W: LocalWorld> PredictingClient<W> {
             let _ = self.send_packet("ping", &[self.pings.into()], now);
         }
         let link = &mut self.link;
-        let datagram = self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
+        let datagram =
+            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
         self.datagrams.extend(datagram);
         self.prediction.advance(now)
     }

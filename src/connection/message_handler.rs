@@ -366,7 +366,11 @@ impl MessageHandler {
             SessionOutput::Pong(nonce) => {
                 let values = [("nonce", nonce.into()), ("tick", tick.into())];
                 if self.is_in_lane {
-                    let pong = self.endpoint.dialect.encode(Direction::ToClient, "pong", &values.map(|(_, value)| value));
+                    let pong = self.endpoint.dialect.encode(
+                        Direction::ToClient,
+                        "pong",
+                        &values.map(|(_, value)| value),
+                    );
                     pong.iter().for_each(|pong| message::write_packet(&mut self.lane_replies, pong));
                 } else {
                     self.reply("pong", &values);

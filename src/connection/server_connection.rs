@@ -176,7 +176,9 @@ impl ServerConnection {
         self.phase = DrainPhase::ReadingDatagram;
         for message in message::read(messages) {
             match message? {
-                DatagramMessage::Packet(packet) => self.datagram.push_back(LanePacket::Other(packet.to_vec())),
+                DatagramMessage::Packet(packet) => {
+                    self.datagram.push_back(LanePacket::Other(packet.to_vec()))
+                }
                 DatagramMessage::Commands(block) => self.datagram.extend(block.iter().map(|command| {
                     let mut packet = Vec::new();
                     command.write_packet(&mut packet);

@@ -376,7 +376,9 @@ impl Session {
             SessionState::Rejected => (REJECTED, 0),
         };
         let flags = [(self.lockstep, LOCKSTEP), (self.has_lane, LANE)];
-        out.push(flags.iter().fold(state, |state, (is_set, flag)| if *is_set { state | flag } else { state }));
+        out.push(
+            flags.iter().fold(state, |state, (is_set, flag)| if *is_set { state | flag } else { state }),
+        );
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         self.packet_handler.save(now, out);

@@ -106,8 +106,7 @@ pub struct CommandBlock<'a> {
 impl<'a> CommandBlock<'a> {
     /// Reads a block, and checks all its commands.
     pub fn read(content: &'a [u8]) -> Result<CommandBlock<'a>, DatagramError> {
-        let (fixed, rest) =
-            content.split_first_chunk::<FIXED_BYTES>().ok_or(DatagramError::Truncated)?;
+        let (fixed, rest) = content.split_first_chunk::<FIXED_BYTES>().ok_or(DatagramError::Truncated)?;
         let [a, b, c, d, e, f, g, h, step, count] = *fixed;
         let tick = u32::from_be_bytes([e, f, g, h]);
         let bits = rest.split_at_checked(usize::from(count).div_ceil(8));
@@ -164,10 +163,8 @@ impl<'a> Walk<'a> {
             (true, None) => return Err(DatagramError::NothingBefore),
             (true, Some(before)) => (step, before.body),
             (false, _) => {
-                let (head, rest) = self
-                    .bodies
-                    .split_first_chunk::<BODY_HEAD_BYTES>()
-                    .ok_or(DatagramError::Truncated)?;
+                let (head, rest) =
+                    self.bodies.split_first_chunk::<BODY_HEAD_BYTES>().ok_or(DatagramError::Truncated)?;
                 let [later, length] = *head;
                 let body = rest.split_at_checked(length.into()).ok_or(DatagramError::Truncated)?;
                 self.bodies = body.1;
@@ -273,7 +270,9 @@ impl CommandQueue {
         for command in self.commands.iter().take(limits::LANE_COMMANDS) {
             let is_next = before.is_none_or(|before| before.sequence + 1 == command.sequence);
             let later = match (before.map_or(first.tick, |before| before.tick), command.tick) {
-                (Some(before), Some(tick)) => tick.checked_sub(before).and_then(|later| u8::try_from(later).ok()),
+                (Some(before), Some(tick)) => {
+                    tick.checked_sub(before).and_then(|later| u8::try_from(later).ok())
+                }
                 (None, None) => Some(0),
                 _ => None,
             };
@@ -364,9 +363,16 @@ mod tests {
         let mut queue = open_queue();
         let mut expected = Vec::new();
         // Commands 2 to 9: six repeat their predecessor one step later.
-        for (sequence, tick, drive) in
-            [(2, 12, 1), (3, 14, 1), (4, 16, 1), (5, 18, -1), (6, 20, -1), (7, 22, -1), (8, 24, -1), (9, 26, -1)]
-        {
+        for (sequence, tick, drive) in [
+            (2, 12, 1),
+            (3, 14, 1),
+            (4, 16, 1),
+            (5, 18, -1),
+            (6, 20, -1),
+            (7, 22, -1),
+            (8, 24, -1),
+            (9, 26, -1),
+        ] {
             let packet = control(sequence, Some(tick), drive);
             assert!(!queue.push(sequence, Some(tick), &packet, NOW));
             expected.push(packet);
@@ -401,7 +407,8 @@ mod tests {
         queue.push(6, Some(3), &control(6, Some(3), 1), NOW);
         let mut block = Vec::new();
         assert_eq!(queue.write(1_000, &mut block), 4);
-        let ticks: Vec<_> = CommandBlock::read(&block).expect("it is right").iter().map(|one| one.tick).collect();
+        let ticks: Vec<_> =
+            CommandBlock::read(&block).expect("it is right").iter().map(|one| one.tick).collect();
         assert_eq!(ticks, [None; 4]);
         assert_eq!(block[FIXED_BYTES], 0b0111_0000);
     }
@@ -410,7 +417,12 @@ mod tests {
     fn a_block_ends_at_its_bounds() {
         let mut queue = open_queue();
         for sequence in 2..200 {
-            queue.push(sequence, Some(sequence), &control(sequence, Some(sequence), i64::from(sequence % 3) - 1), NOW);
+            queue.push(
+                sequence,
+                Some(sequence),
+                &control(sequence, Some(sequence), i64::from(sequence % 3) - 1),
+                NOW,
+            );
         }
         let body = BODY_HEAD_BYTES + queue.commands[0].body.len();
         for most in 0..400 {
@@ -430,7 +442,12 @@ mod tests {
         let mut queue = open_queue();
         let at = Duration::from_millis;
         for sequence in 2..6 {
-            queue.push(sequence, Some(sequence), &control(sequence, Some(sequence), 0), at(100 * u64::from(sequence)));
+            queue.push(
+                sequence,
+                Some(sequence),
+                &control(sequence, Some(sequence), 0),
+                at(100 * u64::from(sequence)),
+            );
         }
         let mut sent = Vec::new();
         queue.take_overdue(at(600), at(300), |packet| sent.push(packet.to_vec()));
@@ -447,7 +464,12 @@ mod tests {
     fn every_damaged_block_is_refused_by_its_rule() {
         let mut queue = open_queue();
         for sequence in 2..5 {
-            queue.push(sequence, Some(sequence), &control(sequence, Some(sequence), i64::from(sequence) - 3), NOW);
+            queue.push(
+                sequence,
+                Some(sequence),
+                &control(sequence, Some(sequence), i64::from(sequence) - 3),
+                NOW,
+            );
         }
         let mut block = Vec::new();
         queue.write(1_000, &mut block);

@@ -268,7 +268,11 @@ mod tests {
             }
         }
         for end in 0..datagram.len() {
-            let expected = if end < HEADER_BYTES + TAG_BYTES { DatagramError::TooShort } else { DatagramError::WrongTag };
+            let expected = if end < HEADER_BYTES + TAG_BYTES {
+                DatagramError::TooShort
+            } else {
+                DatagramError::WrongTag
+            };
             assert_eq!(server.open(&datagram[..end], NOW), Err(expected), "{end} bytes");
         }
         let long = vec![0; limits::DATAGRAM_BYTES + 1];

@@ -132,9 +132,9 @@ pub fn read(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Datagr
 /// Reads the first message. `None` at the end.
 fn next(bytes: &[u8]) -> Option<Result<(Message<'_>, &[u8]), DatagramError>> {
     let (kind, after_kind) = bytes.split_first()?;
-    let content = after_kind.split_first_chunk().and_then(|(length, rest)| {
-        rest.split_at_checked(u16::from_be_bytes(*length).into())
-    });
+    let content = after_kind
+        .split_first_chunk()
+        .and_then(|(length, rest)| rest.split_at_checked(u16::from_be_bytes(*length).into()));
     let Some((content, rest)) = content else { return Some(Err(DatagramError::Truncated)) };
     let message = match *kind {
         PACKET => Ok(Message::Packet(content)),

@@ -122,7 +122,9 @@ impl<W: LocalWorld> Prediction<W> {
         if self.is_overtaken(packet, now) {
             self.clock.on_received(now);
             // Its entities still enter and leave. Newer positions stay.
-            if let (Some(others), Some(world), true) = (&mut self.others, &self.world, packet.row.name == W::UPDATE) {
+            if let (Some(others), Some(world), true) =
+                (&mut self.others, &self.world, packet.row.name == W::UPDATE)
+            {
                 world.collect_remote_players(packet, others);
             }
             return;

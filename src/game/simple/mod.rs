@@ -54,9 +54,9 @@ use encode_once::encode_once;
 pub(crate) use entities::EntityLayout;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
+use lane_rows::{LaneRows, send_encoded};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
-use lane_rows::{LaneRows, send_encoded};
 use published::{EncodedMessage, OwnState, StateRow};
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};

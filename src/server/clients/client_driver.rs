@@ -39,7 +39,8 @@ const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
 
 /// Error text when a client requests a lane that it cannot have.
-const NO_LANE_TEXT: &str = "there is no lane for datagrams on this server or for JSON: play on the WebSocket alone";
+const NO_LANE_TEXT: &str =
+    "there is no lane for datagrams on this server or for JSON: play on the WebSocket alone";
 
 /// Error text when a resumed player no longer exists.
 const PLAYER_GONE_TEXT: &str = "your earlier player has left the world: you start over";

@@ -87,7 +87,8 @@ impl ClientLane {
     /// Returns the baseline of updates by datagram. `None` while the lane is not in use.
     pub fn baseline(&self, now: Duration) -> Option<LaneBaseline> {
         let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
-        (is_proven && self.endpoint.is_usable(now)).then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
+        (is_proven && self.endpoint.is_usable(now))
+            .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
     }
 
     /// Forgets which states the client has.

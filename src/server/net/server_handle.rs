@@ -11,7 +11,7 @@ use tickwire_sim::WorldParams;
 use tracing::warn;
 
 use super::accept::{self, AcceptLoop};
-use super::config::ServerConfig;
+use super::config::{LaneMode, ServerConfig};
 use super::console::Console;
 use super::console::commands::find_room;
 use super::lane_socket::{self, LaneSocket};
@@ -303,7 +303,11 @@ const _: () = assert!(
 /// Binds the UDP socket of the lanes to the address of the listener. Without it, all clients play on
 /// their streams alone.
 fn bind_lanes(config: &ServerConfig, address: SocketAddr) -> Option<Arc<LaneSocket>> {
-    if !config.has_lanes {
+    if config.lane == LaneMode::Off {
+        return None;
+    }
+    if config.self_check {
+        warn!("no lanes for datagrams, because --self-check reads the streams alone");
         return None;
     }
     match LaneSocket::bind(address) {

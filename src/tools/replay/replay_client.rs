@@ -165,7 +165,9 @@ impl RecordedAnswers {
                     None
                 }
                 ConnectionOutput::Request(request) => self.answer(request),
-                ConnectionOutput::Datagram(_) | ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,
+                ConnectionOutput::Datagram(_)
+                | ConnectionOutput::Observed { .. }
+                | ConnectionOutput::Event(_) => None,
             };
             if let Some(answer) = answer {
                 connection.answer(answer);

@@ -44,8 +44,7 @@ impl DelayedDatagrams {
     pub fn send(&mut self, datagram: Vec<u8>, now: Duration) {
         let Conditions { delay, jitter, loss_ppm, .. } = self.conditions;
         let rate = self.conditions.rate(self.direction);
-        let transmission =
-            rate.map_or(0, |rate| datagram.len() as u64 * 1_000_000_000 / rate.max(1));
+        let transmission = rate.map_or(0, |rate| datagram.len() as u64 * 1_000_000_000 / rate.max(1));
         self.idle_from = self.idle_from.max(now) + Duration::from_nanos(transmission);
         let span_us = u32::try_from(2 * jitter.as_micros()).unwrap_or(u32::MAX - 1);
         let delay = delay.saturating_sub(jitter) + Duration::from_micros(self.rng.below(span_us + 1).into());
