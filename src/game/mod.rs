@@ -42,6 +42,8 @@ pub mod simple;
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
 /// client gets a new player.
 pub const PLAYER_GONE: &str = "player_left";
+/// Rule of the error for a client that requests a lane and cannot have one.
+pub const NO_LANE: &str = "no_lane";
 
 pub use crate::game::bots::rng::BotRng;
 pub use close_reason::CloseReason;

@@ -10,7 +10,7 @@ pub const REQUEST: &str = "lane_request";
 pub const OFFER: &str = "lane_offer";
 
 /// The code of both packets, in opposite directions.
-const CODE: u32 = 127;
+const CODE: u32 = 126;
 
 /// Returns the rows of a dialect.
 pub fn rows(dialect: &str) -> [Row; 2] {

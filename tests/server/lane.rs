@@ -11,8 +11,10 @@ use tickwire::client::dial;
 use tickwire::client::local_worlds::MooLocalWorld;
 use tickwire::client::predicting_client::PredictingClient;
 use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::packet::PacketTables;
 
+use crate::replay::{File, number, replay};
 use crate::support::server_with;
 
 /// How long a condition may take on a busy machine.
@@ -190,4 +192,35 @@ fn a_server_without_lanes_says_so_and_the_player_plays() {
     player.until("the player plays", |player| player.compared() > compared + 30);
     assert!(player.client.lane().is_none());
     assert_eq!(server.shut_down(), 0);
+}
+
+/// A capture that begins before a player comes, and one that begins while it plays by datagram.
+#[test]
+fn a_capture_has_the_datagrams_and_replays_the_commands_in_them() {
+    for is_late in [false, true] {
+        let file = File::new(if is_late { "lane-late" } else { "lane" });
+        let mut server = server_with(|config| config.lane = LaneMode::Udp);
+        let target = || CaptureTarget::File(file.0.clone());
+        if !is_late {
+            server.capture(target()).expect("a new file");
+        }
+        let mut player = Player::new(&server);
+        player.until("the lane is in use", Player::is_usable);
+        if is_late {
+            server.capture(target()).expect("a new file");
+        }
+        let (commands, compared) = (player.commands, player.compared());
+        player.until("the server follows", |player| player.commands > commands + 10 && player.compared() > compared + 60);
+        assert_eq!(server.shut_down(), 0);
+        let bytes = std::fs::read(&file.0).expect("the capture");
+        let capture = tickwire::capture::read(&bytes).expect("a capture");
+        let of_udp = capture.packets.iter().filter(|packet| packet.bytes.get(9) == Some(&17) && packet.link == 101);
+        assert!(of_udp.count() > 50, "the capture has the datagrams");
+        let (text, status) = replay(&bytes, "lane-copy", &["--json"]);
+        assert_eq!(status, 0, "{text}");
+        let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(report["verdict"], "same");
+        assert!(number(&report, "matched") > 10, "{report}");
+        assert_eq!((number(&report, "not_captured"), number(&report, "dropped_while_connected")), (0, 0), "{report}");
+    }
 }

@@ -51,9 +51,17 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// Sends a datagram of the client's lane to this address, if there are addresses. It may be
-    /// lost.
-    fn send_datagram(&self, _to: Option<SocketAddr>, _datagram: &[u8]) {}
+    /// Sends a datagram of a client's lane to this address, if there are addresses. It may be lost.
+    /// `messages` are the messages before they were sealed.
+    fn send_datagram(
+        &self,
+        _client: &Client<Self>,
+        _to: Option<SocketAddr>,
+        _datagram: &[u8],
+        _messages: &[u8],
+        _now: Duration,
+    ) {
+    }
 }
 
 /// One client of a room, shared by its reader and the update workers.

@@ -27,7 +27,8 @@ use crate::connection::{
     ReadTime, ServerConnection,
 };
 use crate::datagram::DatagramError;
-use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
+use crate::datagram::header::HEADER_BYTES;
+use crate::game::{CloseReason, JoinRequest, NO_LANE, PLAYER_GONE, SharedRateLimit};
 use crate::packet::{Value, lane_packets};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
@@ -74,6 +75,17 @@ pub enum DriverEvent<'a> {
         bytes: ObservedBytes<'a>,
         /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
         saved: &'a [u8],
+    },
+    /// An opened datagram of the client, before it is handled.
+    Datagram {
+        /// When it was received.
+        at: ReadTime,
+        /// The client's UDP address.
+        address: SocketAddr,
+        /// Its header and messages.
+        bytes: &'a [u8],
+        /// The connection's state before it; `None` in the middle of a message of the stream.
+        saved: Option<&'a [u8]>,
     },
     /// A command or join was rejected for this reason, such as a rate limit of the address or a
     /// full inbox.
@@ -150,6 +162,12 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
         let mut connection = client.connection.lock();
         self.configure(&mut connection);
+        if let Some(address) = from.filter(|_| self.is_observed) {
+            let bytes = [&datagram[..HEADER_BYTES], &opened].concat();
+            let saved = connection.is_between_messages().then(|| connection.save(self.read_time.now));
+            let (at, saved) = (self.read_time, saved.as_deref());
+            (self.on_event)(DriverEvent::Datagram { at, address, bytes: &bytes, saved });
+        }
         let received = connection.receive_datagram(&opened, self.read_time);
         if let Err(ending) = drain(&mut connection, |output| self.execute(output)) {
             client.close(ending, self.read_time.now);
@@ -341,7 +359,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 endpoint.write_packet(&mut frames, lane_packets::OFFER, &values);
             }
             None => {
-                let values = [("rule", "no_lane".into()), ("detail", NO_LANE_TEXT.into())];
+                let values = [("rule", NO_LANE.into()), ("detail", NO_LANE_TEXT.into())];
                 endpoint.write_packet(&mut frames, "error", &values);
             }
         }

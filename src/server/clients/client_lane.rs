@@ -108,7 +108,7 @@ impl ClientLane {
         state: Option<(&Messages, u32)>,
         sequence: u64,
         now: Duration,
-        mut send: impl FnMut(Option<SocketAddr>, &[u8]),
+        mut send: impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
         let is_silent = self.sent.is_none_or(|sent| now.saturating_sub(sent) >= limits::LANE_ACK_INTERVAL);
         let has_state = state.is_some_and(|(messages, _)| messages.datagram().next().is_some());
@@ -135,12 +135,12 @@ impl ClientLane {
         content: &[u8],
         tick: Option<u32>,
         now: Duration,
-        send: &mut impl FnMut(Option<SocketAddr>, &[u8]),
+        send: &mut impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
         let datagram = self.endpoint.seal(content, tick, now);
         let is_allowed = self.path.as_mut().is_none_or(|path| path.take(datagram.len(), &self.endpoint));
         if is_allowed {
-            send(self.path.map(|path| path.address), &datagram);
+            send(self.path.map(|path| path.address), &datagram, content);
         }
     }
 }
@@ -162,7 +162,9 @@ impl<L: Transport> Client<L> {
         let sequence = self.connection.lock().sequence();
         if let Some(lane) = &mut *self.lane.lock() {
             let state = messages.lane().map(|_| (messages, tick));
-            lane.seal(state, sequence, now, |to, datagram| self.transport.send_datagram(to, datagram));
+            lane.seal(state, sequence, now, |to, datagram, messages| {
+                self.transport.send_datagram(self, to, datagram, messages, now);
+            });
         }
     }
 }

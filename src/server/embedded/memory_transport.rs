@@ -85,7 +85,14 @@ impl Transport for MemoryTransport {
         Some(LaneGrant { connection: client as u32, key: LaneKey(key), port: 0 })
     }
 
-    fn send_datagram(&self, _: Option<SocketAddr>, datagram: &[u8]) {
+    fn send_datagram(
+        &self,
+        _: &Client<MemoryTransport>,
+        _: Option<SocketAddr>,
+        datagram: &[u8],
+        _: &[u8],
+        _: Duration,
+    ) {
         let mut datagrams = self.output.datagrams.lock();
         // A program that does not take them loses them.
         if datagrams.len() < limits::EMBEDDED_DATAGRAMS {

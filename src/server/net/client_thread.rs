@@ -78,6 +78,10 @@ impl<'a> ClientEvents<'a> {
                 let source = self.client.event_source(at.now, at.tick);
                 host.tap.record_received(source, bytes, &|| saved.to_vec());
             }
+            DriverEvent::Datagram { at, address, bytes, saved } => {
+                let source = self.client.event_source(at.now, at.tick);
+                host.tap.record_received_datagram(source, (address, bytes, at.slack), saved);
+            }
             DriverEvent::CommandRejected(reason) => {
                 Metrics::count(&host.metrics.rejected_commands, "reason", reason);
             }

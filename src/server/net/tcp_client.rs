@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
+use crate::datagram::header::HEADER_BYTES;
 use crate::server::clients::client::Transport;
 use crate::server::clients::client_lane::LaneGrant;
 use crate::util::os::{self, Suspended};
@@ -53,10 +54,20 @@ impl Transport for TcpTransport {
         self.lanes.as_ref().map(|lanes| lanes.grant(client))
     }
 
-    fn send_datagram(&self, to: Option<SocketAddr>, datagram: &[u8]) {
-        if let Some((lanes, to)) = self.lanes.as_ref().zip(to) {
-            self.datagrams_out.inc();
-            lanes.send(to, datagram);
+    fn send_datagram(
+        &self,
+        client: &TcpClient,
+        to: Option<SocketAddr>,
+        datagram: &[u8],
+        messages: &[u8],
+        now: Duration,
+    ) {
+        let Some((lanes, to)) = self.lanes.as_ref().zip(to) else { return };
+        self.datagrams_out.inc();
+        lanes.send(to, datagram);
+        if self.tap.has_subscriber(client.id) {
+            let opened = [&datagram[..HEADER_BYTES], messages].concat();
+            self.tap.record_sent_datagram(client.event_source(now, client.room.tick()), to, &opened);
         }
     }
 
