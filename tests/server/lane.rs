@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire::LaneMode;
+use tickwire::capture::TcpSide;
 use tickwire::client::connection::ClientConnection;
 use tickwire::client::dial;
 use tickwire::client::local_worlds::MooLocalWorld;
@@ -214,6 +215,13 @@ fn a_capture_has_the_datagrams_and_replays_the_commands_in_them() {
         assert_eq!(server.shut_down(), 0);
         let bytes = std::fs::read(&file.0).expect("the capture");
         let capture = tickwire::capture::read(&bytes).expect("a capture");
+        let connections = capture.connections();
+        let of_server = connections.iter().flat_map(|one| &one.pieces).filter(|piece| piece.from == TcpSide::Server);
+        // The array of `lane_offer`: a u32, then a binary of 32 bytes.
+        let offer = |bytes: &[u8]| bytes.windows(2).position(|two| two == [0xc4, 32]).map(|at| bytes[at + 2..at + 34].to_vec());
+        let keys: Vec<Vec<u8>> = of_server.filter_map(|piece| offer(piece.bytes)).collect();
+        assert!(keys.iter().all(|key| *key == [0; 32]), "a capture has no key");
+        assert_eq!(keys.len(), usize::from(!is_late));
         let of_udp = capture.packets.iter().filter(|packet| packet.bytes.get(9) == Some(&17) && packet.link == 101);
         assert!(of_udp.count() > 50, "the capture has the datagrams");
         let (text, status) = replay(&bytes, "lane-copy", &["--json"]);

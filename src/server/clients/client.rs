@@ -253,7 +253,18 @@ impl<L: Transport> Client<L> {
 
     /// Queues whole frames that must arrive. Closes the connection if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
-        match self.sender.enqueue(frames, |frames| self.transport.on_queued(self, frames, now)) {
+        self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now);
+    }
+
+    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `shown`, of the
+    /// same length, instead.
+    pub fn send_secret(&self, frames: &[u8], shown: &[u8], now: Duration) {
+        debug_assert_eq!(frames.len(), shown.len());
+        self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, shown, now), now);
+    }
+
+    fn send_observed(&self, frames: Frames<'_>, on_queued: impl FnOnce(&[u8]), now: Duration) {
+        match self.sender.enqueue(frames, on_queued) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}

@@ -347,23 +347,24 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
     }
 
-    /// Grants the client a lane, or tells it that there is none.
+    /// Grants the client a lane, or tells it that there is none. Captures and inspectors get zeros
+    /// instead of the key.
     fn offer_lane(&self) {
-        let endpoint = &self.client.endpoint;
-        let grant = if endpoint.is_json { None } else { self.client.grant_lane() };
+        let (client, endpoint) = (self.client, &self.client.endpoint);
+        let grant = if endpoint.is_json { None } else { client.grant_lane() };
         let mut frames = Vec::new();
-        match grant {
-            Some(LaneGrant { connection, key, port }) => {
-                let key = Value::Binary(key.0.to_vec());
-                let values = [("connection", connection.into()), ("key", key), ("port", port.into())];
-                endpoint.write_packet(&mut frames, lane_packets::OFFER, &values);
-            }
-            None => {
-                let values = [("rule", NO_LANE.into()), ("detail", NO_LANE_TEXT.into())];
-                endpoint.write_packet(&mut frames, "error", &values);
-            }
+        let Some(LaneGrant { connection, key, port }) = grant else {
+            let values = [("rule", NO_LANE.into()), ("detail", NO_LANE_TEXT.into())];
+            endpoint.write_packet(&mut frames, "error", &values);
+            return client.send(Frames::Borrowed(&frames), self.read_time.now);
+        };
+        let mut shown = Vec::new();
+        for (out, key) in [(&mut frames, key.0), (&mut shown, Default::default())] {
+            let key = Value::Binary(key.to_vec());
+            let values = [("connection", connection.into()), ("key", key), ("port", port.into())];
+            endpoint.write_packet(out, lane_packets::OFFER, &values);
         }
-        self.client.send(Frames::Borrowed(&frames), self.read_time.now);
+        client.send_secret(&frames, &shown, self.read_time.now);
     }
 
     /// Takes a token of the address prefix's rate limit.
