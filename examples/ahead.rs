@@ -9,6 +9,7 @@
 
 use std::error::Error;
 use std::io::{ErrorKind, Read as _, Write as _, stdout};
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         &[("name", "ahead".into()), ("skin", 4.into())],
     );
 
+    // Datagrams that wait for no lost byte, if the server has a lane (`--lane udp`).
+    player.use_lane();
+    let mut lane: Option<UdpSocket> = None;
+
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
     writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
     for frame in 0..seconds * LINE {
@@ -57,6 +62,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error.into()),
             }
+        }
+        if let Some(offer) = player.lane().filter(|_| lane.is_none()) {
+            let server = SocketAddr::new(socket.peer_addr()?.ip(), offer.port());
+            lane = Some(dial::connect_lane(server)?);
+        }
+        while let Some(read) = lane.as_ref().and_then(|lane| lane.recv(&mut buffer).ok()) {
+            player.receive_datagram(&buffer[..read], began.elapsed(), |_, _| {});
         }
         if let Some(reason) = player.ended() {
             return Err(reason.into());
@@ -77,6 +89,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         player.drain_output(&mut bytes);
         socket.write_all(&bytes)?;
         bytes.clear();
+        for datagram in player.drain_datagrams() {
+            // A datagram may be lost, also here.
+            let _ = lane.as_ref().map(|lane| lane.send(&datagram));
+        }
         thread::sleep(FRAME.saturating_sub(began.elapsed() - FRAME * frame));
     }
     Ok(())

@@ -160,6 +160,8 @@ mod limits;
 
 mod util;
 
+mod datagram;
+
 #[cfg(not(tickwire_prediction))]
 mod connection;
 
@@ -191,7 +193,7 @@ pub use testing::synctest::{Desync, SynctestError, SynctestReport, synctest};
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{
-    ClientProfile, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
+    ClientProfile, LaneMode, Lockstep, PlayerProfile, RoomAccess, RoomError, RoomSpec, RunningServer, Server,
     ServerEvent, ServerEventKind, StartError,
 };
 
@@ -235,7 +237,7 @@ pub mod internal {
         };
     }
 
-    modules! { connection games limits server util }
+    modules! { connection datagram games limits server util }
     private_modules! {
         ws: utf8;
         packet: angle credentials routes tables tables_json;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tickwire_sim::WorldParams;
 use tracing::{info, warn};
 
@@ -22,6 +22,7 @@ use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::{console, prediction, signals, tables, value_parsers};
 use crate::game::GameInfo;
 use crate::limits;
+use crate::server::net::config::LaneMode;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::input_files::restore_room;
@@ -123,6 +124,10 @@ pub struct ServeArgs {
     players: PlayerArgs,
     #[command(flatten)]
     lockstep: LockstepArgs,
+    /// Datagrams beside the WebSockets, for clients that request them: off; udp, on the UDP port
+    /// with the number of --bind.
+    #[arg(long, value_name = "CARRIER", default_value = "off", env = "TICKWIRE_LANE")]
+    lane: LaneArg,
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
@@ -291,6 +296,13 @@ fn serve(
     Ok(())
 }
 
+/// The carrier of lanes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LaneArg {
+    Off,
+    Udp,
+}
+
 fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<ServerConfig, CliError> {
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
@@ -320,6 +332,10 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         players: args.players.read()?,
         lockstep: args.lockstep.config(),
         self_check: args.lockstep.self_check,
+        lane: match args.lane {
+            LaneArg::Off => LaneMode::Off,
+            LaneArg::Udp => LaneMode::Udp,
+        },
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),

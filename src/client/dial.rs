@@ -3,7 +3,7 @@
 //! This module knows no protocol.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
 use super::connection::ConnectionKeys;
@@ -29,6 +29,19 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
 /// The system's error, or `TimedOut`.
 pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     os::connect(to, from, None)
+}
+
+/// A non-blocking UDP socket for the lane of a client: it exchanges datagrams with this address
+/// alone. `to` is the address of the server with the port of the lane.
+///
+/// # Errors
+/// The system's error.
+pub fn connect_lane(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(to)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// Waits until a non-blocking socket is ready for one of the requested operations.

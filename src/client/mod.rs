@@ -121,6 +121,7 @@ pub(crate) mod answer;
 #[cfg(not(target_family = "wasm"))]
 pub mod blocking_client;
 pub mod bots;
+pub mod client_lane;
 pub mod connection;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;

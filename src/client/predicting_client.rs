@@ -12,9 +12,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::client_lane::ClientLane;
 use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
-use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value, lane_packets};
 
 /// Interval between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
@@ -34,6 +35,10 @@ pub struct PredictingClient<W: LocalWorld> {
     tick: u32,
     pings: u32,
     pinged: Duration,
+    /// Whether the client requests a lane.
+    wants_lane: bool,
+    lane: Option<ClientLane>,
+    datagrams: Vec<Vec<u8>>,
     is_welcomed: bool,
     ended: Option<String>,
 }
@@ -57,6 +62,9 @@ impl<W: LocalWorld> PredictingClient<W> {
             tick: 0,
             pings: 0,
             pinged: Duration::ZERO,
+            wants_lane: false,
+            lane: None,
+            datagrams: Vec::new(),
             is_welcomed: false,
             ended: None,
         }
@@ -78,8 +86,16 @@ impl<W: LocalWorld> PredictingClient<W> {
                 Ok(Some(ClientEvent::Open)) => self.send_hello(now),
                 Ok(Some(ClientEvent::Binary(message))) => {
                     let Ok(packet) = dialect.decode(Direction::ToClient, message) else { continue };
-                    if packet.row.name == "welcome" {
-                        (self.is_welcomed, self.sequence, self.tick) = (true, 0, 0);
+                    match packet.row.name.as_str() {
+                        "welcome" => {
+                            (self.is_welcomed, self.sequence, self.tick) = (true, 0, 0);
+                            self.lane = None;
+                            if self.wants_lane {
+                                self.request_lane(now);
+                            }
+                        }
+                        lane_packets::OFFER => self.lane = ClientLane::new(&packet),
+                        _ => {}
                     }
                     self.prediction.on_packet(&packet, now);
                     see(&packet, &self.prediction);
@@ -94,6 +110,43 @@ impl<W: LocalWorld> PredictingClient<W> {
                 Err(error) => return self.end(error.to_string()),
             }
         }
+    }
+
+    /// Requests a lane for datagrams at each `welcome`. The driver then carries the datagrams:
+    /// [`PredictingClient::receive_datagram`] and [`PredictingClient::drain_datagrams`].
+    pub fn use_lane(&mut self) {
+        self.wants_lane = true;
+    }
+
+    /// The lane, if the server has granted one.
+    pub fn lane(&self) -> Option<&ClientLane> {
+        self.lane.as_ref()
+    }
+
+    fn request_lane(&mut self, now: Duration) {
+        let _ = self.send_packet(lane_packets::REQUEST, &[], now);
+    }
+
+    /// Handles a datagram from the server that arrived at `now`. Calls `see` for each packet, after
+    /// the prediction has processed it.
+    pub fn receive_datagram(
+        &mut self,
+        datagram: &[u8],
+        now: Duration,
+        mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
+    ) {
+        let (dialect, prediction) = (&self.dialect, &mut self.prediction);
+        let Some(lane) = &mut self.lane else { return };
+        lane.receive(datagram, now, |packet| {
+            let Ok(packet) = dialect.decode(Direction::ToClient, packet) else { return };
+            prediction.on_datagram_packet(&packet, now);
+            see(&packet, prediction);
+        });
+    }
+
+    /// Takes the datagrams to send to the server.
+    pub fn drain_datagrams(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.datagrams)
     }
 
     /// Handles the end of the byte stream.
@@ -124,7 +177,20 @@ impl<W: LocalWorld> PredictingClient<W> {
     fn send_packet(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
         let message = self.dialect.encode(Direction::ToServer, name, values)?;
         self.prediction.on_sent(&self.dialect, &message, now)?;
-        self.link.send_binary(&message);
+        let is_lane_in_use = self.lane.as_ref().is_some_and(|lane| lane.is_usable(now));
+        match &mut self.lane {
+            Some(lane) if name == "ping" && is_lane_in_use => lane.send(&message),
+            Some(lane)
+                if self.dialect.row(Direction::ToServer, name).is_some_and(lane_packets::is_command) =>
+            {
+                let sequence = values.first().and_then(Value::as_u64).unwrap_or_default() as u32;
+                let tick = values.get(1).and_then(Value::as_u64).map(|tick| tick as u32);
+                if lane.command(sequence, tick, &message, now) {
+                    self.link.send_binary(&message);
+                }
+            }
+            _ => self.link.send_binary(&message),
+        }
         Ok(())
     }
 
@@ -157,6 +223,7 @@ impl<W: LocalWorld> PredictingClient<W> {
     pub fn join(&mut self, now: Duration) -> Result<(), PacketError> {
         // `join` has a sequence number, because the server counts it as a command.
         self.sequence += 1;
+        self.lane.iter_mut().for_each(ClientLane::restart);
         self.send_packet("join", &self.named("join", &[]), now)
     }
 
@@ -173,6 +240,10 @@ impl<W: LocalWorld> PredictingClient<W> {
             (self.pings, self.pinged) = (self.pings + 1, now);
             let _ = self.send_packet("ping", &[self.pings.into()], now);
         }
+        let link = &mut self.link;
+        let datagram =
+            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
+        self.datagrams.extend(datagram);
         self.prediction.advance(now)
     }
 

@@ -43,6 +43,8 @@ pub enum ConnectionOutput<'c> {
     /// Send these whole frames to the client. The replies to the bytes of one read are one output,
     /// so that they cost one system call.
     Send(&'c [u8]),
+    /// Send these messages with the next datagram of the client's lane.
+    Datagram(&'c [u8]),
     /// Execute this request. `Authenticate`, `Lockstep`, `Join` and `Command` need an [`Answer`]
     /// before the next output.
     Request(ClientRequest),
@@ -100,6 +102,8 @@ pub enum ClientRequest {
     },
     /// Set the player that a client without a player spectates. `None` selects the leader.
     Spectate(Option<PlayerId>),
+    /// Offer the client a lane.
+    Lane,
     /// Send a snapshot to a lockstep client.
     Snapshot,
     /// Compare the checksum of a lockstep client.

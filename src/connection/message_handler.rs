@@ -22,8 +22,10 @@ use super::rate_limits::MessageRateLimits;
 use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
+use crate::datagram::message;
 use crate::game::command_acks::has_command_acks;
 use crate::game::{CloseReason, SavedReader};
+use crate::packet::lane_packets::is_command;
 use crate::packet::{DecodedPacket, Direction, PacketError};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::Message;
@@ -46,6 +48,8 @@ enum Step {
 pub enum NextOutput {
     /// The replies.
     Send,
+    /// The replies for the next datagram.
+    Datagram,
     /// A request.
     Request(ClientRequest),
     /// The bytes that are ready for the observer.
@@ -75,6 +79,10 @@ pub struct MessageHandler {
     open_request: Option<OpenRequest>,
     /// Replies that were not sent yet.
     pub replies: Vec<u8>,
+    /// Messages for the next datagram that were not passed on yet.
+    pub lane_replies: Vec<u8>,
+    /// Whether the last packet came in a datagram.
+    is_in_lane: bool,
     /// The number of the connection, for the first packets in dialects without `hello`.
     client: u64,
     /// Whether an earlier packet did not fit the packet tables.
@@ -98,6 +106,8 @@ impl MessageHandler {
             steps: VecDeque::new(),
             open_request: None,
             replies: Vec::new(),
+            lane_replies: Vec::new(),
+            is_in_lane: false,
             client: 0,
             has_misfit: false,
         }
@@ -125,9 +135,39 @@ impl MessageHandler {
         wire_bytes: usize,
         at: ReadTime,
     ) -> Result<(), DisconnectReason> {
+        self.is_in_lane = false;
         self.budgets.charge(wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
         self.send_rate_warning();
         self.handle_message(message, at)
+    }
+
+    /// Handles a packet of a datagram, as [`MessageHandler::handle`] does. Only commands and pings
+    /// may come by datagram.
+    ///
+    /// # Errors
+    /// As [`MessageHandler::handle`].
+    pub fn handle_lane_packet(&mut self, packet: &[u8], at: ReadTime) -> Result<(), DisconnectReason> {
+        self.is_in_lane = true;
+        self.budgets.charge(packet.len(), at.now, at.slack).map_err(DisconnectReason::Breach)?;
+        self.send_rate_warning();
+        let dialect = Arc::clone(&self.endpoint.dialect);
+        match dialect.decode(Direction::ToServer, packet) {
+            Ok(packet) if packet.row.name == "ping" || is_command(packet.row) => {
+                self.handle_packet(&packet, at)
+            }
+            Ok(_) => {
+                self.push_event(ConnectionEvent::PacketDropped("not_by_datagram"));
+                Ok(())
+            }
+            Err(error) => self.handle_packet_error(error),
+        }
+    }
+
+    /// Removes the replies that the driver has received.
+    pub fn clear_sent(&mut self) {
+        // The driver receives the replies of the stream first.
+        let sent = if self.replies.is_empty() { &mut self.lane_replies } else { &mut self.replies };
+        sent.clear();
     }
 
     /// Executes steps up to the next output. `None` if no steps are left.
@@ -201,7 +241,10 @@ impl MessageHandler {
 
     /// Whether no step, reply or open request is left.
     pub fn is_drained(&self) -> bool {
-        self.steps.is_empty() && self.replies.is_empty() && self.open_request.is_none()
+        self.steps.is_empty()
+            && self.replies.is_empty()
+            && self.lane_replies.is_empty()
+            && self.open_request.is_none()
     }
 
     fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
@@ -316,11 +359,22 @@ impl MessageHandler {
                 ClientRequest::Command { command, intended, shared }
             }
             SessionOutput::Spectate(player) => ClientRequest::Spectate(player),
+            SessionOutput::LaneRequest => ClientRequest::Lane,
             SessionOutput::SnapshotRequest => ClientRequest::Snapshot,
             SessionOutput::Checksum(tick, checksum) => ClientRequest::Checksum { tick, checksum },
             SessionOutput::DesyncDetails(tick, fields) => ClientRequest::DesyncDetails { tick, fields },
             SessionOutput::Pong(nonce) => {
-                self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]);
+                let values = [("nonce", nonce.into()), ("tick", tick.into())];
+                if self.is_in_lane {
+                    let pong = self.endpoint.dialect.encode(
+                        Direction::ToClient,
+                        "pong",
+                        &values.map(|(_, value)| value),
+                    );
+                    pong.iter().for_each(|pong| message::write_packet(&mut self.lane_replies, pong));
+                } else {
+                    self.reply("pong", &values);
+                }
                 return None;
             }
             SessionOutput::Error(rule, detail) => {

@@ -5,7 +5,8 @@
 //!  inputs                                      outputs of next_output(), in order
 //!
 //!  begin(client)       once, first         ┌─► Send(frames)       send them
-//!  receive(bytes, at)  each read  ────────►├─► Request(request)   execute it, then answer(result)
+//!  receive(bytes, at)  each read  ────────►├─► Datagram(messages) add them to the next datagram
+//!  receive_datagram(messages, at)          ├─► Request(request)   execute it, then answer(result)
 //!  receive_eof(at)     once, last          ├─► Observed(bytes)    pass them to the observer
 //!                                          ├─► Event(event)       count or log it
 //!                                          ├─► Ok(None)           wait for the next input
@@ -22,6 +23,7 @@
 //!   while let Some(output) = connection.next_output()? {
 //!       match output {
 //!           Send(frames)                  ─► socket or send queue
+//!           Datagram(messages)            ─► next datagram of the lane
 //!           Request(Authenticate)         ─► connection.answer(Authenticated(…))
 //!           Request(Lockstep)             ─► connection.answer(LockstepChecked(…))
 //!           Request(Join { .. })          ─► connection.answer(Joined(…))
@@ -31,6 +33,7 @@
 //!   }
 //! ```
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::connection_output::{Answer, ConnectionEvent, ConnectionOutput, ReadTime};
@@ -40,6 +43,8 @@ use super::rate_limits::MessageRateLimits;
 use super::room_info::RoomInfo;
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::Session;
+use crate::datagram::message;
+use crate::datagram::{DatagramError, Message as DatagramMessage};
 use crate::limits;
 use crate::ws::Side;
 use crate::ws::close::Close;
@@ -58,6 +63,8 @@ use crate::ws::message::{Message, MessageReader};
 #[derive(Debug)]
 pub struct ServerConnection {
     frames: MessageReader,
+    /// Packets of a datagram that were not handled yet.
+    datagram: VecDeque<LanePacket>,
     handler: MessageHandler,
     observed: ObservedStream,
     phase: DrainPhase,
@@ -73,6 +80,14 @@ pub struct ServerConnection {
     is_input_ignored: bool,
 }
 
+/// A packet of a datagram.
+#[derive(Debug)]
+enum LanePacket {
+    /// A command with its sequence number.
+    Command(u32, Vec<u8>),
+    Other(Vec<u8>),
+}
+
 /// The remaining outputs of the last input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DrainPhase {
@@ -80,6 +95,8 @@ enum DrainPhase {
     Idle,
     /// Messages may be left in the buffer.
     Reading,
+    /// Packets of a datagram may be left.
+    ReadingDatagram,
     /// No more messages are read, and the unfinished bytes are observed next.
     Ending,
     /// Only replies are left.
@@ -101,6 +118,7 @@ impl ServerConnection {
     ) -> ServerConnection {
         ServerConnection {
             frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
+            datagram: VecDeque::new(),
             handler: MessageHandler::new(endpoint, room, session, budgets),
             observed: ObservedStream::default(),
             phase: DrainPhase::Idle,
@@ -145,6 +163,33 @@ impl ServerConnection {
         self.phase = DrainPhase::Reading;
     }
 
+    /// Handles the messages of an opened datagram. Drain the outputs next.
+    ///
+    /// # Errors
+    /// The rule that the messages break. Those before it are handled.
+    pub fn receive_datagram(&mut self, messages: &[u8], at: ReadTime) -> Result<(), DatagramError> {
+        debug_assert!(self.is_drained(), "the outputs of the previous input are not drained");
+        if self.is_input_ignored || !self.handler.session.is_welcomed() {
+            return Ok(());
+        }
+        self.at = at;
+        self.phase = DrainPhase::ReadingDatagram;
+        for message in message::read(messages) {
+            match message? {
+                DatagramMessage::Packet(packet) => {
+                    self.datagram.push_back(LanePacket::Other(packet.to_vec()))
+                }
+                DatagramMessage::Commands(block) => self.datagram.extend(block.iter().map(|command| {
+                    let mut packet = Vec::new();
+                    command.write_packet(&mut packet);
+                    LanePacket::Command(command.sequence, packet)
+                })),
+                DatagramMessage::Received(_) => return Err(DatagramError::UnknownKind),
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the input: the client sends no more bytes, or the server closes the connection. Drain
     /// the outputs next, because an unfinished message is passed to the observer. Later bytes are
     /// only passed to the observer.
@@ -175,7 +220,7 @@ impl ServerConnection {
         self.handler.deny_open_request();
         self.observed.advance();
         if std::mem::take(&mut self.is_sent) {
-            self.handler.replies.clear();
+            self.handler.clear_sent();
         }
         Ok(match self.advance()? {
             Some(NextOutput::Observed) => {
@@ -185,6 +230,10 @@ impl ServerConnection {
             Some(NextOutput::Send) => {
                 self.is_sent = true;
                 Some(ConnectionOutput::Send(&self.handler.replies))
+            }
+            Some(NextOutput::Datagram) => {
+                self.is_sent = true;
+                Some(ConnectionOutput::Datagram(&self.handler.lane_replies))
             }
             Some(NextOutput::Request(request)) => Some(ConnectionOutput::Request(request)),
             Some(NextOutput::Event(event)) => Some(ConnectionOutput::Event(event)),
@@ -238,12 +287,16 @@ impl ServerConnection {
             match self.phase {
                 DrainPhase::Idle => return Ok(None),
                 DrainPhase::Reading => self.read_message(),
+                DrainPhase::ReadingDatagram => self.read_datagram_packet(),
                 DrainPhase::Ending => {
                     self.end_input();
                     self.phase = DrainPhase::Flushing;
                 }
                 DrainPhase::Flushing if !self.handler.replies.is_empty() => {
                     return Ok(Some(NextOutput::Send));
+                }
+                DrainPhase::Flushing if !self.handler.lane_replies.is_empty() => {
+                    return Ok(Some(NextOutput::Datagram));
                 }
                 DrainPhase::Flushing => {
                     self.phase = DrainPhase::Idle;
@@ -288,10 +341,35 @@ impl ServerConnection {
         }
     }
 
+    /// Handles a packet of a datagram. Commands that the session has are ignored, and so is a
+    /// command before which one is missing: the next datagrams or the stream repeat both.
+    fn read_datagram_packet(&mut self) {
+        let packet = match self.datagram.pop_front() {
+            None => {
+                self.phase = DrainPhase::Flushing;
+                return;
+            }
+            Some(LanePacket::Command(sequence, packet)) => {
+                if !self.handler.session.is_next_command(sequence) {
+                    return;
+                }
+                packet
+            }
+            Some(LanePacket::Other(packet)) => packet,
+        };
+        match self.handler.handle_lane_packet(&packet, self.at) {
+            Ok(()) => self.messages += 1,
+            Err(reason) => {
+                self.datagram.clear();
+                self.fail(reason);
+            }
+        }
+    }
+
     /// Ends the connection after the remaining outputs.
     fn fail(&mut self, reason: DisconnectReason) {
         self.failure = Some(reason);
-        if self.phase == DrainPhase::Reading {
+        if matches!(self.phase, DrainPhase::Reading | DrainPhase::ReadingDatagram) {
             self.phase = DrainPhase::Ending;
         }
     }

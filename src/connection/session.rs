@@ -23,7 +23,7 @@ use crate::game::{
     CloseReason, GameInfo, JoinRequest, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
     lockstep_packets,
 };
-use crate::packet::{DecodedPacket, Dialect, Direction};
+use crate::packet::{DecodedPacket, Dialect, Direction, lane_packets};
 
 /// An output of the session. The driver executes the outputs in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,8 @@ pub enum SessionOutput {
     Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
     /// The player to spectate; `None` is the leader.
     Spectate(Option<PlayerId>),
+    /// The client requests a lane.
+    LaneRequest,
     /// A lockstep client requests a snapshot.
     SnapshotRequest,
     /// The checksum of a lockstep client's world after this number of ticks.
@@ -88,6 +90,8 @@ pub struct Session {
     /// client and checked. Clients send 32 bits; the field is as wide as a command's sequence
     /// number.
     sequence: u64,
+    /// Whether the client has requested a lane, so that a command may arrive twice.
+    has_lane: bool,
     packet_handler: Box<dyn PacketHandler>,
     effects: Vec<PacketEffect>,
 }
@@ -109,6 +113,7 @@ impl Session {
             state,
             lockstep: false,
             sequence: 0,
+            has_lane: false,
             packet_handler: (about.new_packet_handler)(dialect),
             effects: Vec::new(),
         }
@@ -144,6 +149,17 @@ impl Session {
         self.sequence
     }
 
+    /// Whether a command with this sequence number is the next one of the client's player.
+    pub fn is_next_command(&self, sequence: u32) -> bool {
+        self.player().is_some() && u64::from(sequence) == self.sequence + 1
+    }
+
+    /// Whether a packet is a command whose sequence number is not greater than the last one.
+    fn is_known_command(&self, packet: &DecodedPacket<'_>) -> bool {
+        let sequence = packet.integer::<u32>("sequence");
+        self.player().is_some() && sequence.is_some_and(|sequence| u64::from(sequence) <= self.sequence)
+    }
+
     fn player(&self) -> Option<PlayerId> {
         match self.state {
             SessionState::Playing(player) => Some(player),
@@ -174,9 +190,16 @@ impl Session {
             SessionState::Rejected => return Ok(()),
             SessionState::Spectating | SessionState::Playing(_) => {}
         }
+        if self.has_lane && self.is_known_command(packet) {
+            return Ok(());
+        }
         match packet.row.name.as_str() {
             "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
+            lane_packets::REQUEST => {
+                self.has_lane = true;
+                outputs.push(SessionOutput::LaneRequest);
+            }
             "spectate" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
             name if self.packet_handler.is_join_packet(name) => self.handle_join(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
@@ -330,6 +353,8 @@ fn parse_desync_details(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
 
 /// Flag in the state byte of a saved session: the client uses lockstep.
 const LOCKSTEP: u8 = 0b1000_0000;
+/// Flag in the state byte of a saved session: the client has requested a lane.
+const LANE: u8 = 0b0100_0000;
 const AWAITING_HELLO: u8 = 0;
 const SPECTATING: u8 = 1;
 const PLAYING: u8 = 2;
@@ -338,7 +363,7 @@ const REJECTED: u8 = 3;
 /// A saved session, for a capture that starts in the middle of a connection:
 ///
 /// ```text
-///   state u8, highest bit: lockstep · player u16 · sequence u64 · state of the packet handler
+///   state u8, highest bits: lockstep, lane · player u16 · sequence u64 · state of the packet handler
 /// ```
 impl Session {
     /// Appends the state on which the handling of the next packet depends. Times are relative to
@@ -350,7 +375,10 @@ impl Session {
             SessionState::Playing(player) => (PLAYING, player.0),
             SessionState::Rejected => (REJECTED, 0),
         };
-        out.push(if self.lockstep { state | LOCKSTEP } else { state });
+        let flags = [(self.lockstep, LOCKSTEP), (self.has_lane, LANE)];
+        out.push(
+            flags.iter().fold(state, |state, (is_set, flag)| if *is_set { state | flag } else { state }),
+        );
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         self.packet_handler.save(now, out);
@@ -361,14 +389,14 @@ impl Session {
     pub fn peek_saved(saved: &[u8]) -> Option<(bool, u64)> {
         let mut saved = SavedReader::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
-        Some((state & !LOCKSTEP == AWAITING_HELLO, saved.u64()?))
+        Some((state & !(LOCKSTEP | LANE) == AWAITING_HELLO, saved.u64()?))
     }
 
     /// Restores what [`Session::save`] wrote into a new session; `None` if the bytes are invalid.
     pub fn restore(mut self, saved: &mut SavedReader<'_>) -> Option<Session> {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
-        self.lockstep = state & LOCKSTEP != 0;
-        self.state = match state & !LOCKSTEP {
+        (self.lockstep, self.has_lane) = (state & LOCKSTEP != 0, state & LANE != 0);
+        self.state = match state & !(LOCKSTEP | LANE) {
             AWAITING_HELLO => SessionState::AwaitingHello,
             SPECTATING => SessionState::Spectating,
             PLAYING => SessionState::Playing(player),

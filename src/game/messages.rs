@@ -13,6 +13,24 @@ pub struct Messages {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     misfits: Vec<Misfit>,
+    /// Set while the client's lane is in use.
+    lane: Option<LaneBaseline>,
+    /// The messages that go by datagram.
+    datagram: Option<Box<Messages>>,
+}
+
+/// The state that a client with a lane has, from which an update by datagram starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneBaseline {
+    /// The newest tick whose state the client has acknowledged; `None` before the first.
+    pub acked_tick: Option<u32>,
+}
+
+impl LaneBaseline {
+    /// Whether the client may lack a value that has changed in this tick.
+    pub fn lacks(self, changed_tick: u32) -> bool {
+        self.acked_tick.is_none_or(|acked| acked < changed_tick)
+    }
 }
 
 /// A packet of the game that does not fit its table and is therefore not sent.
@@ -30,6 +48,32 @@ impl Messages {
         self.bytes.clear();
         self.ends.clear();
         self.misfits.clear();
+        self.lane = None;
+        self.datagram.iter_mut().for_each(|datagram| datagram.clear());
+    }
+
+    /// Sets the baseline for the part of the update that goes by datagram. `None` sends everything
+    /// in the stream.
+    pub fn set_lane(&mut self, lane: Option<LaneBaseline>) {
+        self.lane = lane;
+    }
+
+    /// Returns the baseline for the part of the update that goes by datagram. If there is one, a
+    /// view may write its newest state with [`Messages::datagram_writer`] instead of
+    /// [`Messages::writer`]: everything that the client may lack, in packets that need no earlier
+    /// one, because any datagram may be lost.
+    pub fn lane(&self) -> Option<LaneBaseline> {
+        self.lane
+    }
+
+    /// Returns a writer for packets that go by datagram.
+    pub fn datagram_writer<'a>(&'a mut self, dialect: &'a Dialect) -> MessageWriter<'a> {
+        self.datagram.get_or_insert_default().writer(dialect, Lane::Latest)
+    }
+
+    /// Iterates over the messages that go by datagram.
+    pub fn datagram(&self) -> impl Iterator<Item = &[u8]> {
+        self.datagram.iter().flat_map(|datagram| datagram.iter())
     }
 
     /// Removes and returns the packets that did not fit their tables.

@@ -44,6 +44,8 @@ pub mod simple;
 /// Rule of the `error` packet to a client that could not resume, because its player has left. The
 /// client gets a new player.
 pub const PLAYER_GONE: &str = "player_left";
+/// Rule of the error for a client that requests a lane and cannot have one.
+pub const NO_LANE: &str = "no_lane";
 
 pub use crate::game::bots::rng::BotRng;
 pub use crate::game::bots::{AgentOutput, BotStats};
@@ -55,7 +57,7 @@ pub use info::{
     ClientFeed, DynWorld, DynWorldResult, GameInfo, KillPacket, OperatorCommand, OperatorCommandError,
     ParsedCommand, PlayerLookup, SpectatorWorld, SpectatorWorldResult,
 };
-pub use messages::{MessageWriter, Messages, Misfit};
+pub use messages::{LaneBaseline, MessageWriter, Messages, Misfit};
 pub use packet_handler::{
     JoinRequest, NamedPacket, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
 };

@@ -6,6 +6,7 @@
 
 mod checks;
 mod client;
+mod lane;
 mod lockstep;
 mod netem;
 mod parsers;
@@ -19,6 +20,7 @@ mod websocket;
 use std::time::Duration;
 
 pub use client::*;
+pub use lane::*;
 pub use lockstep::*;
 pub use netem::*;
 pub use parsers::*;

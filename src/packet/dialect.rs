@@ -16,6 +16,7 @@ use rmpv::Value;
 use super::coerce::{self, ArgumentError};
 use super::decoded_packet::DecodedPacket;
 use super::json;
+use super::lane_packets;
 use super::msgpack::{self, DecodeError, Rule};
 use super::row::{Code, Direction, Lane, Row};
 
@@ -105,9 +106,18 @@ impl Dialect {
     /// Builds a dialect from rows. Rows without a code in this dialect are skipped.
     pub(super) fn new(name: &str, rows: impl Iterator<Item = Arc<Row>>) -> Self {
         let mut dialect = Self { name: name.to_owned(), sides: Default::default() };
-        for row in rows {
-            let Some(code) = row.code(name).cloned() else { continue };
-            let side = &mut dialect.sides[row.direction as usize];
+        rows.for_each(|row| dialect.add(row));
+        if dialect.row(Direction::ToServer, "hello").is_some() {
+            lane_packets::rows(name).into_iter().for_each(|row| dialect.add(Arc::new(row)));
+        }
+        dialect
+    }
+
+    /// Adds a row if it has a code in this dialect that no other row has.
+    fn add(&mut self, row: Arc<Row>) {
+        let Some(code) = row.code(&self.name).cloned() else { return };
+        let side = &mut self.sides[row.direction as usize];
+        if !side.by_code.contains_key(&code) && !side.by_name.contains_key(&row.name) {
             let mut prefix = Vec::new();
             msgpack::write_array_len(&mut prefix, 2);
             match &code {
@@ -118,7 +128,6 @@ impl Dialect {
             side.by_name.insert(row.name.clone(), side.entries.len());
             side.entries.push(RowEntry { row, prefix });
         }
-        dialect
     }
 
     /// The name, as in the heading of the table and in `?dialect=`.

@@ -119,7 +119,8 @@ impl Busy {
 }
 
 /// Packets that the server sends without the feed, or never.
-const OF_OTHERS: [&str; 15] = [
+const OF_OTHERS: [&str; 16] = [
+    "lane_offer",
     "state_sync",
     "snapshot",
     "command_frame",

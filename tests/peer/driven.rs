@@ -95,7 +95,7 @@ impl Doors {
             ConnectionOutput::Request(ClientRequest::Command { .. }) => {
                 return Some(Answer::CommandQueued(Ok(())));
             }
-            ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
+            ConnectionOutput::Datagram(_) | ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
         }
         None
     }

@@ -70,7 +70,7 @@ impl Notes {
                 self.commands.push(command);
                 return Some(Answer::CommandQueued(Ok(())));
             }
-            ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
+            ConnectionOutput::Datagram(_) | ConnectionOutput::Request(_) | ConnectionOutput::Event(_) => {}
         }
         None
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
 use std::time::Duration;
 
+use tickwire::internal::datagram::LaneStats;
 use tickwire::internal::games::moo::world::rules;
 use tickwire::internal::util::netem::{Conditions, PRESETS};
 use tickwire::packet::{DecodedPacket, Value};
@@ -110,12 +111,14 @@ struct Walked {
     around: Around,
     /// The lead once a second.
     leads: Vec<Duration>,
+    lane: LaneStats,
 }
 
 /// A player who turns every twelve frames, which is 200 ms.
-fn walk(net: Conditions, seed: u32, seconds: u64) -> Walked {
+fn walk(net: Conditions, seed: u32, seconds: u64, has_lane: bool) -> Walked {
     let mut server = server("moo", seed, 0, net);
-    let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
+    let player = player(&mut server);
+    let (mut players, mut now) = ([if has_lane { player.with_lane() } else { player }], Duration::ZERO);
     let (mut around, mut leads) = (std::cell::RefCell::new(Around::default()), Vec::new());
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {
         let player = &mut players[0];
@@ -134,7 +137,8 @@ fn walk(net: Conditions, seed: u32, seconds: u64) -> Walked {
     play(&mut server, &mut players, &mut now, seconds, act, see);
     around.get_mut().judge();
     let [player] = players;
-    Walked { corrected: player.corrected, around: around.into_inner(), leads }
+    let lane = player.player.lane().map(|lane| lane.stats()).unwrap_or_default();
+    Walked { corrected: player.corrected, around: around.into_inner(), leads, lane }
 }
 
 /// The median, the 99th percentile and the greatest; all 0 without any.
@@ -148,9 +152,24 @@ pub fn percentiles(mut px: Vec<f64>) -> [f64; 3] {
 /// Walks, prints the figures, and returns the median and the 99th percentile of the corrections of updates after
 /// which the player touched no animal. Those left out are the ticks of contact alone: from the next update
 /// on, the client knows what came of it.
-#[allow(clippy::print_stdout, reason = "docs/sync.md quotes the figures")]
 fn measure(name: &str, net: Conditions, seed: u32, seconds: u64) -> [f64; 2] {
-    let Walked { corrected, around, mut leads } = walk(net, seed, seconds);
+    measure_walk(name, net, seed, seconds, false).px
+}
+
+/// What one walk showed.
+pub struct Measured {
+    /// The median and the 99th percentile of the corrections.
+    pub px: [f64; 2],
+    /// The median of the lead.
+    pub lead: Duration,
+    /// The counts of the client's end of the lane.
+    pub stats: LaneStats,
+}
+
+/// As [`measure`], with or without a lane.
+#[allow(clippy::print_stdout, reason = "docs/sync.md quotes the figures")]
+pub fn measure_walk(name: &str, net: Conditions, seed: u32, seconds: u64, has_lane: bool) -> Measured {
+    let Walked { corrected, around, mut leads, lane } = walk(net, seed, seconds, has_lane);
     let is_touched = |one: &&Corrected| one.tick.is_some_and(|tick| around.at_animals.contains(&tick));
     let (beside, alone): (Vec<&Corrected>, Vec<&Corrected>) = corrected.iter().partition(is_touched);
     let [beside, alone] = [beside, alone].map(|list| list.iter().map(|one| one.px).collect::<Vec<f64>>());
@@ -168,7 +187,7 @@ fn measure(name: &str, net: Conditions, seed: u32, seconds: u64) -> [f64; 2] {
     assert!(compared as u64 > seconds * 24, "{name}, seed {seed}: only {compared} updates were compared");
     assert!(trees as u64 > seconds * 5, "{name}, seed {seed}: it ran into trees in only {trees} ticks");
     assert!(touched * 5 < compared, "{name}, seed {seed}: animals touched it in {touched} ticks");
-    [p50, p99]
+    Measured { px: [p50, p99], lead: leads[leads.len() / 2], stats: lane }
 }
 
 #[test]

@@ -64,6 +64,12 @@ impl<W: LocalWorld> Client<W> {
         Client { connection, player, dialect, shown: None, corrected: Vec::new(), compared: 0 }
     }
 
+    /// The client requests a lane.
+    pub fn with_lane(mut self) -> Client<W> {
+        self.player.use_lane();
+        self
+    }
+
     pub fn prediction(&self) -> &Prediction<W> {
         self.player.prediction()
     }
@@ -90,6 +96,12 @@ impl<W: LocalWorld> Client<W> {
             see(packet, prediction);
         });
         assert_eq!(self.player.ended(), None);
+        while let Some(datagram) = server.take_datagram(self.connection) {
+            self.player.receive_datagram(&datagram, now, |packet, prediction| {
+                note(prediction, packet.integer("tick"));
+                see(packet, prediction);
+            });
+        }
         self.shown = self.player.advance(now);
         note(self.player.prediction(), None);
         self.flush(server, now);
@@ -106,6 +118,9 @@ impl<W: LocalWorld> Client<W> {
         self.player.drain_output(&mut bytes);
         if !bytes.is_empty() {
             server.receive(self.connection, &bytes, now);
+        }
+        for datagram in self.player.drain_datagrams() {
+            server.receive_datagram(self.connection, datagram, now);
         }
     }
 }

@@ -5,6 +5,7 @@ mod corrections;
 #[path = "../../examples/fog.rs"]
 mod fog_example;
 mod hostile;
+mod lane;
 mod line;
 mod moo;
 mod others;

@@ -7,6 +7,7 @@ use tickwire::game::simple::SimpleLocalWorld;
 use tickwire::internal::games::moo::prediction::MooLocalWorld;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::server::embedded::EmbeddedServer;
+use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, bad, play, server};
@@ -19,11 +20,14 @@ use crate::tanks::turns;
 fn errors<W: LocalWorld>(
     mut server: EmbeddedServer,
     (dialect, game): (&str, &str),
-    seconds: u64,
+    (seconds, has_lane): (u64, bool),
     mut drive: impl FnMut(&mut Client<W>, &mut EmbeddedServer, Duration, u64),
     exact: fn(&DecodedPacket<'_>) -> Option<Position>,
 ) -> [Vec<f64>; 2] {
-    let mut players = [(); 2].map(|()| Client::<W>::new(&mut server, dialect, game));
+    let mut players = [(); 2].map(|()| {
+        let client = Client::<W>::new(&mut server, dialect, game);
+        if has_lane { client.with_lane() } else { client }
+    });
     let (mut now, mut walker) = (Duration::ZERO, None);
     let mut shown: [Vec<(i64, Position)>; 2] = [Vec::new(), Vec::new()];
     let mut truth = Vec::<(u32, Position)>::new();
@@ -77,8 +81,8 @@ fn print(name: &str, runs: impl Iterator<Item = [Vec<f64>; 2]>) -> [f64; 2] {
     figures.map(|[.., p99]| p99)
 }
 
-#[test]
-fn dead_reckoning_brings_others_nearer_to_where_they_are() {
+/// Errors of another player of moo, who turns every one and a half seconds, in two games.
+fn moo_errors(name: &str, net: Conditions, has_lane: bool) -> [f64; 2] {
     let drive = |walker: &mut Client<MooLocalWorld>, server: &mut EmbeddedServer, now, frame: u64| {
         if frame.is_multiple_of(90) {
             let way = (frame as u32 / 90).wrapping_mul(40_503) as u16;
@@ -89,13 +93,12 @@ fn dead_reckoning_brings_others_nearer_to_where_they_are() {
         let own = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3)?;
         own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32))
     };
-    let runs = (3..5).map(|seed| errors(server("moo", seed, 0, bad()), ("native", "moo"), 90, drive, exact));
-    let [held, run_on] = print("another player of moo", runs);
-    assert!(run_on < held, "{run_on} {held}");
+    let run = |seed| errors(server("moo", seed, 0, net), ("native", "moo"), (90, has_lane), drive, exact);
+    print(name, (3..5).map(run))
 }
 
-#[test]
-fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
+/// Errors of another tank, which turns every one and a half seconds, in two games.
+fn tank_errors(name: &str, net: Conditions, has_lane: bool) -> [f64; 2] {
     let drive =
         |walker: &mut Client<SimpleLocalWorld<Tanks>>, server: &mut EmbeddedServer, now, frame: u64| {
             if frame.is_multiple_of(90) {
@@ -106,8 +109,32 @@ fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
         let is_own = packet.row.name == "own_state";
         packet.integer("x").zip(packet.integer("y")).filter(|_| is_own)
     };
-    let runs =
-        (3..5).map(|seed| errors(server("tanks", seed, 0, bad()), ("tanks", "tanks"), 60, drive, exact));
-    let [held, run_on] = print("another tank", runs);
+    let run = |seed| errors(server("tanks", seed, 0, net), ("tanks", "tanks"), (60, has_lane), drive, exact);
+    print(name, (3..5).map(run))
+}
+
+#[test]
+fn dead_reckoning_brings_others_nearer_to_where_they_are() {
+    let [held, run_on] = moo_errors("another player of moo", bad(), false);
     assert!(run_on < held, "{run_on} {held}");
+}
+
+#[test]
+fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
+    let [held, run_on] = tank_errors("another tank", bad(), false);
+    assert!(run_on < held, "{run_on} {held}");
+}
+
+#[test]
+fn a_lane_brings_others_nearer_to_where_they_are() {
+    for loss_ppm in [20_000, 50_000] {
+        let net = Conditions { loss_ppm, ..bad() };
+        let measures: [fn(&str, Conditions, bool) -> [f64; 2]; 2] = [moo_errors, tank_errors];
+        for (measure, game) in measures.into_iter().zip(["moo", "tanks"]) {
+            let name = format!("{game}, {} % loss", loss_ppm / 10_000);
+            let [_, stream] = measure(&format!("{name}, stream"), net, false);
+            let [_, lane] = measure(&format!("{name}, lane"), net, true);
+            assert!(3.0 * lane <= stream, "{name}: {lane} px with a lane, {stream} px without");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use tickwire::game::simple::Simple;
 use tickwire::internal::cli::ServeArgs;
 use tickwire::internal::games::moo::Moo;
 use tickwire::packet::PacketTables;
-use tickwire::{Lockstep, RoomSpec, Server};
+use tickwire::{LaneMode, Lockstep, RoomSpec, Server};
 
 use crate::program_of_units::Units;
 
@@ -50,6 +50,7 @@ const ROWS: &[Row] = &[
     ("snapshot-interval-ticks", |server| server.snapshot_interval_ticks(100)),
     ("checksum-interval-ticks", |server| server.checksum_interval_ticks(100)),
     ("self-check", |server| server.self_check(true)),
+    ("lane", |server| server.lane(LaneMode::Udp)),
     ("save-dir", |server| server.save_dir(env!("CARGO_TARGET_TMPDIR"))),
     ("restore", |_| in_default_room(|room| room.restore(saved_world()))),
     ("state-file", |server| server.state_file(file("state"))),

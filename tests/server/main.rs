@@ -29,6 +29,7 @@ mod inputs;
 mod keep_alive;
 mod kites;
 #[cfg(target_os = "linux")]
+mod lane;
 mod last_words;
 mod library;
 mod life;

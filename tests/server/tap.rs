@@ -90,6 +90,7 @@ fn words(taken: &TapBatch) -> Vec<String> {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
+        EventKind::Datagram { bytes, .. } => format!("datagram {}", String::from_utf8_lossy(bytes)),
         EventKind::Skipped(missed) => format!("{} missed {}", seen.client, missed.bytes),
         EventKind::Ended { rule } => format!("ended {} {rule}", seen.client),
         EventKind::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),

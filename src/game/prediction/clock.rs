@@ -62,6 +62,8 @@ pub struct ServerClock {
     render_offset_ns: Option<i64>,
     /// Number of updates received, up to [`STARTUP_UPDATES`].
     measured: usize,
+    /// Whether commands go by datagram.
+    pub(super) has_lane: bool,
     advanced_ns: i64,
     last_received_ns: i64,
 }
@@ -200,10 +202,11 @@ impl ServerClock {
     }
 
     /// Returns the delay of a packet loss on a new connection, on which perhaps no loss has been
-    /// measured yet; 0 later. The delay is TCP's retransmission timeout: the round trip plus four
-    /// times its variation (RFC 6298, section 2), which is assumed to be 1/8 round trip.
+    /// measured yet; 0 later, and with a lane, whose next datagram repeats what was lost. The delay
+    /// is TCP's retransmission timeout: the round trip plus four times its variation (RFC 6298,
+    /// section 2), which is assumed to be 1/8 round trip.
     fn startup_margin_ns(&self) -> i64 {
-        let is_new = self.measured < STARTUP_UPDATES;
+        let is_new = self.measured < STARTUP_UPDATES && !self.has_lane;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
     }
 

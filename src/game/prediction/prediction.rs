@@ -12,7 +12,7 @@ use super::position::Position;
 use super::remote_players::{RemotePlayers, RenderTime};
 use crate::game::packet_handler::{PacketEffect, PacketHandler};
 use crate::limits;
-use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketError};
 
 /// The maximum predicted tick. The distance to `u32::MAX` prevents overflows of later tick numbers.
 const LAST_TICK: u32 = u32::MAX - (1 << 16);
@@ -63,6 +63,8 @@ pub struct Prediction<W: LocalWorld> {
     /// The remote players in view, if they are tracked.
     others: Option<RemotePlayers>,
     switches: PredictionFeatures,
+    /// The newest tick received by datagram, and when it arrived.
+    lane: Option<(u32, Duration)>,
     commands: Vec<Command<W::Action>>,
 }
 
@@ -83,12 +85,54 @@ impl<W: LocalWorld> Prediction<W> {
             corrections: Corrections::default(),
             others: None,
             switches: PredictionFeatures { prediction: true, reconciliation: true },
+            lane: None,
             commands: Vec::new(),
         }
     }
 
-    /// Processes a received packet.
+    /// Processes a packet that was received by datagram.
+    pub fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
+        let tick = packet.integer::<u32>("tick").filter(|_| packet.row.name != "pong");
+        if let Some(tick) = tick {
+            if self.lane.is_some_and(|(newest, _)| tick < newest) {
+                return;
+            }
+            self.lane = Some((tick, now));
+        }
+        self.clock.has_lane = true;
+        self.set_source(true);
+        self.process(packet, now);
+        self.set_source(false);
+    }
+
+    fn set_source(&mut self, is_datagram: bool) {
+        self.others.iter_mut().for_each(|others| others.is_datagram = is_datagram);
+    }
+
+    /// Returns whether a packet of the stream lacks the newest state, because datagrams carry it.
+    fn is_overtaken(&self, packet: &DecodedPacket<'_>, now: Duration) -> bool {
+        let Some((newest, at)) = self.lane.filter(|_| packet.row.lane == Lane::Latest) else { return false };
+        let Some(tick) = packet.integer::<u32>("tick") else { return false };
+        let is_lane_in_use = now.saturating_sub(at) <= limits::LANE_SILENCE;
+        tick <= newest || packet.row.name == W::UPDATE && is_lane_in_use && W::acked(packet).is_none()
+    }
+
+    /// Processes a packet that was received in the stream.
     pub fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
+        if self.is_overtaken(packet, now) {
+            self.clock.on_received(now);
+            // Its entities still enter and leave. Newer positions stay.
+            if let (Some(others), Some(world), true) =
+                (&mut self.others, &self.world, packet.row.name == W::UPDATE)
+            {
+                world.collect_remote_players(packet, others);
+            }
+            return;
+        }
+        self.process(packet, now);
+    }
+
+    fn process(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         self.clock.on_received(now);
         match packet.row.name.as_str() {
             "welcome" => self.welcome(packet),
@@ -115,7 +159,9 @@ impl<W: LocalWorld> Prediction<W> {
         world.collect_remote_players(packet, others);
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
-        others.on_update(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
+        if !is_pong || self.lane.is_none() {
+            others.on_update(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
+        }
         others.start_blend(&rendered, &moment);
     }
 
@@ -139,6 +185,7 @@ impl<W: LocalWorld> Prediction<W> {
     fn welcome(&mut self, packet: &DecodedPacket<'_>) {
         self.others.iter_mut().for_each(RemotePlayers::clear);
         self.world = W::new(packet);
+        self.lane = None;
         let tick_hz = self.world.as_ref().map_or(30, W::tick_hz);
         self.clock = ServerClock::new(tick_hz, packet.integer("update_hz").unwrap_or(tick_hz));
         self.reset();

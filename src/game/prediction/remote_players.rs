@@ -56,6 +56,10 @@ pub(super) struct RenderTime<'a, F> {
 #[derive(Debug, Clone, Default)]
 pub struct RemotePlayers {
     all: BTreeMap<u32, RemotePlayer>,
+    /// Positions by datagram of players that have not entered the view in the stream.
+    waiting: BTreeMap<u32, (u32, Position)>,
+    /// Whether the packet that is processed came by datagram.
+    pub(super) is_datagram: bool,
     /// Whether positions between two updates are interpolated. On by default.
     pub interpolation_enabled: bool,
     /// Whether positions after the newest update are extrapolated. On by default; needs
@@ -74,6 +78,9 @@ impl RemotePlayers {
         let other = self.all.entry(number).or_default();
         other.at = place;
         other.track.push(tick, place);
+        if let Some((tick, place)) = self.waiting.remove(&number) {
+            other.track.push(tick, place);
+        }
     }
 
     /// Records that a player has moved by a vector, as of this tick.
@@ -84,9 +91,31 @@ impl RemotePlayers {
         }
     }
 
+    /// Records the position of a player that is in view. The position of another player waits until
+    /// it enters the view, because datagrams may overtake the stream.
+    pub fn update(&mut self, number: u32, tick: u32, place: Position) {
+        match self.all.get_mut(&number) {
+            Some(other) => {
+                // Differences in the stream add to the last position in the stream.
+                if !self.is_datagram {
+                    other.at = place;
+                }
+                other.track.push(tick, place);
+            }
+            None if self.is_datagram => {
+                if self.waiting.len() >= limits::LANE_WAITING_PLAYERS {
+                    self.waiting.pop_first();
+                }
+                self.waiting.insert(number, (tick, place));
+            }
+            None => self.push(number, tick, place),
+        }
+    }
+
     /// Removes a player that has left the view.
     pub fn remove(&mut self, number: u32) {
         self.all.remove(&number);
+        self.waiting.remove(&number);
     }
 
     /// Removes the players for which `is_retained` returns false.
@@ -97,6 +126,7 @@ impl RemotePlayers {
     /// Removes all players.
     pub fn clear(&mut self) {
         self.all.clear();
+        self.waiting.clear();
     }
 
     /// Records that players without a position in the update of this tick have not moved.

@@ -30,6 +30,7 @@ mod bots;
 mod checks;
 mod encode_once;
 mod entities;
+mod lane_rows;
 mod lobby;
 mod prediction;
 mod published;
@@ -54,6 +55,7 @@ use encode_once::encode_once;
 pub(crate) use entities::EntityLayout;
 pub use entities::{Entities, EntityError, EntityInfo, EntityRef, ReceivedEntities, Sight, Viewer};
 use entities::{EntityFrame, EntityScratch, FrameBuilder, KnownEntities};
+use lane_rows::{LaneRows, send_encoded};
 pub use lobby::{Lobby, LobbyMember, LobbyPhase, LobbyRules};
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::{EncodedMessage, OwnState, StateRow};
@@ -291,6 +293,8 @@ pub struct SimpleView {
     versions: Vec<u64>,
     /// The values of the last `own_state` packet.
     own: Option<OwnState>,
+    /// What the client gets by datagram.
+    lane: LaneRows,
     entities: KnownEntities,
     /// Whether the dialect has acks, so that rejected commands need no `error` packet.
     is_answered: bool,
@@ -307,6 +311,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             has_update: false,
             versions: Vec::new(),
             own: None,
+            lane: LaneRows::default(),
             entities,
             is_answered,
         }
@@ -342,6 +347,12 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
+        // The first update goes in the stream, because events may need it.
+        let lane = messages.lane().filter(|_| !is_new && turn == StateOutcome::Written);
+        if lane.is_none() && turn == StateOutcome::Written && self.lane.end() {
+            self.versions.fill(0);
+            self.own = None;
+        }
         let mut out = messages.writer(dialect, Lane::Latest);
         if body != self.spawned {
             self.spawned = body.filter(|_| !is_behind);
@@ -355,23 +366,19 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             self.versions.resize(rows.len(), 0);
             let changed =
                 rows.iter().zip(&mut self.versions).filter(|(row, version)| row.version != **version);
-            for (StateRow { values, version, encoded }, known) in changed {
-                *known = *version;
-                let encode = || values.encode(dialect, &[("tick", newest.tick.into())]);
-                send_row(values.packet(), &encode_once(encoded, dialect, encode), dialect, messages);
+            for (row, known) in changed.filter(|_| lane.is_none()) {
+                *known = row.version;
+                send_row(row.packet(), &row.encoded(newest.tick, dialect), dialect, messages);
             }
         }
         let own = body
             .filter(|_| turn == StateOutcome::Written)
             .and_then(|body| own.binary_search_by_key(&body, |own| own.player).ok().map(|at| &own[at]));
-        if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
+        if let Some(lane) = lane {
+            self.lane.write((lane, newest.tick), rows, own, dialect, &mut messages.datagram_writer(dialect));
+        } else if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
             self.own = Some(own.clone());
-            let server = [
-                ("tick", newest.tick.into()),
-                ("sequence", own.sequence as i64),
-                ("margin", own.margin_ticks.into()),
-            ];
-            send_row(OWN_STATE_PACKET, &own.row.encode(dialect, &server), dialect, messages);
+            send_row(OWN_STATE_PACKET, &own.encoded(newest.tick, dialect), dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
             self.entities.append_update(self.viewer, frame, dialect, scratch, messages);
@@ -411,10 +418,7 @@ impl SimpleView {
 /// Queues an encoded packet in the lane `latest`, or reports the rule that its values violate.
 fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, messages: &mut Messages) {
     match encoded {
-        Ok(bytes) => messages.writer(dialect, Lane::Latest).send_encoded(packet, |_, out| {
-            out.extend_from_slice(bytes);
-            true
-        }),
+        Ok(_) => send_encoded(packet, encoded, &mut messages.writer(dialect, Lane::Latest)),
         Err(why) => messages.writer(dialect, Lane::Reliable).misfit(packet, &why.to_string()),
     }
 }

@@ -1,15 +1,18 @@
 //! The published state and events of a simple game.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
 
+use super::encode_once::encode_once;
 use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
 use super::rows::{RowError, RowValues};
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
 use crate::game::UpdateRates;
 use crate::game::report::Report;
+use crate::packet::Dialect;
 
 /// An encoded message, or the rule that the values violate.
 pub type EncodedMessage = Result<Vec<u8>, RowError>;
@@ -130,4 +133,25 @@ pub struct StateRow {
     /// Number of changes of the values.
     pub(super) version: u64,
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
+}
+
+impl OwnState {
+    /// Encodes the packet as of this tick.
+    pub(super) fn encoded(&self, tick: u32, dialect: &Dialect) -> EncodedMessage {
+        let server =
+            [("tick", tick.into()), ("sequence", self.sequence as i64), ("margin", self.margin_ticks.into())];
+        self.row.encode(dialect, &server)
+    }
+}
+
+impl StateRow {
+    /// Returns the name of the packet.
+    pub(super) fn packet(&self) -> &'static str {
+        self.values.packet()
+    }
+
+    /// Returns the packet as of this tick, encoded once.
+    pub(super) fn encoded(&self, tick: u32, dialect: &Dialect) -> Cow<'_, EncodedMessage> {
+        encode_once(&self.encoded, dialect, || self.values.encode(dialect, &[("tick", tick.into())]))
+    }
 }

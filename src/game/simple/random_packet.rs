@@ -4,13 +4,14 @@ use std::f64::consts::TAU;
 
 use crate::game::{BotRng, lockstep_packets};
 use crate::packet::grammar::{Argument, Shape, Type};
-use crate::packet::{Dialect, Direction, Row, Value};
+use crate::packet::{Dialect, Direction, Row, Value, lane_packets};
 
 /// Packets of every game that are not actions of a player.
-pub const COMMON: [&str; 6] = [
+pub const COMMON: [&str; 7] = [
     "hello",
     "join",
     "ping",
+    lane_packets::REQUEST,
     lockstep_packets::STATE_SYNC_REQUEST,
     lockstep_packets::CHECKSUM,
     lockstep_packets::DESYNC_DETAILS,

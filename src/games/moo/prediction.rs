@@ -205,10 +205,14 @@ impl LocalWorld for MooLocalWorld {
         for [id] in groups(packet, "leaves") {
             number(id).into_iter().for_each(|id| others.remove(id));
         }
-        let entered = groups(packet, "enters").map(|[id, _, _, x, y, _]| [id, x, y]);
-        for [id, x, y] in entered.chain(groups(packet, "full").map(|[id, x, y, _]| [id, x, y])) {
+        for [id, _, _, x, y, _] in groups(packet, "enters") {
             if let (Some(id), Some(x), Some(y)) = (number(id), half(x), half(y)) {
                 others.push(id, tick, (x, y));
+            }
+        }
+        for [id, x, y, _] in groups(packet, "full") {
+            if let (Some(id), Some(x), Some(y)) = (number(id), half(x), half(y)) {
+                others.update(id, tick, (x, y));
             }
         }
         for [id, dx, dy] in groups(packet, "moved") {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::game::Game;
 use crate::limits;
 use crate::packet::PacketTables;
+pub use crate::server::net::config::LaneMode;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
 use crate::server::net::pages::prediction_module::PredictionModule;
@@ -112,6 +113,7 @@ pub struct Server {
     packet_tables: Option<PacketTables>,
     lockstep: LockstepConfig,
     self_check: bool,
+    lane: LaneMode,
     save_dir: PathBuf,
     state_file: Option<PathBuf>,
     prediction_module: Option<&'static [u8]>,
@@ -145,6 +147,7 @@ impl Server {
             packet_tables: None,
             lockstep: LockstepConfig::default(),
             self_check: false,
+            lane: LaneMode::Off,
             save_dir: PathBuf::from("."),
             state_file: None,
             prediction_module: None,
@@ -335,6 +338,13 @@ impl Server {
         Server { self_check: on, ..self }
     }
 
+    /// Sets how clients exchange datagrams with the server beside their WebSockets. If the UDP port
+    /// cannot be used, the server logs it, and all clients play on their WebSockets alone.
+    #[must_use]
+    pub fn lane(self, mode: LaneMode) -> Server {
+        Server { lane: mode, ..self }
+    }
+
     /// Sets the module by which the page of a game predicts the local player: the file that the
     /// command `prediction` of a program with this game writes. By default, pages of games that are
     /// not built in have no prediction.
@@ -439,6 +449,7 @@ impl Server {
             on_event: self.on_event.clone(),
             lockstep: self.lockstep,
             self_check: self.self_check,
+            lane: self.lane,
             allowed_origins: self.allowed_origins.clone(),
             prediction_module: self.prediction_module.map(PredictionModule::new),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
+use super::client_lane::{ClientLane, LaneGrant};
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
@@ -44,6 +45,23 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
 
     /// Closes the connection immediately, which wakes its reader.
     fn abort(&self);
+
+    /// Makes the grant of a lane for the client with this number. `None` if the transport has no datagrams.
+    fn grant_lane(&self, _client: u64) -> Option<LaneGrant> {
+        None
+    }
+
+    /// Sends a datagram of a client's lane to this address, if there are addresses. It may be lost.
+    /// `messages` are the messages before they were sealed.
+    fn send_datagram(
+        &self,
+        _client: &Client<Self>,
+        _to: Option<SocketAddr>,
+        _datagram: &[u8],
+        _messages: &[u8],
+        _now: Duration,
+    ) {
+    }
 }
 
 /// One client of a room, shared by its reader and the update workers.
@@ -66,6 +84,8 @@ pub struct Client<L> {
     pub connection: Mutex<ServerConnection>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
+    /// The client's lane, if it was granted one.
+    pub lane: Mutex<Option<ClientLane>>,
     /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
@@ -107,6 +127,7 @@ impl<L: Transport> Client<L> {
         }
         Client {
             connection: Mutex::new(connection(&room, &endpoint, now)),
+            lane: Mutex::new(None),
             resume_key,
             token,
             is_local,
@@ -232,7 +253,18 @@ impl<L: Transport> Client<L> {
 
     /// Queues whole frames that must arrive. Closes the connection if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
-        match self.sender.enqueue(frames, |frames| self.transport.on_queued(self, frames, now)) {
+        self.send_observed(frames, |frames| self.transport.on_queued(self, frames, now), now);
+    }
+
+    /// Queues frames that contain a secret, as [`Client::send`] does. Observers get `shown`, of the
+    /// same length, instead.
+    pub fn send_secret(&self, frames: &[u8], shown: &[u8], now: Duration) {
+        debug_assert_eq!(frames.len(), shown.len());
+        self.send_observed(Frames::Borrowed(frames), |_| self.transport.on_queued(self, shown, now), now);
+    }
+
+    fn send_observed(&self, frames: Frames<'_>, on_queued: impl FnOnce(&[u8]), now: Duration) {
+        match self.sender.enqueue(frames, on_queued) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}

@@ -11,6 +11,7 @@
 //! Rate limits per address prefix apply here, outside the connection, so that a replay of the bytes
 //! does not depend on them.
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +19,17 @@ use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
+use super::client_lane::LaneGrant;
 use crate::connection::sender::Frames;
 use crate::connection::session::ReportedField;
 use crate::connection::{
     Answer, ClientRequest, ConnectionEvent, ConnectionOutput, Denial, DisconnectReason, ObservedBytes,
     ReadTime, ServerConnection,
 };
-use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
+use crate::datagram::DatagramError;
+use crate::datagram::header::HEADER_BYTES;
+use crate::game::{CloseReason, JoinRequest, NO_LANE, PLAYER_GONE, SharedRateLimit};
+use crate::packet::{Value, lane_packets};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
 use crate::server::room::lockstep::LockstepAccess;
@@ -33,6 +38,10 @@ use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 /// Error text when a spectator tries to join.
 const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
+
+/// Error text when a client requests a lane that it cannot have.
+const NO_LANE_TEXT: &str =
+    "there is no lane for datagrams on this server or for JSON: play on the WebSocket alone";
 
 /// Error text when a resumed player no longer exists.
 const PLAYER_GONE_TEXT: &str = "your earlier player has left the world: you start over";
@@ -66,6 +75,17 @@ pub enum DriverEvent<'a> {
         bytes: ObservedBytes<'a>,
         /// The connection's state before the bytes, see [`ConnectionOutput::Observed`].
         saved: &'a [u8],
+    },
+    /// An opened datagram of the client, before it is handled.
+    Datagram {
+        /// When it was received.
+        at: ReadTime,
+        /// The client's UDP address.
+        address: SocketAddr,
+        /// Its header and messages.
+        bytes: &'a [u8],
+        /// The connection's state before it; `None` in the middle of a message of the stream.
+        saved: Option<&'a [u8]>,
     },
     /// A command or join was rejected for this reason, such as a rate limit of the address or a
     /// full inbox.
@@ -124,6 +144,35 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
     ) -> Result<(), DisconnectReason> {
         self.receive_locked(&mut self.client.connection.lock(), bytes, execute)
+    }
+
+    /// Opens a datagram of the client's lane, and handles its messages. The lane must have been
+    /// granted.
+    ///
+    /// # Errors
+    /// The reason to drop the datagram.
+    pub fn receive_datagram(&self, datagram: &[u8], from: Option<SocketAddr>) -> Result<(), DatagramError> {
+        let client = self.client;
+        let opened = match &mut *client.lane.lock() {
+            Some(lane) => lane.open(datagram, from, self.read_time.now)?,
+            None => return Err(DatagramError::UnknownConnection),
+        };
+        if client.sender.ending().is_some() {
+            return Ok(());
+        }
+        let mut connection = client.connection.lock();
+        self.configure(&mut connection);
+        if let Some(address) = from.filter(|_| self.is_observed) {
+            let bytes = [&datagram[..HEADER_BYTES], &opened].concat();
+            let saved = connection.is_between_messages().then(|| connection.save(self.read_time.now));
+            let (at, saved) = (self.read_time, saved.as_deref());
+            (self.on_event)(DriverEvent::Datagram { at, address, bytes: &bytes, saved });
+        }
+        let received = connection.receive_datagram(&opened, self.read_time);
+        if let Err(ending) = drain(&mut connection, |output| self.execute(output)) {
+            client.close(ending, self.read_time.now);
+        }
+        received
     }
 
     /// Injects bytes into the client's input, unchanged, for an inspector that has proved that the
@@ -186,6 +235,9 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     pub fn execute(&self, output: ConnectionOutput<'_>) -> Option<Answer> {
         match output {
             ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.read_time.now),
+            ConnectionOutput::Datagram(messages) => {
+                self.client.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
+            }
             ConnectionOutput::Request(request) => return self.execute_request(request),
             ConnectionOutput::Observed { bytes, saved } => {
                 (self.on_event)(DriverEvent::Observed { at: self.read_time, bytes, saved });
@@ -220,6 +272,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 client.room.reject((client.prefix(), client.id), sequence, rule);
             }
             ClientRequest::Spectate(player) => client.set_spectated(player),
+            ClientRequest::Lane => self.offer_lane(),
             ClientRequest::Snapshot => client.room.lockstep.request_snapshot(client.id),
             ClientRequest::Checksum { tick, checksum } => self.checksum(tick, checksum),
             ClientRequest::DesyncDetails { tick, fields } => self.report_desync_details(tick, fields),
@@ -292,6 +345,26 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
             }
         }
+    }
+
+    /// Grants the client a lane, or tells it that there is none. Captures and inspectors get zeros
+    /// instead of the key.
+    fn offer_lane(&self) {
+        let (client, endpoint) = (self.client, &self.client.endpoint);
+        let grant = if endpoint.is_json { None } else { client.grant_lane() };
+        let mut frames = Vec::new();
+        let Some(LaneGrant { connection, key, port }) = grant else {
+            let values = [("rule", NO_LANE.into()), ("detail", NO_LANE_TEXT.into())];
+            endpoint.write_packet(&mut frames, "error", &values);
+            return client.send(Frames::Borrowed(&frames), self.read_time.now);
+        };
+        let mut shown = Vec::new();
+        for (out, key) in [(&mut frames, key.0), (&mut shown, Default::default())] {
+            let key = Value::Binary(key.to_vec());
+            let values = [("connection", connection.into()), ("key", key), ("port", port.into())];
+            endpoint.write_packet(out, lane_packets::OFFER, &values);
+        }
+        client.send_secret(&frames, &shown, self.read_time.now);
     }
 
     /// Takes a token of the address prefix's rate limit.

@@ -8,8 +8,10 @@
 pub mod backlog;
 pub mod client;
 pub mod client_driver;
+pub mod client_lane;
 pub mod dyn_room;
 pub mod inspector_session;
+mod lane_path;
 pub mod lockstep_feed;
 mod pending_acks;
 pub mod update_group;

@@ -1,12 +1,15 @@
 //! The in-memory transport of an embedded server's connections.
 
+use core::net::SocketAddr;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::datagram::LaneKey;
 use crate::limits;
 use crate::server::clients::client::{Client, Transport};
+use crate::server::clients::client_lane::LaneGrant;
 use crate::server::host::HostTransport;
 use crate::server::host::inspector_queues::InspectorQueues;
 use crate::tools::inspector::observed_format::{ObservedKind, ObservedRecord};
@@ -25,6 +28,8 @@ pub struct MemoryTransport {
 struct ConnectionOutput {
     /// Bytes for the other end; at most [`limits::SEND_QUEUE_BYTES`] of a client.
     bytes: Mutex<Vec<u8>>,
+    /// Datagrams for the other end.
+    datagrams: Mutex<Vec<Vec<u8>>>,
     /// Whether the connection was closed immediately.
     is_aborted: AtomicBool,
 }
@@ -38,6 +43,11 @@ impl MemoryTransport {
     /// Moves the bytes for the other end to the end of `into`.
     pub fn take(&self, into: &mut Vec<u8>) {
         into.append(&mut self.output.bytes.lock());
+    }
+
+    /// Takes the datagrams for the other end.
+    pub fn take_datagrams(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.output.datagrams.lock())
     }
 
     /// Returns whether there are no bytes for the other end.
@@ -66,6 +76,28 @@ impl Transport for MemoryTransport {
 
     fn abort(&self) {
         self.output.is_aborted.store(true, Ordering::Release);
+    }
+
+    /// The program has the server in its own memory, so the key need not be secret.
+    fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&client.to_be_bytes());
+        Some(LaneGrant { connection: client as u32, key: LaneKey(key), port: 0 })
+    }
+
+    fn send_datagram(
+        &self,
+        _: &Client<MemoryTransport>,
+        _: Option<SocketAddr>,
+        datagram: &[u8],
+        _: &[u8],
+        _: Duration,
+    ) {
+        let mut datagrams = self.output.datagrams.lock();
+        // A program that does not take them loses them.
+        if datagrams.len() < limits::EMBEDDED_DATAGRAMS {
+            datagrams.push(datagram.to_vec());
+        }
     }
 }
 

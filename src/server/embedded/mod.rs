@@ -219,6 +219,35 @@ impl EmbeddedServer {
         }
     }
 
+    /// Processes a datagram from the other end of a connection's lane.
+    pub fn receive_datagram(&mut self, connection: u32, datagram: Vec<u8>, now: Duration) {
+        self.host.set_now(now);
+        if let Some(link) = self.net.datagrams(connection) {
+            link.up.send(datagram, self.host.now);
+            self.transfer_datagrams(connection);
+        }
+    }
+
+    /// Takes the next datagram for the other end of a connection's lane.
+    pub fn take_datagram(&mut self, connection: u32) -> Option<Vec<u8>> {
+        self.transfer_datagrams(connection);
+        self.net.datagrams(connection)?.down.receive(self.host.now)
+    }
+
+    /// Moves arrived datagrams of a connection to the server, and the server's datagrams to the
+    /// link.
+    fn transfer_datagrams(&mut self, number: u32) {
+        let now = self.host.now;
+        let Some(link) = self.net.datagrams(number) else { return };
+        let Some(connection) = self.connections.get(&number) else { return };
+        while let Some(datagram) = link.up.receive(now) {
+            connection.receive_datagram(&datagram, &self.host);
+        }
+        for datagram in connection.line.take_datagrams() {
+            link.down.send(datagram, now);
+        }
+    }
+
     /// Changes the network conditions of the program's connections for all bytes sent from now on.
     pub fn set_netem(&mut self, conditions: Conditions) {
         self.net.change(conditions);
@@ -307,6 +336,7 @@ impl EmbeddedServer {
         }
         for number in self.net.numbers() {
             self.transfer(number);
+            self.transfer_datagrams(number);
         }
         self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
     }

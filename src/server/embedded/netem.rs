@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::util::netem::{Arrival, Conditions, DuplexLink};
+use crate::util::netem::{Arrival, Conditions, DatagramLink, DuplexLink};
 
 struct ConnectionLink {
     link: DuplexLink,
+    datagrams: DatagramLink,
     is_inspector: bool,
 }
 
@@ -28,10 +29,9 @@ impl ConnectionNetem {
     /// Adds a connection.
     pub fn open(&mut self, number: u32) {
         let seed = u64::from(self.seed) << 32 | u64::from(number);
-        self.lines.insert(
-            number,
-            ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_inspector: false },
-        );
+        let link = DuplexLink::new(&self.conditions, seed);
+        let datagrams = DatagramLink::new(&self.conditions, seed.rotate_left(32));
+        self.lines.insert(number, ConnectionLink { link, datagrams, is_inspector: false });
     }
 
     /// Returns the link of a connection. `None` if the link is empty and its conditions are ideal,
@@ -40,6 +40,11 @@ impl ConnectionNetem {
         let line = self.lines.get_mut(&number)?;
         let is_perfect = self.conditions.is_ideal() || line.is_inspector;
         (!is_perfect || !line.link.is_empty()).then_some(&mut line.link)
+    }
+
+    /// Returns the link of a connection's datagrams.
+    pub fn datagrams(&mut self, number: u32) -> Option<&mut DatagramLink> {
+        self.lines.get_mut(&number).map(|line| &mut line.datagrams)
     }
 
     /// Returns whether the link carries no more bytes to the program.
@@ -52,6 +57,7 @@ impl ConnectionNetem {
         self.conditions = conditions;
         for line in self.lines.values_mut().filter(|line| !line.is_inspector) {
             line.link.change(&conditions);
+            line.datagrams.change(&conditions);
         }
     }
 
@@ -79,7 +85,9 @@ impl ConnectionNetem {
 
     /// Returns the time of the next arrival, at either end of any connection.
     pub fn next(&self, now: Duration) -> Option<Duration> {
-        let ends = self.lines.values().flat_map(|line| [line.link.up.next(), line.link.down.next()]);
+        let ends = self.lines.values().flat_map(|ConnectionLink { link, datagrams, .. }| {
+            [link.up.next(), link.down.next(), datagrams.up.next(), datagrams.down.next()]
+        });
         ends.flatten().filter(|next| *next > now).min()
     }
 }

@@ -109,6 +109,13 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
+    /// Processes a datagram of the client's lane. A datagram that breaks a rule is dropped.
+    pub fn receive_datagram(&self, datagram: &[u8], host: &HostState<T>) {
+        if let ConnectionStage::Client(client) = &self.stage {
+            let _ = host.driver(client).receive_datagram(datagram, None);
+        }
+    }
+
     fn refuse(
         &mut self,
         refusal: Refusal,

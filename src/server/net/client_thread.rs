@@ -5,7 +5,8 @@
 
 use std::cell::Cell;
 use std::io::ErrorKind;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tracing::{debug, info};
@@ -16,6 +17,7 @@ use super::server_events::{ClientProfile, ServerEventKind};
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
 use crate::connection::{ConnectionEvent, DisconnectReason};
+use crate::datagram::DatagramError;
 use crate::game::CloseReason;
 use crate::limits;
 use crate::server::clients::client::Transport;
@@ -47,6 +49,7 @@ impl Drop for ClientCleanup<'_> {
         host.ended.client_ends(client, self.rule.get());
         host.tap.record_close(client.event_source(host.now(), client.room.tick()), self.rule.get());
         client.mark_reader_ended();
+        client.transport.lanes.iter().for_each(|lanes| lanes.remove(client.id));
         host.clients.remove(client.id);
         client.transport.room.metrics.clients.dec();
         client.transport.abort();
@@ -74,6 +77,10 @@ impl<'a> ClientEvents<'a> {
             DriverEvent::Observed { at, bytes, saved } => {
                 let source = self.client.event_source(at.now, at.tick);
                 host.tap.record_received(source, bytes, &|| saved.to_vec());
+            }
+            DriverEvent::Datagram { at, address, bytes, saved } => {
+                let source = self.client.event_source(at.now, at.tick);
+                host.tap.record_received_datagram(source, (address, bytes, at.slack), saved);
             }
             DriverEvent::CommandRejected(reason) => {
                 Metrics::count(&host.metrics.rejected_commands, "reason", reason);
@@ -161,6 +168,27 @@ pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8
 /// The reason why the bytes were not passed on.
 pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<(), &'static str> {
     ClientEvents { host, client }.driver().inject(bytes)
+}
+
+/// Passes a datagram to the lane of the client that it names.
+///
+/// # Errors
+/// The rule that the datagram breaks.
+pub fn receive_datagram(
+    host: &ServerState,
+    client: &TcpClient,
+    datagram: &[u8],
+    from: SocketAddr,
+) -> Result<(), DatagramError> {
+    let driver = ClientEvents { host, client }.driver();
+    match catch_unwind(AssertUnwindSafe(|| driver.receive_datagram(datagram, Some(from)))) {
+        Ok(received) => received,
+        Err(_) => {
+            host.metrics.panics.inc();
+            client.close(DisconnectReason::Breach(CloseReason::InternalError), host.now());
+            Ok(())
+        }
+    }
 }
 
 fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {

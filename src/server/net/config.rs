@@ -28,6 +28,17 @@ pub fn new_epoch() -> String {
     format!("{:016x}", u64::from_le_bytes(os::random()))
 }
 
+/// How clients exchange datagrams with a server beside their WebSockets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaneMode {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By UDP, on the port with the number of the server's address.
+    Udp,
+}
+
 /// The settings of one server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
@@ -51,6 +62,8 @@ pub struct ServerConfig {
     pub seat_time: Duration,
     /// Lockstep settings.
     pub lockstep: LockstepConfig,
+    /// The carrier of lanes.
+    pub lane: LaneMode,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
     /// Maximum number of clients, further limited by the machine's capacity.
@@ -111,6 +124,7 @@ impl ServerConfig {
             room_empty_time: limits::EMPTY_ROOM_TIMEOUT,
             seat_time: Duration::ZERO,
             lockstep: LockstepConfig::default(),
+            lane: LaneMode::Off,
             self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,

@@ -197,7 +197,8 @@ fn respond(
     host.tap.record_open(source, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let (stream, suspended) = (Arc::clone(stream), Suspended::start());
-    let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted };
+    let (lanes, datagrams_out) = (host.lanes.clone(), host.metrics.datagrams_out.clone());
+    let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted, lanes, datagrams_out };
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), socket, entry, now)), presence))
 }
 

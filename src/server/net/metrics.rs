@@ -140,6 +140,9 @@ metrics! {
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
+    datagrams_in: Counter, "datagrams_in" number, "Datagrams received on the UDP port";
+    datagrams_out: Counter, "datagrams_out" number, "Datagrams sent to clients";
+    dropped_datagrams: LabeledCounter, "datagrams_dropped" number, "Datagrams dropped, by rule";
     client_updates: Counter, "client_updates" number, "Times that a worker had something to send to a client";
     update_sends: Counter, "update_sends" number, "Send calls that workers made while sending updates";
     updates_deferred: Counter, "updates_deferred" number, "Times that a client got no new state because older bytes were still queued";

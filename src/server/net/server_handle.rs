@@ -8,11 +8,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire_sim::WorldParams;
+use tracing::warn;
 
 use super::accept::{self, AcceptLoop};
-use super::config::ServerConfig;
+use super::config::{LaneMode, ServerConfig};
 use super::console::Console;
 use super::console::commands::find_room;
+use super::lane_socket::{self, LaneSocket};
 use super::recorder::{CaptureTarget, Wanted};
 use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
@@ -38,6 +40,8 @@ pub struct ServerHandle {
     /// Threads of the initial rooms, the default room's first.
     room_threads: Vec<JoinHandle<()>>,
     worker_threads: Vec<JoinHandle<()>>,
+    /// The thread of the UDP socket, if there is one.
+    lane_thread: Option<JoinHandle<()>>,
     /// The thread of `--self-check`, if enabled.
     self_check_thread: Option<JoinHandle<()>>,
 }
@@ -114,7 +118,11 @@ impl ServerHandle {
             ..Capacity::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
+        let lanes = bind_lanes(&config, address);
+        let mut host = ServerState::new(config, handles, Admission::new(caps), workers);
+        host.lanes.clone_from(&lanes);
+        let host = Arc::new(host);
+        let lane_thread = lanes.map(|lanes| lane_socket::start(&host, &lanes)).transpose()?;
         host.events.start(&host.metrics)?;
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
@@ -134,6 +142,7 @@ impl ServerHandle {
             accept_loop,
             room_threads,
             worker_threads,
+            lane_thread,
             self_check_thread,
         })
     }
@@ -245,7 +254,7 @@ impl ServerHandle {
     /// Like [`ServerHandle::stop`], but without consuming the handle. Does nothing if the server is
     /// already stopped.
     pub fn shut_down(&mut self) -> usize {
-        let ServerHandle { host, accept_loop, room_threads, worker_threads, self_check_thread, .. } = self;
+        let ServerHandle { host, accept_loop, room_threads, worker_threads, .. } = self;
         let Some(accept_loop) = accept_loop.take() else { return 0 };
         host.advance_to(ShutdownStage::Stopping);
         accept_loop.stop_accepting();
@@ -269,7 +278,8 @@ impl ServerHandle {
             let _ = worker.join();
         }
         host.tap.end();
-        if let Some(thread) = self_check_thread.take() {
+        host.lanes.iter().for_each(|lanes| lanes.wake());
+        for thread in [self.lane_thread.take(), self.self_check_thread.take()].into_iter().flatten() {
             let _ = thread.join();
         }
         host.recorder.finish();
@@ -289,6 +299,25 @@ const _: () = assert!(
     pending_share(limits::MIN_CONNECTIONS) >= 2,
     "the smallest supported machine has at least two connections for requests"
 );
+
+/// Binds the UDP socket of the lanes to the address of the listener. Without it, all clients play on
+/// their streams alone.
+fn bind_lanes(config: &ServerConfig, address: SocketAddr) -> Option<Arc<LaneSocket>> {
+    if config.lane == LaneMode::Off {
+        return None;
+    }
+    if config.self_check {
+        warn!("no lanes for datagrams, because --self-check reads the streams alone");
+        return None;
+    }
+    match LaneSocket::bind(address) {
+        Ok(lanes) => Some(Arc::new(lanes)),
+        Err(error) => {
+            warn!(%address, "no lanes for datagrams, because the UDP port cannot be used: {error}");
+            None
+        }
+    }
+}
 
 /// Starts the thread of `--self-check`. Its subscription begins before the first client connects.
 fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {

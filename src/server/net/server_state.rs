@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::accept::Connections;
 use super::config::ServerConfig;
 use super::inspector::ended_clients::EndedClients;
+use super::lane_socket::LaneSocket;
 use super::metrics::Metrics;
 use super::misfit_log::Misfits;
 use super::recorder::Recorder;
@@ -71,6 +72,8 @@ pub struct ServerState {
     pub rooms: Arc<Rooms>,
     /// Threads of the rooms on demand.
     pub room_threads: RoomThreads,
+    /// The UDP socket of the lanes, if the server has one.
+    pub lanes: Option<Arc<LaneSocket>>,
     started: Instant,
     /// Measures the time for which the machine is suspended, which `started` does not count.
     suspended: Suspended,
@@ -117,6 +120,7 @@ impl ServerState {
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
             rooms: hosted,
             room_threads: RoomThreads::default(),
+            lanes: None,
             started,
             suspended: Suspended::start(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),

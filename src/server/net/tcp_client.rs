@@ -1,14 +1,17 @@
 //! A client with a TCP connection.
 
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
+use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
+use crate::datagram::header::HEADER_BYTES;
 use crate::server::clients::client::Transport;
+use crate::server::clients::client_lane::LaneGrant;
 use crate::util::os::{self, Suspended};
 
 /// A client of the server.
@@ -27,6 +30,10 @@ pub struct TcpTransport {
     pub bytes_out: Counter,
     /// The client's room.
     pub room: Arc<RunningRoom>,
+    /// The socket of the lanes, if the server has one.
+    pub lanes: Option<Arc<LaneSocket>>,
+    /// Datagrams sent to all clients.
+    pub datagrams_out: Counter,
 }
 
 impl Transport for TcpTransport {
@@ -41,6 +48,27 @@ impl Transport for TcpTransport {
 
     fn suspended(&self) -> Duration {
         self.suspended.time()
+    }
+
+    fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
+        self.lanes.as_ref().map(|lanes| lanes.grant(client))
+    }
+
+    fn send_datagram(
+        &self,
+        client: &TcpClient,
+        to: Option<SocketAddr>,
+        datagram: &[u8],
+        messages: &[u8],
+        now: Duration,
+    ) {
+        let Some((lanes, to)) = self.lanes.as_ref().zip(to) else { return };
+        self.datagrams_out.inc();
+        lanes.send(to, datagram);
+        if self.tap.has_subscriber(client.id) {
+            let opened = [&datagram[..HEADER_BYTES], messages].concat();
+            self.tap.record_sent_datagram(client.event_source(now, client.room.tick()), to, &opened);
+        }
     }
 
     fn abort(&self) {

@@ -32,7 +32,9 @@ impl RequestRecord {
     ) -> Option<Answer> {
         let mut request = None;
         match &output {
-            ConnectionOutput::Send(frames) => self.sent.extend_from_slice(frames),
+            ConnectionOutput::Send(bytes) | ConnectionOutput::Datagram(bytes) => {
+                self.sent.extend_from_slice(bytes);
+            }
             ConnectionOutput::Request(one) => request = Some(one.clone()),
             ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => {}
         }
@@ -111,8 +113,8 @@ impl RecordReplay {
         while let Some(output) = connection.next_output()? {
             let answer = match output {
                 ConnectionOutput::Request(request) => self.answer(&request),
-                ConnectionOutput::Send(frames) => {
-                    self.sent.extend_from_slice(frames);
+                ConnectionOutput::Send(bytes) | ConnectionOutput::Datagram(bytes) => {
+                    self.sent.extend_from_slice(bytes);
                     None
                 }
                 ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,

@@ -34,6 +34,7 @@ use crate::util::plural::count_noun;
 
 pub(crate) mod compressed_file;
 mod file;
+pub(crate) mod lane_packet;
 pub(crate) mod packet;
 mod pcap;
 pub(crate) mod pcapng;
@@ -97,6 +98,9 @@ impl Unread {
     /// Counts the packet, unless it contains a TCP segment or a record.
     pub fn add(&mut self, packet: &Packet<'_>) {
         if packet.link == packet::LINK_WORLD {
+            return;
+        }
+        if lane_packet::decode(packet).is_some() {
             return;
         }
         let content = match packet::segment(packet) {

@@ -58,7 +58,7 @@ const MPLS_LABEL_BYTES: usize = 4;
 /// Maximum number of nested tags and tunnels before TCP. A packet with more is not decoded.
 const NESTED_HEADERS: usize = 16;
 const PROTOCOL_IPV4: u8 = 4;
-const PROTOCOL_UDP: u8 = 17;
+pub(super) const PROTOCOL_UDP: u8 = 17;
 const PROTOCOL_IPV6: u8 = 41;
 const PROTOCOL_IPV6_FRAGMENT: u8 = 44;
 /// The fragment offset and the "more fragments" bit of IPv6. Both are 0 in an atomic fragment (RFC
@@ -67,8 +67,8 @@ const IPV6_FRAGMENT: u16 = 0b1111_1111_1111_1001;
 const PROTOCOL_TCP: u8 = 6;
 /// IPv6 extension headers that may precede TCP: hop-by-hop options, routing, destination options.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
-const IPV4_HEADER_BYTES: usize = 20;
-const IPV6_HEADER_BYTES: usize = 40;
+pub(super) const IPV4_HEADER_BYTES: usize = 20;
+pub(super) const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
 /// The fragment offset and the "more fragments" bit of IPv4. A fragment has at least one of them.
 const IPV4_FRAGMENT: u16 = 0b0011_1111_1111_1111;
@@ -351,10 +351,7 @@ pub fn encode(out: &mut Vec<u8>, head: &SegmentHeader, payload: &[u8]) -> usize 
     let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
     let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };
     let segment_bytes = TCP_HEADER_BYTES + options.len() + payload.len();
-    let pseudo = match (head.from.ip().to_canonical(), head.to.ip().to_canonical()) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => write_ipv4(out, from, to, segment_bytes),
-        (from, to) => write_ipv6(out, as_ipv6(from), as_ipv6(to), segment_bytes),
-    };
+    let pseudo = write_ip_header(out, (head.from.ip(), head.to.ip()), PROTOCOL_TCP, segment_bytes);
     let begin = out.len();
     out.extend_from_slice(&head.from.port().to_be_bytes());
     out.extend_from_slice(&head.to.port().to_be_bytes());
@@ -367,9 +364,24 @@ pub fn encode(out: &mut Vec<u8>, head: &SegmentHeader, payload: &[u8]) -> usize 
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(options);
     out.extend_from_slice(payload);
-    let sum = pseudo + u64::from(PROTOCOL_TCP) + segment_bytes as u64 + sum(&out[begin..]);
+    let sum = pseudo + sum(&out[begin..]);
     out[at_checksum..at_checksum + 2].copy_from_slice(&checksum(sum).to_be_bytes());
     payload.len()
+}
+
+/// Writes an IP header for a payload of this protocol and length. Returns the sum of the pseudo
+/// header for the checksum of the payload.
+pub(super) fn write_ip_header(
+    out: &mut Vec<u8>,
+    (from, to): (IpAddr, IpAddr),
+    protocol: u8,
+    bytes: usize,
+) -> u64 {
+    let addresses = match (from.to_canonical(), to.to_canonical()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => write_ipv4(out, from, to, protocol, bytes),
+        (from, to) => write_ipv6(out, as_ipv6(from), as_ipv6(to), protocol, bytes),
+    };
+    addresses + u64::from(protocol) + bytes as u64
 }
 
 fn as_ipv6(address: IpAddr) -> Ipv6Addr {
@@ -379,15 +391,15 @@ fn as_ipv6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Writes an IPv4 header, and returns the sum of the addresses for the TCP checksum.
-fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, segment_bytes: usize) -> u64 {
+/// Writes an IPv4 header, and returns the sum of the addresses.
+fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, protocol: u8, bytes: usize) -> u64 {
     let begin = out.len();
-    let length = (IPV4_HEADER_BYTES + segment_bytes) as u16;
+    let length = (IPV4_HEADER_BYTES + bytes) as u16;
     out.extend_from_slice(&[0x45, 0]);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(&[0; 2]);
     out.extend_from_slice(&IPV4_DO_NOT_FRAGMENT.to_be_bytes());
-    out.extend_from_slice(&[HOPS, PROTOCOL_TCP, 0, 0]);
+    out.extend_from_slice(&[HOPS, protocol, 0, 0]);
     out.extend_from_slice(&from.octets());
     out.extend_from_slice(&to.octets());
     let sum_of_header = checksum(sum(&out[begin..]));
@@ -395,23 +407,23 @@ fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, segment_bytes: us
     sum(&from.octets()) + sum(&to.octets())
 }
 
-fn write_ipv6(out: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, segment_bytes: usize) -> u64 {
+fn write_ipv6(out: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, protocol: u8, bytes: usize) -> u64 {
     out.extend_from_slice(&[0x60, 0, 0, 0]);
-    out.extend_from_slice(&(segment_bytes as u16).to_be_bytes());
-    out.extend_from_slice(&[PROTOCOL_TCP, HOPS]);
+    out.extend_from_slice(&(bytes as u16).to_be_bytes());
+    out.extend_from_slice(&[protocol, HOPS]);
     out.extend_from_slice(&from.octets());
     out.extend_from_slice(&to.octets());
     sum(&from.octets()) + sum(&to.octets())
 }
 
 /// Sums the bytes as 16-bit numbers, without folding carries (RFC 1071).
-fn sum(bytes: &[u8]) -> u64 {
+pub(super) fn sum(bytes: &[u8]) -> u64 {
     let (pairs, last) = bytes.as_chunks::<2>();
     let pairs: u64 = pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum();
     pairs + last.first().map_or(0, |byte| u64::from(*byte) << 8)
 }
 
-fn checksum(mut sum: u64) -> u16 {
+pub(super) fn checksum(mut sum: u64) -> u16 {
     while sum > u64::from(u16::MAX) {
         sum = (sum >> 16) + (sum & u64::from(u16::MAX));
     }

@@ -13,6 +13,7 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
+use super::lane_packet;
 use super::packet::{self, ACK, FIN, LINK_RAW, LINK_WORLD, PSH, SYN, SegmentHeader};
 use super::pcapng::{self, PacketMeta};
 use super::reassembly::TcpSide;
@@ -83,6 +84,19 @@ impl CaptureWriter {
                 self.record("", at, &WorldRecord::Table { table, tables: count, part, parts, file, bytes });
             }
         }
+    }
+
+    /// Writes an opened datagram of a lane as UDP.
+    pub fn datagram(
+        &mut self,
+        [from, to]: [SocketAddr; 2],
+        is_inbound: bool,
+        payload: &[u8],
+        (at, comment): (Duration, &str),
+    ) {
+        self.packet.clear();
+        lane_packet::encode(&mut self.packet, [from, to], payload);
+        self.packet(CLIENTS, at, Some(is_inbound), comment);
     }
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {

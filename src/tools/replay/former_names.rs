@@ -74,7 +74,8 @@ mod tests {
         };
         for (dialect, follow) in [("native", "spectate"), ("other", "follow")] {
             let expected = format!(
-                "hello version resume_tick, join, {follow}, control is_firing render_tick, welcome rules_hash"
+                "hello version resume_tick, join, {follow}, control is_firing render_tick, lane_request, \
+                 welcome rules_hash, lane_offer connection key port"
             );
             assert_eq!(all(&current(dialect), dialect), expected);
         }

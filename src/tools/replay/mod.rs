@@ -80,7 +80,8 @@ pub fn replay(
     let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
     let find = |info: &GameInfo, head: &RequestHead| WireFormat::find(&codes, info.paths, head).ok();
     let time_of = |packet| input.time_of(packet);
-    let context = ReplayContext { first_ns: input.first_ns(), find: &find, time_of: &time_of };
+    let (first_ns, datagrams) = (input.first_ns(), input.datagrams());
+    let context = ReplayContext { first_ns, find: &find, datagrams, time_of: &time_of };
     let decoded = recordings.into_iter().map(|(name, recording)| {
         let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
         let decoded = DecodedCommands::of_room(&context, &recording, theirs.map(|(one, _)| one))?;

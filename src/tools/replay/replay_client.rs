@@ -12,15 +12,17 @@ use tickwire_sim::{PlayerId, RawCommand};
 
 use super::error::ReplayError;
 use super::recording::ClientRecord as Client;
+use super::replay_input::BufferedDatagram;
 use super::server_replies::{self, RecordedRejection, ReplyDiff, ServerReplies};
 use crate::connection::{
     Answer, ClientRequest, ConnectionOutput, Denial, DisconnectReason, ReadTime, RoomInfo, ServerConnection,
     WireFormat,
 };
+use crate::datagram::header::HEADER_BYTES;
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::routes;
-use crate::tools::capture::{TcpConnection, TcpSide, Untrusted};
+use crate::tools::capture::{StreamPiece, TcpConnection, TcpSide, Untrusted};
 use crate::ws::http::{HeadReader, RequestHead, ResponseReader};
 
 /// Returns the wire format that a request selects in a room of a game; `None` if it is not for the
@@ -52,6 +54,8 @@ pub struct ReplayContext<'a> {
     pub first_ns: u64,
     /// Returns the wire format that a request selects.
     pub find: RouteFn<'a>,
+    /// The opened datagrams from all clients, in order.
+    pub datagrams: &'a [BufferedDatagram],
     /// Returns the number of completed ticks and the slack at the time when a packet was captured.
     pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
 }
@@ -63,11 +67,11 @@ pub fn replay_client(
     recorded_client: Client<'_>,
     mut room: RoomInfo,
 ) -> Result<ClientReplay, ReplayError> {
-    let ReplayContext { first_ns, find, time_of } = hearing;
+    let ReplayContext { first_ns, find, time_of, datagrams } = hearing;
     let (mut replayed, mut before) = (RecordedAnswers::default(), 0);
     let (mut reader, mut endpoint, mut open) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = recorded_client.resumed;
-    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
+    let pieces = received(connection, datagrams);
     for (at, piece) in pieces.iter().enumerate() {
         let now = Duration::from_nanos(piece.at_ns);
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
@@ -92,7 +96,7 @@ pub fn replay_client(
         let joins = recorded_client.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
         (replayed.packet, replayed.joins) = (piece.packet, joins.map(|(_, player)| player));
         let mut rest = None;
-        if let Some(reading) = &mut reader {
+        if let Some(reading) = reader.as_mut().filter(|_| !piece.is_datagram) {
             let head = match reading.receive(piece.bytes) {
                 Ok(None) => continue,
                 Ok(head) => head,
@@ -116,7 +120,12 @@ pub fn replay_client(
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
-        current.receive(bytes, at);
+        if piece.is_datagram {
+            // The server has dropped the rest of a datagram that breaks a rule, and so does a replay.
+            let _ = current.receive_datagram(bytes.get(HEADER_BYTES..).unwrap_or_default(), at);
+        } else {
+            current.receive(bytes, at);
+        }
         if let Err(ending) = replayed.drain(current) {
             replayed.answers.add(piece.packet, &ending.frames(endpoint));
             open = None;
@@ -125,6 +134,32 @@ pub fn replay_client(
     let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
     Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
+}
+
+/// Bytes of a client: a piece of its stream, or an opened datagram.
+struct ReceivedPiece<'a> {
+    at_ns: u64,
+    packet: usize,
+    bytes: &'a [u8],
+    is_datagram: bool,
+}
+
+/// Everything that a client sent, in the order of the capture.
+fn received<'a>(connection: &TcpConnection<'a>, datagrams: &'a [BufferedDatagram]) -> Vec<ReceivedPiece<'a>> {
+    let stream = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).map(|piece| {
+        let StreamPiece { at_ns, packet, bytes, .. } = *piece;
+        ReceivedPiece { at_ns, packet, bytes, is_datagram: false }
+    });
+    let is_of_client = |datagram: &&BufferedDatagram| {
+        datagram.connection == connection.client && datagram.packet > connection.first_packet
+    };
+    let lane = datagrams.iter().filter(is_of_client).map(|datagram| {
+        let BufferedDatagram { at_ns, packet, ref bytes, .. } = *datagram;
+        ReceivedPiece { at_ns, packet, bytes, is_datagram: true }
+    });
+    let mut all: Vec<_> = stream.chain(lane).collect();
+    all.sort_by_key(|piece| piece.packet);
+    all
 }
 
 /// The name of the room of a connection: the one that the server has chosen for it, by the header
@@ -165,7 +200,9 @@ impl RecordedAnswers {
                     None
                 }
                 ConnectionOutput::Request(request) => self.answer(request),
-                ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,
+                ConnectionOutput::Datagram(_)
+                | ConnectionOutput::Observed { .. }
+                | ConnectionOutput::Event(_) => None,
             };
             if let Some(answer) = answer {
                 connection.answer(answer);

@@ -4,6 +4,7 @@
 //! them. It stores the world records, the clients' bytes, and the server's pieces that may contain
 //! replies.
 
+use core::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use super::error::ReplayError;
 use super::former_names;
 use super::server_replies::{FilterProgress, ReplyFilter};
 use crate::packet::PacketTables;
+use crate::tools::capture::lane_packet::{self, LaneDatagram};
 use crate::tools::capture::packet::{self, LINK_WORLD};
 use crate::tools::capture::{
     self, Capture, CaptureError, Packet, Payload, StreamPiece, StreamReader, StreamingReassembler,
@@ -33,6 +35,8 @@ pub struct ReplayInput {
     /// The number of records that [`ReplayInput::new_records`] has returned.
     returned: usize,
     connections: Vec<BufferedConnection>,
+    /// The opened datagrams from clients.
+    datagrams: Vec<BufferedDatagram>,
     /// Completed ticks and slack by packet number. 0 for packets that are not from clients.
     times: Vec<(u32, Duration)>,
     /// The earliest time of a packet, in nanoseconds since 1970.
@@ -61,6 +65,17 @@ struct BufferedConnection {
     filtered: FilterProgress,
 }
 
+/// A stored datagram from a client.
+#[derive(Debug)]
+pub(super) struct BufferedDatagram {
+    /// The client's end of its TCP connection.
+    pub(super) connection: SocketAddr,
+    pub(super) at_ns: u64,
+    pub(super) packet: usize,
+    /// The header and the messages.
+    pub(super) bytes: Vec<u8>,
+}
+
 struct BufferedPiece {
     from: TcpSide,
     at_ns: u64,
@@ -81,6 +96,7 @@ impl ReplayInput {
             complete: 0,
             returned: 0,
             connections: Vec::new(),
+            datagrams: Vec::new(),
             times: Vec::new(),
             first_ns: None,
             unread: Unread::default(),
@@ -138,7 +154,12 @@ impl ReplayInput {
             return;
         }
         self.add_time(packet.at_ns);
-        let Some(segment) = segment else { return self.unread.add(packet) };
+        let Some(segment) = segment else {
+            if let Some(datagram) = lane_packet::decode(packet) {
+                return self.add_datagram(packet, datagram);
+            }
+            return self.unread.add(packet);
+        };
         match self.reassembler.receive(packet, &segment) {
             Some(Payload::InOrder(connection, from)) => {
                 self.add_piece(packet, connection, from, segment.payload);
@@ -186,6 +207,16 @@ impl ReplayInput {
         if from == TcpSide::Client {
             self.add_client_time(packet);
         }
+    }
+
+    fn add_datagram(&mut self, packet: &Packet<'_>, datagram: LaneDatagram<'_>) {
+        if packet.inbound != Some(true) {
+            return;
+        }
+        let (at_ns, packet_number, bytes) = (packet.at_ns, packet.number, datagram.bytes.to_vec());
+        let connection = datagram.connection;
+        self.datagrams.push(BufferedDatagram { connection, at_ns, packet: packet_number, bytes });
+        self.add_client_time(packet);
     }
 
     fn add_time(&mut self, at_ns: u64) {
@@ -250,6 +281,11 @@ impl ReplayInput {
             TcpConnection { pieces, ..assembled }
         };
         (0..self.reassembler.len()).map(connection).collect()
+    }
+
+    /// The opened datagrams from clients, in order.
+    pub(super) fn datagrams(&self) -> &[BufferedDatagram] {
+        &self.datagrams
     }
 
     /// The number of completed ticks and the slack at the time when a packet of a client was

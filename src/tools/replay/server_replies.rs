@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::connection::RoomInfo;
 use crate::connection::WireFormat;
-use crate::game::{CloseReason, PLAYER_GONE};
+use crate::game::{CloseReason, NO_LANE, PLAYER_GONE};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
 use crate::tools::capture::{TcpConnection, TcpSide};
 use crate::ws::Side;
@@ -279,7 +279,7 @@ fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
         let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::IdleTimeout];
         let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
         rule.starts_with(ADDRESS)
-            || rule == PLAYER_GONE
+            || [PLAYER_GONE, NO_LANE].contains(&rule)
             || breach.is_some_and(|breach| !breach.is_client_fault() || of_time.contains(&breach))
     };
     match answer {

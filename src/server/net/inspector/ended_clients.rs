@@ -169,7 +169,10 @@ impl State {
             EventKind::Bytes { .. } | EventKind::Skipped(_) | EventKind::Ended { .. } => {
                 self.tails.get_mut(&event.client)
             }
-            EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => None,
+            EventKind::Session(_)
+            | EventKind::Datagram { .. }
+            | EventKind::World { .. }
+            | EventKind::Tick { .. } => None,
         };
         if let Some(tail) = tail {
             tail.add(event, max_bytes);

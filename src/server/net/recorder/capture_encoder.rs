@@ -26,6 +26,7 @@ use crate::server::net::tap::{EventKind, LostEvents, Side, SkippedTraffic, TapEv
 use crate::server::room::WorldSnapshot;
 use crate::tools::capture::TcpSide;
 use crate::tools::capture::Untrusted;
+use crate::tools::capture::lane_packet;
 use crate::tools::capture::world_record::{self, WorldRecord};
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::frame::Header;
@@ -106,6 +107,7 @@ impl CaptureEncoder {
             EventKind::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(event, *from, bytes, if *is_injected { " injected" } else { "" });
             }
+            EventKind::Datagram { from, address, bytes, .. } => self.datagram(event, *from, *address, bytes),
             EventKind::Skipped(missed) if self.introduced(event.client).is_none() => {
                 self.lost += missed.messages
             }
@@ -229,6 +231,18 @@ impl CaptureEncoder {
         }
     }
 
+    /// Writes an opened datagram of a client.
+    fn datagram(&mut self, event: &TapEvent, from: Side, address: SocketAddr, bytes: &[u8]) {
+        self.write_join(event);
+        let comment = self.comment(event, "");
+        let Some(captured) = self.introduced(event.client) else { return };
+        let EventKind::Opened { local, .. } = captured.opened.kind else { return };
+        let (is_inbound, connection) = (from == Side::Client, captured.address);
+        let ends = if is_inbound { [address, local] } else { [local, address] };
+        let comment = lane_packet::comment(&comment, connection);
+        self.writer.datagram(ends, is_inbound, bytes, (event.at, &comment));
+    }
+
     fn end(&mut self, event: &TapEvent, rule: &str) {
         let comment = self.comment(event, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
@@ -325,7 +339,7 @@ impl CaptureEncoder {
 
     fn comment(&self, event: &TapEvent, more: &str) -> String {
         let mut comment = format!("tick={}", event.tick);
-        if let EventKind::Bytes { slack, .. } = &event.kind
+        if let EventKind::Bytes { slack, .. } | EventKind::Datagram { slack, .. } = &event.kind
             && !slack.is_zero()
         {
             comment.push_str(&format!(" slack={}ms", slack.as_millis()));

@@ -90,6 +90,17 @@ pub enum EventKind {
         /// Slack of the rate limits for these bytes, after a pause of the server.
         slack: Duration,
     },
+    /// A datagram of the client's lane, opened: its header, then its messages.
+    Datagram {
+        /// The sending side.
+        from: Side,
+        /// The client's UDP address.
+        address: SocketAddr,
+        /// The header and the messages.
+        bytes: Vec<u8>,
+        /// As in [`EventKind::Bytes`].
+        slack: Duration,
+    },
     /// Skipped bytes of the client. The client's next event is the start of a message, or the end
     /// of its connection.
     Skipped(SkippedTraffic),
@@ -136,7 +147,9 @@ impl EventKind {
     pub(super) fn bytes(&self) -> usize {
         match self {
             EventKind::Opened { request, response, .. } => request.len() + response.len(),
-            EventKind::Session(bytes) | EventKind::Bytes { bytes, .. } => bytes.len(),
+            EventKind::Session(bytes)
+            | EventKind::Bytes { bytes, .. }
+            | EventKind::Datagram { bytes, .. } => bytes.len(),
             EventKind::Skipped(_) | EventKind::Ended { .. } => 0,
             EventKind::World { snapshot } => snapshot.bytes.len(),
             EventKind::Tick { frame, .. } => frame.len(),
@@ -198,7 +211,10 @@ impl LostEvents {
                 self.connections.remove(&event.client);
             }
             EventKind::Ended { .. } => drop(self.ended.insert(event.client)),
-            EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => {}
+            EventKind::Session(_)
+            | EventKind::Datagram { .. }
+            | EventKind::World { .. }
+            | EventKind::Tick { .. } => {}
         }
     }
 }

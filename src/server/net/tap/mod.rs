@@ -19,6 +19,7 @@ mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -233,6 +234,35 @@ impl Tap {
         self.bytes(source, bytes, |queue, event| {
             queue.push_bytes(event, piece.starts_message, || {
                 source.event(&event.room, event.run, EventKind::Session(saved()))
+            });
+        });
+    }
+
+    /// Records an opened datagram to a client: its header and messages.
+    pub fn record_sent_datagram(&self, source: EventSource, address: SocketAddr, bytes: &[u8]) {
+        let datagram = || EventKind::Datagram {
+            from: Side::Server,
+            address,
+            bytes: bytes.to_vec(),
+            slack: Duration::ZERO,
+        };
+        self.bytes(source, datagram, |queue, event| _ = queue.enqueue(event));
+    }
+
+    /// Records an opened datagram from a client: its header and messages. `saved` returns the state
+    /// of its connection before them; `None` in the middle of a message of the stream, where no
+    /// capture may begin.
+    pub fn record_received_datagram(
+        &self,
+        source: EventSource,
+        (address, bytes, slack): (SocketAddr, &[u8], Duration),
+        saved: Option<&[u8]>,
+    ) {
+        let datagram = || EventKind::Datagram { from: Side::Client, address, bytes: bytes.to_vec(), slack };
+        self.bytes(source, datagram, |queue, event| {
+            queue.push_bytes(event, saved.is_some(), || {
+                let session = EventKind::Session(saved.unwrap_or_default().to_vec());
+                source.event(&event.room, event.run, session)
             });
         });
     }

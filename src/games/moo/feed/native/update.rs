@@ -2,7 +2,7 @@
 //! records of the changes in the order in which clients require the messages.
 
 use super::records::{self, Pose, TurnDelta};
-use crate::game::{List, MessageWriter, RecordList, Records, WireValues};
+use crate::game::{LaneBaseline, List, MessageWriter, RecordList, Records, WireValues};
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
@@ -20,6 +20,8 @@ use crate::limits;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastSent {
     pose: Pose,
+    /// The newest pose sent by datagram, and the tick in which it changed.
+    by_datagram: (Pose, u32),
     hand: HeldItem,
     /// The clan of the player's tag.
     clan: Option<ClanId>,
@@ -46,6 +48,10 @@ pub struct NativeView {
     board_second: Option<u32>,
     /// The client's player whose life or death was last sent to the client.
     pub first_player: Option<PlayerId>,
+    /// Whether the last update went by datagram, as far as datagrams carry it.
+    has_lane: bool,
+    /// The client's own body in the last datagram, and the tick in which it changed.
+    own_by_datagram: (Vec<u8>, u32),
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
     clan: Vec<u8>,
@@ -70,6 +76,9 @@ pub struct PendingLists {
     leaves: RecordList,
     enters: RecordList,
     full: RecordList,
+    /// The sections of the packet `update` that go by datagram.
+    own_by_datagram: RecordList,
+    full_by_datagram: RecordList,
     moved: RecordList,
     turned: RecordList,
     health: RecordList,
@@ -100,14 +109,15 @@ struct UpdateInput<'a> {
     own: Option<&'a PublicPlayer>,
     /// Index of the client's player if it is alive.
     body: Option<usize>,
+    /// The baseline of datagrams, while the client has a lane.
+    lane: Option<LaneBaseline>,
 }
 
 impl NativeView {
     /// Writes everything that is visible to the client and not in its known set.
     pub fn state(
         &mut self,
-        state: &PublicState,
-        since: &TurnDelta,
+        (state, since, lane): (&PublicState, &TurnDelta, Option<LaneBaseline>),
         scratch: &mut NativeScratch,
         out: &mut MessageWriter<'_>,
     ) {
@@ -117,10 +127,12 @@ impl NativeView {
         let spectated = if body.is_none() { self.spectated(state) } else { None };
         look.compute(state, body, spectated);
         self.known.window = Some(look.window);
-        let now = UpdateInput { state, look, own: self.known.own_player(state), body };
+        let now = UpdateInput { state, look, own: self.known.own_player(state), body, lane };
         self.spectating(now, spectated, out);
         self.objects(now, lists, out);
-        self.players(now, since.tick(self.tick, state), lists);
+        // After an update by datagram, the client has other poses than the stream has sent.
+        let is_next = lane.is_none() && !std::mem::replace(&mut self.has_lane, lane.is_some());
+        self.players(now, since.tick(self.tick.filter(|_| is_next), state), lists);
         self.own(now, lists, out);
         write_update(state.tick, lists, out);
         out.send_list("health", &mut lists.health);
@@ -198,6 +210,7 @@ impl NativeView {
                     newcomers += 1;
                     lists.enters.push(records::enter(visible_player));
                 }
+                Some(_) if now.lane.is_some() => {}
                 Some(known) => match changed {
                     Some([moved, turned]) => {
                         lists.moved.copy(moved, index);
@@ -209,7 +222,14 @@ impl NativeView {
             }
             let is_newcomer = known.is_none();
             let mut known = known.unwrap_or_else(|| newcomer(visible_player));
-            known.last.pose = pose;
+            if let Some(lane) = now.lane {
+                lists.collect_datagram_pose(&mut known.last, pose, (lane, now.state.tick), || (full, index));
+                if is_newcomer {
+                    known.last.pose = pose;
+                }
+            } else {
+                known.last.pose = pose;
+            }
             lists.collect_health_and_hand(&mut known, visible_player);
             let clan = visible_player.clan();
             if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
@@ -246,11 +266,37 @@ impl NativeView {
             lists.tag(known, own_player);
         }
         lists.own.push(records::own(own_player));
-        if self.own == lists.own.bytes {
+        if let Some(lane) = now.lane {
+            let (bytes, changed) = &mut self.own_by_datagram;
+            if *bytes != lists.own.bytes {
+                bytes.clone_from(&lists.own.bytes);
+                *changed = now.state.tick;
+            }
+            std::mem::swap(&mut lists.own, &mut lists.own_by_datagram);
+            if !lane.lacks(*changed) {
+                lists.own_by_datagram.clear();
+            }
+            // The stream sends it again after the lane.
+            self.own.clear();
+        } else if self.own == lists.own.bytes {
             lists.own.clear();
         } else {
             self.own.clone_from(&lists.own.bytes);
         }
+    }
+
+    /// Writes the poses that the client may lack, in an `update` without enters and leaves.
+    pub fn datagram(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
+        let PendingLists { own_by_datagram: own, full_by_datagram: full, .. } = lists;
+        let none = RecordList::default();
+        let sections = [&*own, &none, &none, &*full];
+        let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
+        out.send_raw("update", last + 2, |out| {
+            tick.write(out);
+            sections[..=last].iter().for_each(|section| section.write(out));
+        });
+        own.clear();
+        full.clear();
     }
 
     /// Writes founded and ended clans, and the client's own clan. Returns the charged bytes, which
@@ -368,6 +414,23 @@ impl NativeView {
 }
 
 impl PendingLists {
+    /// Collects the pose of a known player for a datagram if the client may lack it.
+    fn collect_datagram_pose<'a>(
+        &mut self,
+        last: &mut LastSent,
+        pose: Pose,
+        (lane, tick): (LaneBaseline, u32),
+        record: impl FnOnce() -> (&'a Records, usize),
+    ) {
+        if last.by_datagram.0 != pose {
+            last.by_datagram = (pose, tick);
+        }
+        if lane.lacks(last.by_datagram.1) {
+            let (records, index) = record();
+            self.full_by_datagram.copy(records, index);
+        }
+    }
+
     /// Collects health and hand if they differ from the values last sent.
     fn collect_health_and_hand(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
         if std::mem::replace(&mut known.health, player.health) != player.health {

@@ -1,0 +1,112 @@
+//! The client's end of a lane, without I/O.
+//!
+//! ```text
+//!   command ─► queue ─┬─► every datagram, until the server has it ─► server
+//!                     └─► the stream, if it takes too long
+//!   datagram ─► packets, the newest only ─► prediction
+//! ```
+
+use std::time::Duration;
+
+use crate::datagram::commands::CommandQueue;
+use crate::datagram::endpoint::MESSAGES_BYTES;
+use crate::datagram::message::{self, MESSAGE_HEAD_BYTES};
+use crate::datagram::{LaneEndpoint, LaneKey, LaneStats, Message};
+use crate::limits;
+use crate::packet::{DecodedPacket, Direction, Value};
+
+/// The client's end of a lane.
+#[derive(Debug)]
+pub struct ClientLane {
+    endpoint: LaneEndpoint,
+    port: u16,
+    commands: CommandQueue,
+    /// Messages for the next datagram.
+    pending: Vec<u8>,
+    /// Time of the last datagram to the server.
+    sent: Option<Duration>,
+    /// Whether a command was queued since the last datagram.
+    has_news: bool,
+}
+
+impl ClientLane {
+    /// Creates the lane that a packet `lane_offer` grants. `None` if the packet is not one.
+    pub fn new(offer: &DecodedPacket<'_>) -> Option<ClientLane> {
+        let key = offer.get("key").and_then(Value::as_slice)?.try_into().ok()?;
+        Some(ClientLane {
+            endpoint: LaneEndpoint::new(Direction::ToServer, offer.integer("connection")?, &LaneKey(key)),
+            port: offer.integer("port")?,
+            commands: CommandQueue::default(),
+            pending: Vec::new(),
+            sent: None,
+            has_news: false,
+        })
+    }
+
+    /// The UDP port of the server.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The counts of the client's end.
+    pub fn stats(&self) -> LaneStats {
+        self.endpoint.stats()
+    }
+
+    /// Whether datagrams arrive in both directions.
+    pub fn is_usable(&self, now: Duration) -> bool {
+        self.endpoint.is_usable(now)
+    }
+
+    /// Starts again with the commands of a new player.
+    pub fn restart(&mut self) {
+        self.commands.restart();
+    }
+
+    /// Queues a command. Returns whether its packet must be sent in the stream instead.
+    pub fn command(&mut self, sequence: u32, tick: Option<u32>, packet: &[u8], now: Duration) -> bool {
+        self.has_news = true;
+        self.commands.push(sequence, tick, packet, now)
+    }
+
+    /// Adds a packet that is not a command to the next datagram. It may be lost.
+    pub fn send(&mut self, packet: &[u8]) {
+        message::write_packet(&mut self.pending, packet);
+        self.has_news = true;
+    }
+
+    /// Opens a datagram of the server, and calls `packet` with each of its packets. Packets of a
+    /// datagram that arrives after a newer one are older than the known state, and are dropped.
+    pub fn receive(&mut self, datagram: &[u8], now: Duration, mut packet: impl FnMut(&[u8])) {
+        let Ok(opened) = self.endpoint.open(datagram, now) else { return };
+        for message in message::read(&opened.messages) {
+            match message {
+                Ok(Message::Packet(bytes)) if opened.is_newest => packet(bytes),
+                Ok(Message::Received(sequence)) => self.commands.acknowledge(sequence),
+                _ => {}
+            }
+        }
+    }
+
+    /// Advances to `now`: makes the datagram that is due, and passes the packets that the stream
+    /// must carry to `stream`.
+    pub fn advance(&mut self, now: Duration, stream: impl FnMut(&[u8])) -> Option<Vec<u8>> {
+        let patience = self.endpoint.round_trip().unwrap_or_default() + limits::LANE_PATIENCE;
+        let patience = if self.is_usable(now) { patience } else { Duration::ZERO };
+        self.commands.take_overdue(now, patience, stream);
+        let since = self.sent.map(|sent| now.saturating_sub(sent));
+        let is_repetition_due = since.is_none_or(|since| since >= limits::LANE_REPEAT_INTERVAL);
+        let is_ack_due = since.is_none_or(|since| since >= limits::LANE_ACK_INTERVAL);
+        if !self.has_news && !(is_repetition_due && !self.commands.is_empty()) && !is_ack_due {
+            return None;
+        }
+        self.has_news = false;
+        self.sent = Some(now);
+        let mut messages = std::mem::take(&mut self.pending);
+        if !self.commands.is_empty() {
+            let most = MESSAGES_BYTES.saturating_sub(messages.len() + MESSAGE_HEAD_BYTES);
+            message::write_commands(&mut messages, |out| _ = self.commands.write(most, out));
+        }
+        Some(self.endpoint.seal(&messages, None, now))
+    }
+}

@@ -1,0 +1,59 @@
+//! The state rows of a client that go by datagram.
+
+use super::published::{EncodedMessage, OwnState, StateRow};
+use super::table_check::OWN_STATE_PACKET;
+use crate::game::messages::{LaneBaseline, MessageWriter};
+use crate::packet::Dialect;
+
+/// The state rows of a client as of its last update by datagram, each with the tick in which it
+/// changed.
+#[derive(Debug, Default)]
+pub struct LaneRows {
+    rows: Vec<(u64, u32)>,
+    own: Option<(OwnState, u32)>,
+    /// Whether an update went by datagram since the last one in the stream.
+    is_used: bool,
+}
+
+impl LaneRows {
+    /// Ends the updates by datagram. Returns whether there were any, so that the client may have
+    /// other values than the stream has sent.
+    pub fn end(&mut self) -> bool {
+        std::mem::take(&mut self.is_used)
+    }
+
+    /// Writes the rows that the client may lack.
+    pub fn write(
+        &mut self,
+        (baseline, tick): (LaneBaseline, u32),
+        rows: &[StateRow],
+        own: Option<&OwnState>,
+        dialect: &Dialect,
+        out: &mut MessageWriter<'_>,
+    ) {
+        self.is_used = true;
+        self.rows.resize(rows.len(), (0, 0));
+        for (row, (version, changed)) in rows.iter().zip(&mut self.rows) {
+            if *version != row.version {
+                (*version, *changed) = (row.version, tick);
+            }
+            if baseline.lacks(*changed) {
+                send_encoded(row.packet(), &row.encoded(tick, dialect), out);
+            }
+        }
+        if self.own.as_ref().map(|(own, _)| own) != own {
+            self.own = own.map(|own| (own.clone(), tick));
+        }
+        if let Some((own, _)) = self.own.as_ref().filter(|(_, changed)| baseline.lacks(*changed)) {
+            send_encoded(OWN_STATE_PACKET, &own.encoded(tick, dialect), out);
+        }
+    }
+}
+
+/// Appends an encoded packet. A packet that does not fit its table is not sent.
+pub fn send_encoded(packet: &'static str, encoded: &EncodedMessage, out: &mut MessageWriter<'_>) {
+    out.send_encoded(packet, |_, out| {
+        encoded.iter().for_each(|bytes| out.extend_from_slice(bytes));
+        encoded.is_ok()
+    });
+}

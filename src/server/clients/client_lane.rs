@@ -1,0 +1,170 @@
+//! The server's end of a client's lane: the datagrams of its updates.
+
+use core::net::SocketAddr;
+use std::time::Duration;
+
+use super::client::{Client, Transport};
+use super::lane_path::LanePath;
+use crate::datagram::endpoint::MESSAGES_BYTES;
+use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
+use crate::datagram::{DatagramError, LaneEndpoint, LaneKey, LaneStats};
+use crate::game::{LaneBaseline, Messages};
+use crate::limits;
+use crate::packet::Direction;
+
+/// What the server grants with a lane.
+#[derive(Debug, Clone, Copy)]
+pub struct LaneGrant {
+    /// The number of the lane in datagrams.
+    pub connection: u32,
+    /// The key of the lane.
+    pub key: LaneKey,
+    /// The UDP port of the server; 0 if the transport needs none.
+    pub port: u16,
+}
+
+/// The server's end of a client's lane.
+#[derive(Debug)]
+pub struct ClientLane {
+    endpoint: LaneEndpoint,
+    /// Messages for the next datagram.
+    replies: Vec<u8>,
+    /// Sequence number of the last command that the client knows the server has.
+    acknowledged: u64,
+    /// Time of the last datagram to the client.
+    sent: Option<Duration>,
+    /// The client's address, if the transport has addresses.
+    path: Option<LanePath>,
+    /// The second of the last datagram, and the number of datagrams in it.
+    second: (u64, u32),
+}
+
+impl ClientLane {
+    /// Creates the lane of a grant.
+    pub fn new(grant: &LaneGrant) -> ClientLane {
+        ClientLane {
+            endpoint: LaneEndpoint::new(Direction::ToClient, grant.connection, &grant.key),
+            replies: Vec::new(),
+            acknowledged: 0,
+            sent: None,
+            path: None,
+            second: (0, 0),
+        }
+    }
+
+    /// Opens a datagram of the client from this address. Returns its messages.
+    ///
+    /// # Errors
+    /// The rule that the datagram breaks.
+    pub fn open(
+        &mut self,
+        datagram: &[u8],
+        from: Option<SocketAddr>,
+        now: Duration,
+    ) -> Result<Vec<u8>, DatagramError> {
+        let opened = self.endpoint.open(datagram, now)?;
+        if let Some(from) = from {
+            let arrived = (from, datagram.len());
+            let path = LanePath::after_datagram(self.path, arrived, opened.is_newest, &self.endpoint);
+            self.path = Some(path);
+        }
+        let (second, count) = self.second;
+        self.second = if second == now.as_secs() { (second, count + 1) } else { (now.as_secs(), 1) };
+        // Counted after the tag, so that only the client can use up its own limit.
+        if self.second.1 > limits::LANE_DATAGRAMS_PER_SECOND {
+            return Err(DatagramError::TooMany);
+        }
+        Ok(opened.messages)
+    }
+
+    /// Adds messages to the next datagram, as far as they fit into one.
+    pub fn add(&mut self, messages: &[u8]) {
+        if self.replies.len() + messages.len() <= limits::LANE_REPLY_BYTES {
+            self.replies.extend_from_slice(messages);
+        }
+    }
+
+    /// Returns the baseline of updates by datagram. `None` while the lane is not in use.
+    pub fn baseline(&self, now: Duration) -> Option<LaneBaseline> {
+        let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
+        (is_proven && self.endpoint.is_usable(now))
+            .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
+    }
+
+    /// Forgets which states the client has.
+    pub fn forget_states(&mut self) {
+        self.endpoint.forget_states();
+    }
+
+    /// The counts of the server's end.
+    pub fn stats(&self) -> LaneStats {
+        self.endpoint.stats()
+    }
+
+    /// Makes the datagrams of an update, or one without a state for acknowledgements. `sequence` is
+    /// the last command that the server has.
+    pub fn seal(
+        &mut self,
+        state: Option<(&Messages, u32)>,
+        sequence: u64,
+        now: Duration,
+        mut send: impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
+    ) {
+        let is_silent = self.sent.is_none_or(|sent| now.saturating_sub(sent) >= limits::LANE_ACK_INTERVAL);
+        let has_state = state.is_some_and(|(messages, _)| messages.datagram().next().is_some());
+        if !has_state && self.replies.is_empty() && self.acknowledged == sequence && !is_silent {
+            return;
+        }
+        let mut content = std::mem::take(&mut self.replies);
+        write_received(&mut content, u32::try_from(sequence).unwrap_or(u32::MAX));
+        (self.acknowledged, self.sent) = (sequence, Some(now));
+        let tick = state.map(|(_, tick)| tick);
+        for packet in state.into_iter().flat_map(|(messages, _)| messages.datagram()) {
+            // The table's rows are shorter than a datagram only as far as the game splits them.
+            if content.len() + MESSAGE_HEAD_BYTES + packet.len() > MESSAGES_BYTES {
+                self.send(&content, tick, now, &mut send);
+                content.clear();
+            }
+            write_packet(&mut content, packet);
+        }
+        self.send(&content, tick, now, &mut send);
+    }
+
+    fn send(
+        &mut self,
+        content: &[u8],
+        tick: Option<u32>,
+        now: Duration,
+        send: &mut impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
+    ) {
+        let datagram = self.endpoint.seal(content, tick, now);
+        let is_allowed = self.path.as_mut().is_none_or(|path| path.take(datagram.len(), &self.endpoint));
+        if is_allowed {
+            send(self.path.map(|path| path.address), &datagram, content);
+        }
+    }
+}
+
+impl<L: Transport> Client<L> {
+    /// Replaces the client's lane, and returns its grant. `None` if the transport has no datagrams.
+    pub fn grant_lane(&self) -> Option<LaneGrant> {
+        let grant = self.transport.grant_lane(self.id)?;
+        *self.lane.lock() = Some(ClientLane::new(&grant));
+        Some(grant)
+    }
+
+    /// Sends the part of an update that goes by datagram, and acknowledgements.
+    pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
+        // A client without a lane needs no second lock.
+        if self.lane.lock().is_none() {
+            return;
+        }
+        let sequence = self.connection.lock().sequence();
+        if let Some(lane) = &mut *self.lane.lock() {
+            let state = messages.lane().map(|_| (messages, tick));
+            lane.seal(state, sequence, now, |to, datagram, messages| {
+                self.transport.send_datagram(self, to, datagram, messages, now);
+            });
+        }
+    }
+}

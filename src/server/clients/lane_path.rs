@@ -1,0 +1,96 @@
+//! The address of the other end of a lane.
+//!
+//! ```text
+//!   first datagram from an address ─► unproven: at most as many bytes to it as came from it
+//!   it acknowledges a datagram that was sent to this address ─► proven
+//! ```
+//!
+//! The tag of a datagram proves its sender, but not its address: whoever reads a datagram on its
+//! way can send it from another one. Only who receives at an address can acknowledge what was sent
+//! to it (as in QUIC: RFC 9000, section 8).
+
+use core::net::SocketAddr;
+
+use crate::datagram::LaneEndpoint;
+
+/// The address of the other end, and what it has proven.
+#[derive(Debug, Clone, Copy)]
+pub struct LanePath {
+    /// The address.
+    pub address: SocketAddr,
+    /// The last sequence number that was sent to another address.
+    after: u64,
+    received_bytes: usize,
+    sent_bytes: usize,
+}
+
+impl LanePath {
+    /// The path after a datagram from this address. The address changes only with a datagram that is
+    /// newer than all others.
+    pub fn after_datagram(
+        path: Option<LanePath>,
+        (address, bytes): (SocketAddr, usize),
+        is_newest: bool,
+        endpoint: &LaneEndpoint,
+    ) -> LanePath {
+        match path {
+            Some(path) if path.address == address => {
+                LanePath { received_bytes: path.received_bytes.saturating_add(bytes), ..path }
+            }
+            Some(path) if !is_newest => path,
+            _ => LanePath { address, after: endpoint.sequence(), received_bytes: bytes, sent_bytes: 0 },
+        }
+    }
+
+    /// Whether the other end receives at this address.
+    pub fn is_proven(&self, endpoint: &LaneEndpoint) -> bool {
+        endpoint.acked() > self.after
+    }
+
+    /// Whether a datagram of this length may be sent; counts it if so.
+    pub fn take(&mut self, bytes: usize, endpoint: &LaneEndpoint) -> bool {
+        let is_allowed = self.is_proven(endpoint) || self.sent_bytes + bytes <= self.received_bytes;
+        self.sent_bytes = self.sent_bytes.saturating_add(if is_allowed { bytes } else { 0 });
+        is_allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::datagram::LaneKey;
+    use crate::packet::Direction;
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn an_address_gets_no_more_than_it_sent_until_it_acknowledges_what_it_got() {
+        let key = LaneKey([7; 32]);
+        let mut server = LaneEndpoint::new(Direction::ToClient, 1, &key);
+        let mut client = LaneEndpoint::new(Direction::ToServer, 1, &key);
+        let at = |last: u8| SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 5_000));
+        let mut path = LanePath::after_datagram(None, (at(1), 60), true, &server);
+        assert!(path.take(50, &server));
+        assert!(!path.take(11, &server), "61 bytes would exceed 60");
+        assert!(path.take(10, &server));
+        let datagram = server.seal(b"", None, NOW);
+        client.open(&datagram, NOW).expect("it is right");
+        server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
+        assert!(path.is_proven(&server) && path.take(9_999, &server));
+        // An old datagram from elsewhere changes nothing, a new one starts again.
+        let same = LanePath::after_datagram(Some(path), (at(2), 60), false, &server);
+        assert_eq!((same.address, same.is_proven(&server)), (at(1), true));
+        let moved = LanePath::after_datagram(Some(path), (at(2), 60), true, &server);
+        assert_eq!((moved.address, moved.is_proven(&server)), (at(2), false));
+        // What it acknowledges now was sent to the other address.
+        server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
+        assert!(!moved.is_proven(&server));
+        let datagram = server.seal(b"", None, NOW);
+        client.open(&datagram, NOW).expect("it is right");
+        server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
+        assert!(moved.is_proven(&server));
+    }
+}

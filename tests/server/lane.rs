@@ -1,0 +1,234 @@
+//! The lane of a server over real sockets: granted over the WebSocket, used, refused to strangers, and left when it dies.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire::LaneMode;
+use tickwire::capture::TcpSide;
+use tickwire::client::connection::ClientConnection;
+use tickwire::client::dial;
+use tickwire::client::local_worlds::MooLocalWorld;
+use tickwire::client::predicting_client::PredictingClient;
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::packet::PacketTables;
+
+use crate::replay::{File, number, replay};
+use crate::support::server_with;
+
+/// How long a condition may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A player with a lane.
+struct Player {
+    client: PredictingClient<MooLocalWorld>,
+    stream: TcpStream,
+    lane: Option<UdpSocket>,
+    /// Whether datagrams are carried.
+    is_line_up: bool,
+    began: Instant,
+    /// Packets `update` in the stream that contain the own player.
+    own_in_stream: usize,
+    commands: u32,
+    last_command: Duration,
+    refusals: Vec<String>,
+}
+
+impl Player {
+    fn new(server: &ServerHandle) -> Player {
+        let stream = dial::connect(server.address(), None).expect("a connection");
+        let link = ClientConnection::new("localhost", "/play", true, dial::random_keys());
+        let dialect = PacketTables::builtin().dialect("native").expect("a built-in dialect");
+        let mut client = PredictingClient::new(link, dialect, &[("name", "ann".into())]);
+        client.use_lane();
+        Player {
+            client,
+            stream,
+            lane: None,
+            is_line_up: true,
+            began: Instant::now(),
+            own_in_stream: 0,
+            commands: 0,
+            last_command: Duration::ZERO,
+            refusals: Vec::new(),
+        }
+    }
+
+    /// One frame: receives, turns five times a second, and sends.
+    fn frame(&mut self) {
+        let (now, mut buffer) = (self.began.elapsed(), [0; 16 * 1024]);
+        loop {
+            let (own, refusals) = (&mut self.own_in_stream, &mut self.refusals);
+            match self.stream.read(&mut buffer) {
+                Ok(read) => self.client.receive(&buffer[..read], now, |packet, _| {
+                    let is_own = packet
+                        .get("own")
+                        .is_some_and(|own| own.as_array().is_some_and(|own| !own.is_empty()));
+                    *own += usize::from(packet.row.name == "update" && is_own);
+                    if packet.row.name == "error" {
+                        refusals.extend(packet.text("rule"));
+                    }
+                }),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(self.client.ended(), None);
+        if let Some(offer) = self.client.lane().filter(|_| self.lane.is_none()) {
+            let address =
+                SocketAddr::new(self.stream.peer_addr().expect("it is connected").ip(), offer.port());
+            self.lane = Some(dial::connect_lane(address).expect("a free port"));
+        }
+        while let Some(read) = self.lane.as_ref().and_then(|lane| lane.recv(&mut buffer).ok()) {
+            if self.is_line_up {
+                self.client.receive_datagram(&buffer[..read], now, |_, _| {});
+            }
+        }
+        if self.client.advance(now).is_some() && now >= self.last_command + Duration::from_millis(200) {
+            self.last_command = now;
+            self.commands += 1;
+            let direction = self.commands.wrapping_mul(40_503) as u16;
+            self.client.command("move", &[direction.into()], now).expect("it fits");
+        }
+        let mut bytes = Vec::new();
+        self.client.drain_output(&mut bytes);
+        self.stream.write_all(&bytes).expect("the server reads");
+        for datagram in self.client.drain_datagrams().iter().filter(|_| self.is_line_up) {
+            let _ = self.lane.as_ref().map(|lane| lane.send(datagram));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+
+    /// Runs frames until the condition holds.
+    fn until(&mut self, what: &str, condition: impl Fn(&Player) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !condition(self) {
+            assert!(Instant::now() < deadline, "{what}: {:?}", self.client.lane());
+            self.frame();
+        }
+    }
+
+    fn is_usable(&self) -> bool {
+        self.client.lane().is_some_and(|lane| lane.is_usable(self.began.elapsed()))
+    }
+
+    /// Number of updates that were compared with the prediction.
+    fn compared(&self) -> u64 {
+        self.client.prediction().corrections().compared
+    }
+}
+
+fn metric(server: &ServerHandle, name: &str) -> u64 {
+    let text = server.metrics_text();
+    let line =
+        text.lines().find_map(|line| line.strip_prefix(&format!("tickwire_{name} ")).map(str::to_owned));
+    line.map_or(0, |figure| figure.parse().expect("a number"))
+}
+
+#[test]
+fn a_player_moves_by_datagram_and_returns_to_the_stream_when_the_lane_dies() {
+    let mut server = server_with(|config| config.lane = LaneMode::Udp);
+    let mut player = Player::new(&server);
+    player.until("the lane is in use", Player::is_usable);
+    player.until("commands go by datagram", |player| {
+        player.client.lane().is_some_and(|lane| lane.stats().acknowledged > 40)
+    });
+    let (commands, compared) = (player.commands, player.compared());
+    player.until("the server follows", |player| {
+        player.commands > commands + 10 && player.compared() > compared + 60
+    });
+    assert!(metric(&server, "datagrams_in_total") > 40);
+    assert_eq!(player.refusals, Vec::<String>::new());
+    let own = player.own_in_stream;
+    player.is_line_up = false;
+    player.until("the state is in the stream again", |player| player.own_in_stream > own + 20);
+    let (commands, compared) = (player.commands, player.compared());
+    player.until("the server follows", |player| {
+        player.commands > commands + 10 && player.compared() > compared + 60
+    });
+    player.is_line_up = true;
+    player.until("the lane is back", Player::is_usable);
+    assert_eq!(player.refusals, Vec::<String>::new(), "no command was refused, whatever its way");
+    assert_eq!(server.shut_down(), 0);
+}
+
+#[test]
+fn a_stranger_gets_no_answer_and_the_owner_of_a_lane_plays_on() {
+    let mut server = server_with(|config| config.lane = LaneMode::Udp);
+    let mut player = Player::new(&server);
+    player.until("the lane is in use", Player::is_usable);
+    let stranger = dial::connect_lane(server.address()).expect("a free port");
+    let before = metric(&server, "datagrams_dropped_total{rule=\"datagram_unknown_connection\"}");
+    for n in 0..50u32 {
+        // Of every length, with any connection id.
+        let datagram = vec![n as u8 ^ 0x5a; 12 + n as usize * 30];
+        stranger.send(&datagram).expect("it is sent");
+    }
+    stranger.send(&[]).expect("it is sent");
+    let dropped = |server: &ServerHandle| {
+        ["unknown_connection", "too_short", "too_long", "wrong_tag"]
+            .map(|rule| metric(server, &format!("datagrams_dropped_total{{rule=\"datagram_{rule}\"}}")))
+            .iter()
+            .sum::<u64>()
+    };
+    let deadline = Instant::now() + PATIENCE;
+    while dropped(&server) < before + 51 {
+        assert!(Instant::now() < deadline, "{} were dropped", dropped(&server));
+        player.frame();
+    }
+    assert_eq!(stranger.recv(&mut [0; 2_000]).map_err(|error| error.kind()), Err(ErrorKind::WouldBlock));
+    let compared = player.compared();
+    player.until("the player plays on", |player| player.compared() > compared + 30 && player.is_usable());
+    assert_eq!(server.shut_down(), 0);
+}
+
+#[test]
+fn a_server_without_lanes_says_so_and_the_player_plays() {
+    let mut server = server_with(|_| {});
+    let mut player = Player::new(&server);
+    player.until("the request is refused", |player| player.refusals == ["no_lane"]);
+    let compared = player.compared();
+    player.until("the player plays", |player| player.compared() > compared + 30);
+    assert!(player.client.lane().is_none());
+    assert_eq!(server.shut_down(), 0);
+}
+
+/// A capture that begins before a player comes, and one that begins while it plays by datagram.
+#[test]
+fn a_capture_has_the_datagrams_and_replays_the_commands_in_them() {
+    for is_late in [false, true] {
+        let file = File::new(if is_late { "lane-late" } else { "lane" });
+        let mut server = server_with(|config| config.lane = LaneMode::Udp);
+        let target = || CaptureTarget::File(file.0.clone());
+        if !is_late {
+            server.capture(target()).expect("a new file");
+        }
+        let mut player = Player::new(&server);
+        player.until("the lane is in use", Player::is_usable);
+        if is_late {
+            server.capture(target()).expect("a new file");
+        }
+        let (commands, compared) = (player.commands, player.compared());
+        player.until("the server follows", |player| player.commands > commands + 10 && player.compared() > compared + 60);
+        assert_eq!(server.shut_down(), 0);
+        let bytes = std::fs::read(&file.0).expect("the capture");
+        let capture = tickwire::capture::read(&bytes).expect("a capture");
+        let connections = capture.connections();
+        let of_server = connections.iter().flat_map(|one| &one.pieces).filter(|piece| piece.from == TcpSide::Server);
+        // The array of `lane_offer`: a u32, then a binary of 32 bytes.
+        let offer = |bytes: &[u8]| bytes.windows(2).position(|two| two == [0xc4, 32]).map(|at| bytes[at + 2..at + 34].to_vec());
+        let keys: Vec<Vec<u8>> = of_server.filter_map(|piece| offer(piece.bytes)).collect();
+        assert!(keys.iter().all(|key| *key == [0; 32]), "a capture has no key");
+        assert_eq!(keys.len(), usize::from(!is_late));
+        let of_udp = capture.packets.iter().filter(|packet| packet.bytes.get(9) == Some(&17) && packet.link == 101);
+        assert!(of_udp.count() > 50, "the capture has the datagrams");
+        let (text, status) = replay(&bytes, "lane-copy", &["--json"]);
+        assert_eq!(status, 0, "{text}");
+        let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(report["verdict"], "same");
+        assert!(number(&report, "matched") > 10, "{report}");
+        assert_eq!((number(&report, "not_captured"), number(&report, "dropped_while_connected")), (0, 0), "{report}");
+    }
+}
