@@ -160,6 +160,7 @@ mod limits;
 
 mod util;
 
+#[cfg(not(tickwire_prediction))]
 mod datagram;
 
 #[cfg(not(tickwire_prediction))]

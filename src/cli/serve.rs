@@ -124,8 +124,8 @@ pub struct ServeArgs {
     players: PlayerArgs,
     #[command(flatten)]
     lockstep: LockstepArgs,
-    /// Datagrams beside the WebSockets, for clients that request them: off; udp, on the UDP port
-    /// with the number of --bind.
+    /// Datagrams in addition to the WebSockets, for clients that request them: off; udp, on the UDP
+    /// port with the number of --bind.
     #[arg(long, value_name = "CARRIER", default_value = "off", env = "TICKWIRE_LANE")]
     lane: LaneArg,
     /// Directory in which the operator command `save` writes the world.

@@ -363,7 +363,7 @@ const REJECTED: u8 = 3;
 /// A saved session, for a capture that starts in the middle of a connection:
 ///
 /// ```text
-///   state u8, highest bits: lockstep, lane · player u16 · sequence u64 · state of the packet handler
+/// state u8, highest bits: lockstep, lane · player u16 · sequence u64 · state of the packet handler
 /// ```
 impl Session {
     /// Appends the state on which the handling of the next packet depends. Times are relative to

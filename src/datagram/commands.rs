@@ -21,7 +21,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::message::DatagramError;
+use super::error::DatagramError;
 use crate::limits;
 use crate::packet::msgpack::{ValueKind, read_head, write_array_len, write_nil, write_uint};
 

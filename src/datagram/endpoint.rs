@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::error::DatagramError;
 use super::header::{DatagramHeader, HEADER_BYTES};
-use super::message::DatagramError;
 use super::seal::{Cipher, LaneKey, TAG_BYTES};
 use super::sequence::{ReceivedWindow, extend};
 use crate::limits;
@@ -208,8 +208,8 @@ impl LaneEndpoint {
         self.round_trip
     }
 
-    /// Whether the lane is in use: the other end has acknowledged a datagram and was heard lately,
-    /// and most of its datagrams arrive.
+    /// Whether the lane is in use: the other end has acknowledged a datagram and has sent one
+    /// lately, and most of its datagrams arrive.
     pub fn is_usable(&self, now: Duration) -> bool {
         let (missing, sent) = self.received.missing();
         let patience = self.round_trip.unwrap_or_default() + limits::LANE_SILENCE;

@@ -1,24 +1,20 @@
 //! Datagrams of the low-latency lane, without I/O.
 //!
-//! A client may have a lane beside its WebSocket: datagrams that can be lost, repeated and
+//! A client may have a lane in addition to its WebSocket: datagrams that can be lost, repeated and
 //! reordered, but that wait for nothing. The server grants a [`LaneKey`] and a connection id over
 //! the WebSocket. All numbers are big-endian.
 //!
 //! ```text
 //!   0                   1                   2                   3
 //!   0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
-//!  ┌───────────────────────────────────────────────────────────────┐
-//!  │                         connection id                         │
-//!  ├───────────────────────────────┬───────────────────────────────┤
-//!  │           sequence            │        newest received        │
-//!  ├───────────────────────────────┴───────────────────────────────┤
-//!  │  received: bit n is 1 if datagram (newest received - 1 - n)   │
-//!  │            has arrived                                        │
-//!  ├───────────────────────────────────────────────────────────────┤
-//!  │  messages, encrypted                                          │
-//!  ├───────────────────────────────────────────────────────────────┤
-//!  │  tag of the header and the encrypted messages, 16 bytes       │
-//!  └───────────────────────────────────────────────────────────────┘
+//! ┌───────────────────────────────────────────────────────────────┐ │ connection id │
+//! ├───────────────────────────────┬───────────────────────────────┤ │           sequence │ newest
+//! received        │ ├───────────────────────────────┴───────────────────────────────┤ │ received:
+//! bit n is 1 if datagram (newest received - 1 - n)   │ │            has arrived │
+//! ├───────────────────────────────────────────────────────────────┤ │  messages, encrypted │
+//! ├───────────────────────────────────────────────────────────────┤ │  tag of the header and the
+//! encrypted messages, 16 bytes       │
+//! └───────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! Each side numbers its datagrams from 1, in 64 bits; the fields have the lower 16 bits. "Newest
@@ -40,11 +36,13 @@
 
 pub mod commands;
 pub mod endpoint;
+mod error;
 pub mod header;
 pub mod message;
 mod seal;
 mod sequence;
 
 pub use endpoint::{LaneEndpoint, LaneStats};
-pub use message::{DatagramError, Message};
+pub use error::DatagramError;
+pub use message::Message;
 pub use seal::LaneKey;

@@ -1,6 +1,6 @@
 //! Sequence numbers: 64 bits from 16, and the window of received datagrams.
 
-use super::message::DatagramError;
+use super::error::DatagramError;
 
 /// Number of sequence numbers below the newest whose arrival is remembered.
 const WINDOW: u64 = 64;

@@ -8,8 +8,8 @@ pub const DATAGRAM_BYTES: usize = 1_200;
 /// Maximum number of commands in a datagram: one second of a client that sends 60 commands per
 /// second. Older commands go by the stream.
 pub const LANE_COMMANDS: usize = 64;
-/// Maximum bytes of a command in a datagram, without sequence number and tick. A longer command goes
-/// by the stream, and the lane continues after it.
+/// Maximum bytes of a command in a datagram, without sequence number and tick. A longer command
+/// goes by the stream, and the lane continues after it.
 pub const LANE_COMMAND_BYTES: usize = 200;
 /// Time without a datagram, beyond a round trip, after which a lane is not in use: about eight
 /// updates at 20 Hz. The stream then carries everything.
@@ -33,8 +33,10 @@ pub const LANE_WAITING_PLAYERS: usize = 256;
 /// Maximum number of datagrams of a connection that an embedded server keeps for its program: those
 /// of one second at 60 Hz. Further ones are lost.
 pub const EMBEDDED_DATAGRAMS: usize = 60;
-/// Maximum number of datagrams of a client in a second of the server's clock: four times those of a
-/// client that sends 60. Further ones are dropped, and the stream carries their commands.
+/// Maximum number of datagrams of a client in a second of the server's clock: four times the
+/// datagrams of a client that sends 60. Further ones are dropped, and the stream carries their
+/// commands.
 pub const LANE_DATAGRAMS_PER_SECOND: u32 = 240;
-/// Pause of the thread of the UDP socket after an error, so that a lasting error does not use a core.
+/// Pause of the thread of the UDP socket after an error, so that a lasting error does not use a
+/// core.
 pub const LANE_ERROR_PAUSE: Duration = Duration::from_millis(50);

@@ -122,8 +122,7 @@ impl Player {
 
 fn metric(server: &ServerHandle, name: &str) -> u64 {
     let text = server.metrics_text();
-    let line =
-        text.lines().find_map(|line| line.strip_prefix(&format!("tickwire_{name} ")).map(str::to_owned));
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")).map(str::to_owned));
     line.map_or(0, |figure| figure.parse().expect("a number"))
 }
 
@@ -139,7 +138,7 @@ fn a_player_moves_by_datagram_and_returns_to_the_stream_when_the_lane_dies() {
     player.until("the server follows", |player| {
         player.commands > commands + 10 && player.compared() > compared + 60
     });
-    assert!(metric(&server, "datagrams_in_total") > 40);
+    assert!(metric(&server, "tickwire_datagrams_in_total") > 40);
     assert_eq!(player.refusals, Vec::<String>::new());
     let own = player.own_in_stream;
     player.is_line_up = false;
@@ -160,7 +159,7 @@ fn a_stranger_gets_no_answer_and_the_owner_of_a_lane_plays_on() {
     let mut player = Player::new(&server);
     player.until("the lane is in use", Player::is_usable);
     let stranger = dial::connect_lane(server.address()).expect("a free port");
-    let before = metric(&server, "datagrams_dropped_total{rule=\"datagram_unknown_connection\"}");
+    let before = metric(&server, "tickwire_datagrams_dropped_total{rule=\"datagram_unknown_connection\"}");
     for n in 0..50u32 {
         // Of every length, with any connection id.
         let datagram = vec![n as u8 ^ 0x5a; 12 + n as usize * 30];
@@ -169,7 +168,9 @@ fn a_stranger_gets_no_answer_and_the_owner_of_a_lane_plays_on() {
     stranger.send(&[]).expect("it is sent");
     let dropped = |server: &ServerHandle| {
         ["unknown_connection", "too_short", "too_long", "wrong_tag"]
-            .map(|rule| metric(server, &format!("datagrams_dropped_total{{rule=\"datagram_{rule}\"}}")))
+            .map(|rule| {
+                metric(server, &format!("tickwire_datagrams_dropped_total{{rule=\"datagram_{rule}\"}}"))
+            })
             .iter()
             .sum::<u64>()
     };
@@ -211,24 +212,34 @@ fn a_capture_has_the_datagrams_and_replays_the_commands_in_them() {
             server.capture(target()).expect("a new file");
         }
         let (commands, compared) = (player.commands, player.compared());
-        player.until("the server follows", |player| player.commands > commands + 10 && player.compared() > compared + 60);
+        player.until("the server follows", |player| {
+            player.commands > commands + 10 && player.compared() > compared + 60
+        });
         assert_eq!(server.shut_down(), 0);
         let bytes = std::fs::read(&file.0).expect("the capture");
         let capture = tickwire::capture::read(&bytes).expect("a capture");
         let connections = capture.connections();
-        let of_server = connections.iter().flat_map(|one| &one.pieces).filter(|piece| piece.from == TcpSide::Server);
+        let of_server =
+            connections.iter().flat_map(|one| &one.pieces).filter(|piece| piece.from == TcpSide::Server);
         // The array of `lane_offer`: a u32, then a binary of 32 bytes.
-        let offer = |bytes: &[u8]| bytes.windows(2).position(|two| two == [0xc4, 32]).map(|at| bytes[at + 2..at + 34].to_vec());
+        let offer = |bytes: &[u8]| {
+            bytes.windows(2).position(|two| two == [0xc4, 32]).map(|at| bytes[at + 2..at + 34].to_vec())
+        };
         let keys: Vec<Vec<u8>> = of_server.filter_map(|piece| offer(piece.bytes)).collect();
         assert!(keys.iter().all(|key| *key == [0; 32]), "a capture has no key");
         assert_eq!(keys.len(), usize::from(!is_late));
-        let of_udp = capture.packets.iter().filter(|packet| packet.bytes.get(9) == Some(&17) && packet.link == 101);
+        let of_udp =
+            capture.packets.iter().filter(|packet| packet.bytes.get(9) == Some(&17) && packet.link == 101);
         assert!(of_udp.count() > 50, "the capture has the datagrams");
         let (text, status) = replay(&bytes, "lane-copy", &["--json"]);
         assert_eq!(status, 0, "{text}");
         let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(report["verdict"], "same");
         assert!(number(&report, "matched") > 10, "{report}");
-        assert_eq!((number(&report, "not_captured"), number(&report, "dropped_while_connected")), (0, 0), "{report}");
+        assert_eq!(
+            (number(&report, "not_captured"), number(&report, "dropped_while_connected")),
+            (0, 0),
+            "{report}"
+        );
     }
 }

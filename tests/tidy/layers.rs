@@ -5,7 +5,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 36] = [
+const LAYERS: [(&str, &[&str]); 37] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -15,19 +15,23 @@ const LAYERS: [(&str, &[&str]); 36] = [
     ("packet", &["sim", "limits", "util"]),
     ("game", &["sim", "limits", "packet"]),
     ("prelude", &["sim", "game"]),
-    ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
+    ("datagram", &["limits", "packet"]),
+    ("connection", &["sim", "ws", "limits", "util", "packet", "game", "datagram"]),
     ("games/*/world", &["sim"]),
     ("games/*/feed", &["sim", "limits", "packet", "game", "games/*/world"]),
     ("games", &["sim", "limits", "packet", "game", "connection", "games/*/world", "games/*/feed"]),
     ("tools/capture", &["limits", "util"]),
     ("tools/explain", &["ws", "limits", "util", "packet", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "tools/capture", "tools/explain"]),
-    ("tools/replay", &["sim", "ws", "limits", "util", "packet", "game", "connection", "tools/capture"]),
+    (
+        "tools/replay",
+        &["sim", "ws", "limits", "util", "packet", "game", "datagram", "connection", "tools/capture"],
+    ),
     (
         "tools/playback",
         &["sim", "limits", "util", "packet", "game", "connection", "tools/capture", "tools/replay"],
     ),
-    ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "games"]),
+    ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "datagram", "games"]),
     ("server/room", &["sim", "limits", "util", "game"]),
     ("server/admission", &["ws", "limits", "util", "packet", "game", "connection", "server/room"]),
     (
@@ -39,6 +43,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
             "util",
             "packet",
             "game",
+            "datagram",
             "connection",
             "games",
             "server/room",
@@ -68,6 +73,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
             "util",
             "packet",
             "game",
+            "datagram",
             "connection",
             "tools/inspector",
             "server/room",
@@ -85,6 +91,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
             "util",
             "packet",
             "game",
+            "datagram",
             "connection",
             "games",
             "tools/inspector",
@@ -106,6 +113,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
             "util",
             "packet",
             "game",
+            "datagram",
             "connection",
             "games",
             "tools/capture",

@@ -221,7 +221,8 @@ pub struct BotSpec {
 }
 
 impl BotSpec {
-    /// The parameters of an agent that plays by itself, without a crowd, and checks what it receives.
+    /// The parameters of an agent that plays by itself, without a crowd, and checks what it
+    /// receives.
     pub fn alone(dialect: Arc<Dialect>, seed: u64) -> BotSpec {
         BotSpec {
             index: 0,

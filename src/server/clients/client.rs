@@ -15,7 +15,7 @@ use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
 use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
-use crate::game::CloseReason;
+use crate::game::{CloseReason, Messages};
 use crate::packet::Direction;
 use crate::server::admission::tokens::{OfferedToken, Permission};
 use crate::server::admission::upgrade_check::AcceptedClient;
@@ -46,7 +46,8 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Closes the connection immediately, which wakes its reader.
     fn abort(&self);
 
-    /// Makes the grant of a lane for the client with this number. `None` if the transport has no datagrams.
+    /// Makes the grant of a lane for the client with this number. `None` if the transport has no
+    /// datagrams.
     fn grant_lane(&self, _client: u64) -> Option<LaneGrant> {
         None
     }
@@ -315,6 +316,28 @@ impl<L: Transport> Client<L> {
             DueAction::Ping => self.send(Frames::Borrowed(frame::EMPTY_PING), now),
             DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
             DueAction::Abort => self.transport.abort(),
+        }
+    }
+
+    /// Replaces the client's lane, and returns its grant. `None` if the transport has no datagrams.
+    pub fn grant_lane(&self) -> Option<LaneGrant> {
+        let grant = self.transport.grant_lane(self.id)?;
+        *self.lane.lock() = Some(ClientLane::new(&grant));
+        Some(grant)
+    }
+
+    /// Sends the part of an update that goes by datagram, and acknowledgements.
+    pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
+        // A client without a lane needs no second lock.
+        if self.lane.lock().is_none() {
+            return;
+        }
+        let sequence = self.connection.lock().sequence();
+        if let Some(lane) = &mut *self.lane.lock() {
+            let state = messages.lane().map(|_| (messages, tick));
+            lane.seal(state, sequence, now, |to, datagram, messages| {
+                self.transport.send_datagram(self, to, datagram, messages, now);
+            });
         }
     }
 

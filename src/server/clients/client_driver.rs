@@ -2,8 +2,8 @@
 //! outputs in its server and room.
 //!
 //! ```text
-//!   bytes ─► ServerConnection ─► Send ───────────────► send queue of the client
-//!                ▲               Request ────────────► room, seats, tokens
+//! bytes ─► ServerConnection ─► Send ───────────────► send queue of the client ▲ Request
+//! ────────────► room, seats, tokens
 //!                └── Answer ◄─────┘
 //!                                Observed, Event ────► on_event: metrics, log, tap
 //! ```
@@ -347,7 +347,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
     }
 
-    /// Grants the client a lane, or tells it that there is none. Captures and inspectors get zeros
+    /// Grants the client a lane, or reports that there is none. Captures and inspectors get zeros
     /// instead of the key.
     fn offer_lane(&self) {
         let (client, endpoint) = (self.client, &self.client.endpoint);

@@ -3,7 +3,6 @@
 use core::net::SocketAddr;
 use std::time::Duration;
 
-use super::client::{Client, Transport};
 use super::lane_path::LanePath;
 use crate::datagram::endpoint::MESSAGES_BYTES;
 use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
@@ -141,30 +140,6 @@ impl ClientLane {
         let is_allowed = self.path.as_mut().is_none_or(|path| path.take(datagram.len(), &self.endpoint));
         if is_allowed {
             send(self.path.map(|path| path.address), &datagram, content);
-        }
-    }
-}
-
-impl<L: Transport> Client<L> {
-    /// Replaces the client's lane, and returns its grant. `None` if the transport has no datagrams.
-    pub fn grant_lane(&self) -> Option<LaneGrant> {
-        let grant = self.transport.grant_lane(self.id)?;
-        *self.lane.lock() = Some(ClientLane::new(&grant));
-        Some(grant)
-    }
-
-    /// Sends the part of an update that goes by datagram, and acknowledgements.
-    pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
-        // A client without a lane needs no second lock.
-        if self.lane.lock().is_none() {
-            return;
-        }
-        let sequence = self.connection.lock().sequence();
-        if let Some(lane) = &mut *self.lane.lock() {
-            let state = messages.lane().map(|_| (messages, tick));
-            lane.seal(state, sequence, now, |to, datagram, messages| {
-                self.transport.send_datagram(self, to, datagram, messages, now);
-            });
         }
     }
 }

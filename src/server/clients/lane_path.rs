@@ -5,9 +5,9 @@
 //!   it acknowledges a datagram that was sent to this address ─► proven
 //! ```
 //!
-//! The tag of a datagram proves its sender, but not its address: whoever reads a datagram on its
-//! way can send it from another one. Only who receives at an address can acknowledge what was sent
-//! to it (as in QUIC: RFC 9000, section 8).
+//! The tag of a datagram proves its sender, but not its address: a third party that reads a
+//! datagram on its way can send it from another one. Only a client that receives at an address can
+//! acknowledge what was sent to it (as in QUIC: RFC 9000, section 8).
 
 use core::net::SocketAddr;
 
@@ -25,8 +25,8 @@ pub struct LanePath {
 }
 
 impl LanePath {
-    /// The path after a datagram from this address. The address changes only with a datagram that is
-    /// newer than all others.
+    /// The path after a datagram from this address. The address changes only with a datagram that
+    /// is newer than all others.
     pub fn after_datagram(
         path: Option<LanePath>,
         (address, bytes): (SocketAddr, usize),

@@ -28,7 +28,7 @@ pub fn new_epoch() -> String {
     format!("{:016x}", u64::from_le_bytes(os::random()))
 }
 
-/// How clients exchange datagrams with a server beside their WebSockets.
+/// How clients exchange datagrams with a server in addition to their WebSockets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaneMode {

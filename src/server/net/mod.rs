@@ -21,7 +21,7 @@
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
 //! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
-//! - [`lane_socket`] carries the datagrams of the lanes.
+//! - [`lane_thread`] receives the datagrams of the lanes from the [`lane_socket`].
 //! - [`echo`] is a separate server without a game.
 //! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
 //! - [`pages::playback_server`] serves a capture for playback.
@@ -40,6 +40,7 @@ pub mod input_files;
 pub mod inspector;
 pub mod keep_alive;
 pub mod lane_socket;
+pub mod lane_thread;
 pub mod listener;
 pub mod metrics;
 pub mod misfit_log;

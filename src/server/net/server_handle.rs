@@ -8,19 +8,17 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire_sim::WorldParams;
-use tracing::warn;
 
 use super::accept::{self, AcceptLoop};
-use super::config::{LaneMode, ServerConfig};
+use super::config::ServerConfig;
 use super::console::Console;
 use super::console::commands::find_room;
-use super::lane_socket::{self, LaneSocket};
 use super::recorder::{CaptureTarget, Wanted};
 use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpGameFactory, TcpRoom, room_thread, self_check, update_worker};
+use super::{TcpGameFactory, TcpRoom, lane_thread, room_thread, self_check, update_worker};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -118,11 +116,9 @@ impl ServerHandle {
             ..Capacity::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let lanes = bind_lanes(&config, address);
-        let mut host = ServerState::new(config, handles, Admission::new(caps), workers);
-        host.lanes.clone_from(&lanes);
-        let host = Arc::new(host);
-        let lane_thread = lanes.map(|lanes| lane_socket::start(&host, &lanes)).transpose()?;
+        let lanes = lane_thread::bind(&config, address);
+        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, lanes));
+        let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
@@ -299,25 +295,6 @@ const _: () = assert!(
     pending_share(limits::MIN_CONNECTIONS) >= 2,
     "the smallest supported machine has at least two connections for requests"
 );
-
-/// Binds the UDP socket of the lanes to the address of the listener. Without it, all clients play on
-/// their streams alone.
-fn bind_lanes(config: &ServerConfig, address: SocketAddr) -> Option<Arc<LaneSocket>> {
-    if config.lane == LaneMode::Off {
-        return None;
-    }
-    if config.self_check {
-        warn!("no lanes for datagrams, because --self-check reads the streams alone");
-        return None;
-    }
-    match LaneSocket::bind(address) {
-        Ok(lanes) => Some(Arc::new(lanes)),
-        Err(error) => {
-            warn!(%address, "no lanes for datagrams, because the UDP port cannot be used: {error}");
-            None
-        }
-    }
-}
 
 /// Starts the thread of `--self-check`. Its subscription begins before the first client connects.
 fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {

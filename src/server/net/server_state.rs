@@ -93,6 +93,7 @@ impl ServerState {
         rooms: Vec<Arc<RoomHandle>>,
         admission: Arc<Admission>,
         workers: usize,
+        lanes: Option<Arc<LaneSocket>>,
     ) -> ServerState {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
         let events = ServerEvents::new(config.on_event.clone());
@@ -120,7 +121,7 @@ impl ServerState {
             worker_queues: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
             rooms: hosted,
             room_threads: RoomThreads::default(),
-            lanes: None,
+            lanes,
             started,
             suspended: Suspended::start(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
@@ -135,7 +136,8 @@ impl ServerState {
     pub fn for_tests(config: ServerConfig) -> ServerState {
         let room = config.room("", &config.identity);
         let room = Arc::clone(room.handle());
-        ServerState::new(config, vec![room], Admission::new(crate::server::admission::Capacity::default()), 1)
+        let admission = Admission::new(crate::server::admission::Capacity::default());
+        ServerState::new(config, vec![room], admission, 1, None)
     }
 
     /// The server's clock: time since its start.

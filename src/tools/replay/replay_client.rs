@@ -120,12 +120,7 @@ pub fn replay_client(
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
         let at = ReadTime { now, tick, slack };
-        if piece.is_datagram {
-            // The server has dropped the rest of a datagram that breaks a rule, and so does a replay.
-            let _ = current.receive_datagram(bytes.get(HEADER_BYTES..).unwrap_or_default(), at);
-        } else {
-            current.receive(bytes, at);
-        }
+        piece.pass(bytes, current, at);
         if let Err(ending) = replayed.drain(current) {
             replayed.answers.add(piece.packet, &ending.frames(endpoint));
             open = None;
@@ -142,6 +137,18 @@ struct ReceivedPiece<'a> {
     packet: usize,
     bytes: &'a [u8],
     is_datagram: bool,
+}
+
+impl ReceivedPiece<'_> {
+    /// Passes the bytes to the connection as the server did.
+    fn pass(&self, bytes: &[u8], connection: &mut ServerConnection, at: ReadTime) {
+        if self.is_datagram {
+            // The rest of a datagram that breaks a rule is dropped here, as on the server.
+            let _ = connection.receive_datagram(bytes.get(HEADER_BYTES..).unwrap_or_default(), at);
+        } else {
+            connection.receive(bytes, at);
+        }
+    }
 }
 
 /// Everything that a client sent, in the order of the capture.

@@ -6,10 +6,10 @@
 //!  one direction: a DelayedStream, timed by a SegmentScheduler
 //! ```
 //!
-//! The stream is modelled as a stream, not as packets: bytes arrive complete and in order, only later. A lost
-//! segment arrives when TCP has resent it, and all bytes after it wait for it, which a player sees
-//! as a stall. The module reads no clock and opens no socket: time is an argument, and a seed
-//! determines all random numbers. `tickwire netem` applies the model to sockets,
+//! The stream is modelled as a stream, not as packets: bytes arrive complete and in order, only
+//! later. A lost segment arrives when TCP has resent it, and all bytes after it wait for it, which
+//! a player sees as a stall. The module reads no clock and opens no socket: time is an argument,
+//! and a seed determines all random numbers. `tickwire netem` applies the model to sockets,
 //! `tickwire simulate --netem` to its connections, and the browser edition to the page's
 //! connection.
 //!
