@@ -9,13 +9,14 @@
 //! After each input, the driver sends the bytes from [`PredictingClient::drain_output`]. It calls
 //! [`PredictingClient::advance`] once a frame. `examples/ahead.rs` is a complete program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::client_lane::ClientLane;
 use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
-use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value, lane_packets};
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketError, Value, lane_packets};
 
 /// Interval between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
@@ -39,6 +40,8 @@ pub struct PredictingClient<W: LocalWorld> {
     wants_lane: bool,
     lane: Option<ClientLane>,
     datagrams: Vec<Vec<u8>>,
+    /// For each row that came by datagram, the newest tick.
+    newest: BTreeMap<String, u32>,
     is_welcomed: bool,
     ended: Option<String>,
 }
@@ -65,6 +68,7 @@ impl<W: LocalWorld> PredictingClient<W> {
             wants_lane: false,
             lane: None,
             datagrams: Vec::new(),
+            newest: BTreeMap::new(),
             is_welcomed: false,
             ended: None,
         }
@@ -90,11 +94,15 @@ impl<W: LocalWorld> PredictingClient<W> {
                         "welcome" => {
                             (self.is_welcomed, self.sequence, self.tick) = (true, 0, 0);
                             self.lane = None;
+                            self.newest.clear();
                             if self.wants_lane {
                                 self.request_lane(now);
                             }
                         }
                         lane_packets::OFFER => self.lane = ClientLane::new(&packet),
+                        name if name != W::UPDATE && is_overtaken(&mut self.newest, &packet, false) => {
+                            continue;
+                        }
                         _ => {}
                     }
                     self.prediction.on_packet(&packet, now);
@@ -135,10 +143,13 @@ impl<W: LocalWorld> PredictingClient<W> {
         now: Duration,
         mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
     ) {
-        let (dialect, prediction) = (&self.dialect, &mut self.prediction);
+        let (dialect, prediction, newest) = (&self.dialect, &mut self.prediction, &mut self.newest);
         let Some(lane) = &mut self.lane else { return };
         lane.receive(datagram, now, |packet| {
             let Ok(packet) = dialect.decode(Direction::ToClient, packet) else { return };
+            if is_overtaken(newest, &packet, true) {
+                return;
+            }
             prediction.on_datagram_packet(&packet, now);
             see(&packet, prediction);
         });
@@ -271,4 +282,18 @@ impl<W: LocalWorld> PredictingClient<W> {
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }
+}
+
+/// Whether a packet has an older state than another packet of its row that came by datagram, or
+/// after one. The prediction decides about packets of its update in the stream.
+fn is_overtaken(newest: &mut BTreeMap<String, u32>, packet: &DecodedPacket<'_>, is_datagram: bool) -> bool {
+    let tick = packet.integer::<u32>("tick").filter(|_| packet.row.lane == Lane::Latest);
+    let Some(tick) = tick else { return false };
+    match newest.get_mut(&packet.row.name) {
+        Some(newest) if tick < *newest => return true,
+        Some(newest) => *newest = tick,
+        None if is_datagram => drop(newest.insert(packet.row.name.clone(), tick)),
+        None => {}
+    }
+    false
 }

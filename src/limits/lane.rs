@@ -27,6 +27,9 @@ pub const LANE_ACK_INTERVAL: Duration = Duration::from_millis(100);
 pub const LANE_PATIENCE: Duration = Duration::from_millis(150);
 /// Minimum time between two datagrams of a client that repeat commands: two frames of a display.
 pub const LANE_REPEAT_INTERVAL: Duration = Duration::from_millis(33);
+/// Maximum number of updates by datagram whose entities a server keeps for a client until it
+/// acknowledges one: two seconds at 30 Hz. After that every entity is sent in `enter`.
+pub const LANE_UNACKED_UPDATES: usize = 64;
 /// Maximum number of players whose positions a client keeps until they enter its view: more than a
 /// screen shows. The lowest number is dropped.
 pub const LANE_WAITING_PLAYERS: usize = 256;

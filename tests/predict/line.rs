@@ -47,6 +47,8 @@ pub struct Client<W: LocalWorld> {
     connection: u32,
     pub player: PredictingClient<W>,
     pub dialect: Arc<Dialect>,
+    /// Whether datagrams are carried.
+    pub is_lane_up: bool,
     pub shown: Option<RenderedState>,
     /// Each comparison with the server's word, whether it moved the player or not.
     pub corrected: Vec<Corrected>,
@@ -61,7 +63,7 @@ impl<W: LocalWorld> Client<W> {
         let link = ClientConnection::new("tab", "/play", true, keys());
         let player = PredictingClient::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
         let connection = server.open().expect("a place");
-        Client { connection, player, dialect, shown: None, corrected: Vec::new(), compared: 0 }
+        Client { connection, player, dialect, is_lane_up: true, shown: None, corrected: Vec::new(), compared: 0 }
     }
 
     /// The client requests a lane.
@@ -97,6 +99,9 @@ impl<W: LocalWorld> Client<W> {
         });
         assert_eq!(self.player.ended(), None);
         while let Some(datagram) = server.take_datagram(self.connection) {
+            if !self.is_lane_up {
+                continue;
+            }
             self.player.receive_datagram(&datagram, now, |packet, prediction| {
                 note(prediction, packet.integer("tick"));
                 see(packet, prediction);
@@ -119,7 +124,7 @@ impl<W: LocalWorld> Client<W> {
         if !bytes.is_empty() {
             server.receive(self.connection, &bytes, now);
         }
-        for datagram in self.player.drain_datagrams() {
+        for datagram in self.player.drain_datagrams().into_iter().filter(|_| self.is_lane_up) {
             server.receive_datagram(self.connection, datagram, now);
         }
     }

@@ -352,6 +352,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         if lane.is_none() && turn == StateOutcome::Written && self.lane.end() {
             self.versions.fill(0);
             self.own = None;
+            self.entities.end_lane();
         }
         let mut out = messages.writer(dialect, Lane::Latest);
         if body != self.spawned {
@@ -381,7 +382,12 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             send_row(OWN_STATE_PACKET, &own.encoded(newest.tick, dialect), dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
-            self.entities.append_update(self.viewer, frame, dialect, scratch, messages);
+            match lane {
+                None => self.entities.append_update(self.viewer, frame, dialect, scratch, messages),
+                Some(lane) => {
+                    self.entities.append_datagram((self.viewer, lane), frame, dialect, scratch, messages);
+                }
+            }
         }
         for events in missed.iter().chain([&newest.events]) {
             self.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));

@@ -24,24 +24,28 @@
 //! that it no longer sees, and the changed fields of the others. A changed entity uses the first
 //! change lists that contain its changed fields. If a difference does not fit its type, the next
 //! list is used; if no list fits, the entity is sent in `enter` again. A client applies `leave`
-//! first, then `enter`, then the change lists.
+//! first, then `enter`, then the change lists. Updates by datagram have no differences, and repeat
+//! what the client may lack, so they may name an unknown id in `leave`.
 
+mod entity_diff;
 mod entity_frame;
 mod entity_values;
 mod known_entities;
+mod lane_entities;
 mod layout;
 mod received_entities;
 mod sight;
 #[cfg(test)]
 mod tests;
 
+pub(super) use entity_diff::EntityScratch;
 #[cfg(not(target_family = "wasm"))]
 pub(super) use entity_frame::visible_entities;
 pub(super) use entity_frame::{EntityFrame, FrameBuilder};
 pub use entity_values::Entities;
 #[cfg(not(target_family = "wasm"))]
 pub(super) use entity_values::EntityValues;
-pub(super) use known_entities::{EntityScratch, KnownEntities};
+pub(super) use known_entities::KnownEntities;
 pub(crate) use layout::EntityLayout;
 pub(super) use layout::check_layouts;
 pub use received_entities::{EntityError, ReceivedEntities};

@@ -1,0 +1,158 @@
+//! The differences between the entities that a client sees and those that it has.
+
+use super::entity_frame::{EncodedList, EntityChange, EntityFrame};
+use super::layout::{EntityArgument, EntityLayout};
+use super::sight::{EntityRef, Viewer};
+use crate::game::encode_values::WireValues as _;
+use crate::game::messages::MessageWriter;
+use crate::game::records::RecordList;
+use crate::game::simple::SimpleGame;
+use crate::packet::msgpack::write_uint;
+
+/// The entities of one list that a client has.
+#[derive(Debug, Clone, Copy)]
+pub struct Received<'a> {
+    /// The ids that the client has, in ascending order.
+    pub known: &'a [u32],
+    /// The ids that the client may have, in ascending order: `known`, and others.
+    pub possible: &'a [u32],
+    /// The frame whose values the client has; it may have newer ones.
+    pub last: u32,
+    /// Whether the client has exactly the values of that frame, so that differences apply.
+    pub is_exact: bool,
+}
+
+/// Reusable buffers.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct EntityScratch {
+    visible: Vec<u32>,
+    pub(super) ids: Vec<u32>,
+    enter: RecordList,
+    leave: RecordList,
+    changes: Vec<RecordList>,
+    /// For each change list, the id of its last record.
+    last_ids: Vec<u32>,
+}
+
+impl EntityScratch {
+    /// Sets `visible`: the indexes of the entities that the client sees.
+    pub(super) fn find_visible<S: SimpleGame>(
+        &mut self,
+        viewer: Viewer,
+        frame: &EntityFrame<S>,
+        index: usize,
+    ) {
+        let list = frame.list(index);
+        self.visible.clear();
+        frame.append_visible(index, &frame.game.sight(viewer, list.packet), &mut self.visible);
+        self.visible.retain(|&at| {
+            let (id, info) = (Some(list.ids[at as usize]), list.infos[at as usize]);
+            frame.game.sees(viewer, &EntityRef { packet: list.packet, id, info })
+        });
+    }
+
+    /// Sets the records of a packet: the differences between the visible entities and those that the
+    /// client has.
+    pub(super) fn compare<S>(
+        &mut self,
+        received: &Received<'_>,
+        frame: &EntityFrame<S>,
+        encoded: &EncodedList,
+        index: usize,
+    ) {
+        let EntityScratch { visible, ids, enter, leave, changes, last_ids } = self;
+        let last = received.last;
+        let list = frame.list(index);
+        changes.resize_with(encoded.changes.len(), RecordList::default);
+        changes.iter_mut().chain([&mut *enter, &mut *leave]).for_each(RecordList::clear);
+        ids.clear();
+        last_ids.clear();
+        last_ids.resize(changes.len(), 0);
+        // Ids are in ascending order, so differences are positive.
+        let mut id_difference = |list: usize, id: u32| id - std::mem::replace(&mut last_ids[list], id);
+        let mut known = received.known.iter().copied().peekable();
+        let mut possible = received.possible.iter().copied().peekable();
+        for at in visible.iter().map(|at| *at as usize) {
+            let id = list.ids[at];
+            ids.push(id);
+            while known.next_if(|known| *known < id).is_some() {}
+            while let Some(gone) = possible.next_if(|possible| *possible < id) {
+                leave.push(gone);
+            }
+            possible.next_if_eq(&id);
+            if known.next_if_eq(&id).is_none() {
+                enter.copy(&encoded.enter, at);
+            } else if received.is_exact && last + 1 == frame.number {
+                match encoded.entity_changes[at] {
+                    EntityChange::Unchanged => {}
+                    EntityChange::InLists(mut lists) => {
+                        while lists != 0 {
+                            let list = lists.trailing_zeros() as usize;
+                            match encoded.layout.change_lists[list].has_id_differences {
+                                true => changes[list].copy_after(
+                                    id_difference(list, id),
+                                    &encoded.changes[list],
+                                    at,
+                                ),
+                                false => changes[list].copy(&encoded.changes[list], at),
+                            }
+                            lists &= lists - 1;
+                        }
+                    }
+                    EntityChange::Enters => enter.copy(&encoded.enter, at),
+                }
+            } else if list.changes(at).iter().any(|changed_in| *changed_in > last) {
+                // The client has missed frames, so the differences of this frame do not apply.
+                let (layout, new, changed_in) = (&encoded.layout, list.row(at), list.changes(at));
+                match layout.change_lists_for(new, None, |field| changed_in[field] > last) {
+                    None => enter.copy(&encoded.enter, at),
+                    Some(lists) => {
+                        for (bit, (out, change_list)) in
+                            changes.iter_mut().zip(&layout.change_lists).enumerate()
+                        {
+                            if lists & (1 << bit) != 0 {
+                                out.push_encoded(1 + change_list.members.len(), |out| {
+                                    if change_list.has_id_differences {
+                                        write_uint(out, id_difference(bit, id).into());
+                                    }
+                                    layout.write_changes(change_list, new, None, out);
+                                });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        possible.for_each(|gone| leave.push(gone));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.iter().chain([&self.enter, &self.leave]).all(RecordList::is_empty)
+    }
+
+    pub(super) fn append_packet(&self, tick: u32, list: &EncodedList, out: &mut MessageWriter<'_>) {
+        let EntityLayout { arguments, required, .. } = &list.layout;
+        let used =
+            arguments.iter().rposition(|argument| self.list(*argument).is_none_or(|list| !list.is_empty()));
+        let count = used.map_or(0, |last| last + 1).max(*required);
+        out.send_raw(&list.layout.packet, count, |out| {
+            for argument in &arguments[..count] {
+                match self.list(*argument) {
+                    None => write_uint(out, tick.into()),
+                    Some(list) => list.write(out),
+                }
+            }
+        });
+    }
+
+    /// Returns the records of an argument; `None` for the tick.
+    fn list(&self, argument: EntityArgument) -> Option<&RecordList> {
+        match argument {
+            EntityArgument::Tick => None,
+            EntityArgument::Enter => Some(&self.enter),
+            EntityArgument::Leave => Some(&self.leave),
+            EntityArgument::Changes(at) => Some(&self.changes[at]),
+        }
+    }
+}
