@@ -56,21 +56,27 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
         players[0].is_lane_up = part % 2 == 0;
         let act = |players: &mut [Client<_>], server: &mut _, now, frame: u64| {
             let server: &mut embedded::EmbeddedServer = server;
-            let ticks = server.take_recorded().into_iter().map(|tick| (tick.published.tick(), tick.published));
+            let ticks =
+                server.take_recorded().into_iter().map(|tick| (tick.published.tick(), tick.published));
             published.borrow_mut().extend(ticks);
             if players[0].shown.is_some() && frame.is_multiple_of(9) {
                 let way = [1, 2, 3, 1, 7, 8, 4, 0, 5, 6][(frame / 30 % 10) as usize];
                 players[0].command(server, "control", &[way.into(), 0.into(), false.into()], now);
             }
         };
-        let see = |_: usize, client: &Client<SimpleLocalWorld<Fog>>, packet: &DecodedPacket<'_>, now: Duration| {
-            let tick = packet.integer::<u32>("tick").filter(|_| !["welcome", "pong"].contains(&&*packet.row.name));
+        let see = |_: usize,
+                   client: &Client<SimpleLocalWorld<Fog>>,
+                   packet: &DecodedPacket<'_>,
+                   now: Duration| {
+            let tick =
+                packet.integer::<u32>("tick").filter(|_| !["welcome", "pong"].contains(&&*packet.row.name));
             // All packets of the update before have been seen.
             if let Some(before) = group.filter(|before| tick.is_some_and(|tick| tick != *before)) {
                 if let Some(published) = published.borrow().get(&before) {
                     let player = client.prediction().world().and_then(|world| world.own_player());
                     let same = about.compare_view(&*agent, player, &**published);
-                    compared += u32::from(same.unwrap_or_else(|mismatch| panic!("tick {before}: {}", mismatch.0)));
+                    compared +=
+                        u32::from(same.unwrap_or_else(|mismatch| panic!("tick {before}: {}", mismatch.0)));
                 }
             }
             group = tick.or(group);
@@ -81,7 +87,8 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
             }
             let is_repeated = |fault: &str| fault.contains("leaves, and is not known");
             leaves += out.faults.iter().filter(|fault| is_repeated(&format!("{fault:?}"))).count();
-            let faults: Vec<_> = out.faults.iter().filter(|fault| !is_repeated(&format!("{fault:?}"))).collect();
+            let faults: Vec<_> =
+                out.faults.iter().filter(|fault| !is_repeated(&format!("{fault:?}"))).collect();
             assert!(faults.is_empty(), "{faults:?}");
         };
         play(&mut server, &mut players, &mut now, 12, act, see);

@@ -63,7 +63,15 @@ impl<W: LocalWorld> Client<W> {
         let link = ClientConnection::new("tab", "/play", true, keys());
         let player = PredictingClient::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
         let connection = server.open().expect("a place");
-        Client { connection, player, dialect, is_lane_up: true, shown: None, corrected: Vec::new(), compared: 0 }
+        Client {
+            connection,
+            player,
+            dialect,
+            is_lane_up: true,
+            shown: None,
+            corrected: Vec::new(),
+            compared: 0,
+        }
     }
 
     /// The client requests a lane.

@@ -32,6 +32,8 @@ mod entity_frame;
 mod entity_values;
 mod known_entities;
 mod lane_entities;
+#[cfg(test)]
+mod lane_tests;
 mod layout;
 mod received_entities;
 mod sight;

@@ -27,7 +27,7 @@ to_client\tcry\treliable\t8\tx:u16.px y:u16.px\tan animal cries
 ";
 
 #[derive(Clone, Debug, PartialEq)]
-struct Animal {
+pub struct Animal {
     id: u32,
     x: i32,
     y: i32,
@@ -40,7 +40,7 @@ fields!(Animal: id: u32, x: i32, y: i32, health: u8, is_asleep: bool, owner: Opt
 
 /// A player sees its own animals, the ones near them, and none that sleeps.
 #[derive(Clone, Debug, PartialEq)]
-struct Herd {
+pub struct Herd {
     animals: Vec<Animal>,
     next_id: u32,
     gold: Vec<(PlayerId, u32)>,
@@ -65,7 +65,7 @@ impl fields::Field for Herd {
 
 fields!(enum Nothing: Nothing {});
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Nothing {
+pub enum Nothing {
     Nothing,
 }
 
@@ -190,26 +190,26 @@ impl SimpleGame for Herd {
 }
 
 /// A client: its view, and the entities that it has received.
-struct TestClient {
-    player: Option<PlayerId>,
-    view: SimpleView,
-    received: Vec<ReceivedEntities>,
+pub struct TestClient {
+    pub player: Option<PlayerId>,
+    pub view: SimpleView,
+    pub received: Vec<ReceivedEntities>,
     /// Number of received packets, of `enter` records, of events, and of packets without their last
     /// list.
     counts: [usize; 4],
 }
 
 /// A room without a server.
-struct TestRoom {
+pub struct TestRoom {
     world: SimpleWorld<Herd>,
     publisher: SimplePublisher<Herd>,
-    dialect: Arc<Dialect>,
-    scratch: EntityScratch,
+    pub dialect: Arc<Dialect>,
+    pub scratch: EntityScratch,
     sequence: u64,
 }
 
 impl TestRoom {
-    fn new(seed: u32, rates: UpdateRates) -> TestRoom {
+    pub fn new(seed: u32, rates: UpdateRates) -> TestRoom {
         let world = SimpleWorld::<Herd>::new(&WorldParams::default_for::<SimpleWorld<Herd>>(seed));
         let tables = PacketTables::from_texts(Simple::<Herd>::TABLES).expect("its table");
         Simple::<Herd>::check(&tables).expect("a valid table");
@@ -222,7 +222,7 @@ impl TestRoom {
         }
     }
 
-    fn client(&self, player: Option<u16>) -> TestClient {
+    pub fn client(&self, player: Option<u16>) -> TestClient {
         TestClient {
             player: player.map(PlayerId),
             view: <SimpleView as View<Simple<Herd>>>::new(&self.dialect),
@@ -231,7 +231,7 @@ impl TestRoom {
         }
     }
 
-    fn step(&mut self, actions: Vec<SimpleAction<Nothing>>) -> Published<Simple<Herd>> {
+    pub fn step(&mut self, actions: Vec<SimpleAction<Nothing>>) -> Published<Simple<Herd>> {
         let mut commands: Vec<_> = actions
             .into_iter()
             .map(|action| {
@@ -299,7 +299,7 @@ impl TestRoom {
     }
 }
 
-const RATES: UpdateRates = UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 };
+pub const RATES: UpdateRates = UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 };
 
 #[test]
 fn a_client_knows_exactly_what_it_sees_after_each_update_also_after_deferred_ones() {
