@@ -11,11 +11,11 @@ use super::{Action, Shot, SoldierRow, WolfRow};
 /// Distance at which it stops, px.
 const CLOSE: i32 = 120;
 
-/// Fires at the nearest enemy or wolf in sight. Otherwise walks to the last shot that it received,
-/// or towards the base of the enemy.
+/// Fires at the nearest enemy or wolf in sight. Otherwise walks to where an enemy has fired, or
+/// towards the base of the enemy.
 #[derive(Default)]
 pub struct Hunter {
-    /// Where the last shot began, px.
+    /// Where the last shot of an enemy began, px.
     shot: Option<Point>,
 }
 
@@ -23,11 +23,16 @@ impl BotPolicy<Action> for Hunter {
     fn decide(&mut self, view: &BotView<'_>, random: &mut BotRng) -> Option<Action> {
         let own: SoldierRow = view.entity(view.player.0)?;
         let at = px(own.x, own.y);
-        let shots = view.events().map(|Shot { x, y, .. }| px(x, y));
+        let mates = view.entities::<SoldierRow>().filter(|other| other.team == own.team);
+        let mates: Vec<Point> = mates.map(|mate| px(mate.x, mate.y)).collect();
+        let is_of_enemy = |shot: &Point| !mates.iter().any(|mate| is_near(*mate, *shot, CLOSE));
+        let shots = view.events().map(|Shot { x, y, .. }| px(x, y)).filter(is_of_enemy);
         self.shot = shots.last().or(self.shot).filter(|shot| !is_near(at, *shot, CLOSE));
         if random.below(3) > 0 {
             return None;
         }
+        // A wall may be in between, so it gives up after a few seconds.
+        self.shot = self.shot.filter(|_| random.below(10) > 0);
         let soldiers = view.entities::<SoldierRow>();
         let enemies = soldiers.filter(|other| other.team != own.team && other.health > 0);
         let wolves = view.entities().map(|WolfRow { x, y, .. }| px(x, y));

@@ -6,17 +6,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use tickwire::capture;
-use tickwire::game::simple::{Simple, SimpleAction, SimpleWorld};
-use tickwire::game::{Game, GameInfo};
-use tickwire::internal::server::net::ServerHandle;
+use tickwire::game::simple::{BotView, ReceivedPackets, Simple, SimpleAction, SimpleGame as _, SimpleWorld};
+use tickwire::game::{BotRng, Game, GameInfo};
 use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::testing::load::crowd;
 use tickwire::internal::testing::simulate;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{DecodedPacket, PacketTables, Value};
-use tickwire::sim::{Rng, Sim};
+use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
+use tickwire::sim::{PlayerId, Rng, Sim};
 
-use crate::guest::{Guest, server_of};
+use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_pong::{Action, Pong};
 use crate::replay::File;
 use crate::rooms::page;
@@ -196,7 +196,8 @@ fn only_the_games_of_the_rooms_need_their_tables() {
 
 #[test]
 fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own() {
-    let server = server();
+    let config = ServerConfig { seat_time: Duration::from_secs(30), ..config_of::<Game_>() };
+    let server = ServerHandle::start(config).expect("a free port");
     let url = format!("ws://{}", server.address());
     let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
     let plan = crowd::CrowdPlan {
@@ -209,10 +210,12 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
         behavior: crowd::BotBehavior::Play,
         seed: 1,
         lockstep: false,
-        reconnects: None,
+        // In the first of the two seconds.
+        reconnects: Some(3),
     };
     let report = crowd::run(&plan).expect("a crowd").remove(0);
     assert!(report.passed() && report.bots == 4 && report.tally.updates > 100, "{report}");
+    assert!(report.tally.lost > 0, "connections are cut, and each bot resumes its player: {report}");
 
     // The bots of another program ask which game it is, and say that they cannot play it.
     let bots = Command::new(env!("CARGO_BIN_EXE_tickwire")).args(["bots", &url]).output().expect("it runs");
@@ -238,4 +241,21 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
 #[test]
 fn every_tick_of_a_game_of_ones_own_runs_again() {
     tickwire::synctest::<Game_>(500, 1).unwrap();
+}
+
+#[test]
+fn a_bot_moves_its_paddle_to_the_ball_and_sends_only_changes() {
+    let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
+    let dialect = codes.dialect("pong").expect("its dialect");
+    let (mut received, mut bot) = (ReceivedPackets::new(&dialect), Pong::bot_policy().expect("a bot"));
+    let mut decide = |ball_y: u16, left_y: u16, player: u16| {
+        let state = format!(r#"["state",[1,400,{ball_y},{left_y},300,1,2,"Ann","Bob",0,0,0,null]]"#);
+        let packet = dialect.decode_json(Direction::ToClient, &state).expect("by the table");
+        received.apply(&packet).expect("no contradiction");
+        let action = bot.decide(&BotView::new(PlayerId(player), &received), &mut BotRng::new(1));
+        action.map(|Action::Paddle { direction }| direction)
+    };
+    let directions = [(500, 100), (500, 200), (500, 490), (40, 490)].map(|(ball, own)| decide(ball, own, 1));
+    assert_eq!(directions, [Some(1), None, Some(0), Some(-1)]);
+    assert_eq!(decide(500, 100, 3), None, "one that waits for a side");
 }

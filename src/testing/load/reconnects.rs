@@ -123,7 +123,9 @@ impl Reconnects {
         if player == expected {
             bot.observer.measurements.resumed += 1;
         } else {
-            let detail = format!("player {player} instead of {expected}");
+            let detail = format!(
+                "player {player} instead of {expected}: --resume-seconds of the server must be longer than the absence"
+            );
             bot.observer.measurements.error(OTHER_PLAYER, detail);
         }
     }
