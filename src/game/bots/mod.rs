@@ -219,3 +219,19 @@ pub struct BotSpec {
     /// The dialect of the client.
     pub dialect: Arc<Dialect>,
 }
+
+impl BotSpec {
+    /// Creates the parameters of a single agent that plays and checks nothing.
+    pub fn new(dialect: Arc<Dialect>, seed: u64) -> BotSpec {
+        BotSpec {
+            index: 0,
+            count: 1,
+            seed,
+            crowd_seed: seed,
+            behavior: BotBehavior::Play,
+            spares_visitors: true,
+            is_checking: false,
+            dialect,
+        }
+    }
+}
