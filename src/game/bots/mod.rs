@@ -72,6 +72,7 @@ pub struct ViewStats {
 
 /// A reason for a checking bot to tolerate an apparent fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tolerance {
     /// The address is shared with misbehaving clients.
     SharedAddress,

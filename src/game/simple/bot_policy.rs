@@ -12,6 +12,7 @@ use crate::packet::DecodedPacket;
 
 /// What a bot has received.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct BotView<'a> {
     /// The bot's player.
     pub player: PlayerId,
