@@ -219,10 +219,16 @@ mod tests {
 
     #[test]
     fn an_invalid_url_is_refused() {
-        for text in
-            ["http://localhost", "ws://", "ws://:3000", "ws://a:b", "ws://a:70000", "ws://a b", "ws://[::1"]
-        {
-            assert!(text.parse::<Url>().is_err(), "{text}");
+        for (text, error) in [
+            ("http://localhost", UrlError::Scheme),
+            ("ws://", UrlError::Host),
+            ("ws://:3000", UrlError::Host),
+            ("ws://a:b", UrlError::Port("b".to_owned())),
+            ("ws://a:70000", UrlError::Port("70000".to_owned())),
+            ("ws://a b", UrlError::Character),
+            ("ws://[::1", UrlError::Bracket),
+        ] {
+            assert_eq!(text.parse::<Url>(), Err(error), "{text}");
         }
     }
 

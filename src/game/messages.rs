@@ -35,6 +35,7 @@ impl LaneBaseline {
 
 /// A packet of the game that does not fit its table and is therefore not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Misfit {
     /// Name of the packet.
     pub packet: &'static str,

@@ -63,5 +63,5 @@ pub use packet_handler::{
 };
 pub use records::{RecordList, Records};
 pub use report::Report;
-pub use room_properties::{PropertyValue, RoomConditions, RoomProperties};
+pub use room_properties::{ConditionError, PropertyValue, RoomConditions, RoomProperties};
 pub use simple::{Simple, SimpleGame};

@@ -5,6 +5,7 @@ use rmpv::Value;
 /// A report of a game to the program around its server: a name and values by name. It is not part
 /// of the world, and no client receives it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The name, such as `round_over`.
     pub name: &'static str,

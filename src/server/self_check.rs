@@ -171,16 +171,8 @@ impl SelfCheck {
             self.counts.skipped += 1;
             return;
         }
-        let part = BotSpec {
-            index: 0,
-            count: 1,
-            seed: client,
-            crowd_seed: client,
-            behavior: BotBehavior::Still,
-            spares_visitors: true,
-            is_checking: false,
-            dialect: Arc::clone(&endpoint.dialect),
-        };
+        let part =
+            BotSpec { behavior: BotBehavior::Still, ..BotSpec::new(Arc::clone(&endpoint.dialect), client) };
         let Some(agent) = self.room.about.agent(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
         self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });

@@ -96,7 +96,8 @@ fn parts(game_name: &str, reconnects: &Reconnects) -> Parts {
     let tables = PacketTables::from_texts(about.tables).expect("its tables");
     let dialect = tables.dialect(name).expect("its dialect");
     let link = ClientConnection::new("tab", &reconnects.with_key(path), true, keys());
-    let spec = BotSpec::alone(Arc::clone(&dialect), 3);
+    let mut spec = BotSpec::new(Arc::clone(&dialect), 3);
+    spec.is_checking = true;
     (link, dialect, about.agent(&spec).expect("a bot"))
 }
 

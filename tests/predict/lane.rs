@@ -48,7 +48,9 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
     server.record();
     let about = game(Some("fog")).expect("it is registered").about;
     let mut players = [Client::<SimpleLocalWorld<Fog>>::new(&mut server, "fog", "fog").with_lane()];
-    let mut agent = about.agent(&BotSpec::alone(Arc::clone(&players[0].dialect), 1)).expect("a bot");
+    let mut spec = BotSpec::new(Arc::clone(&players[0].dialect), 1);
+    spec.is_checking = true;
+    let mut agent = about.agent(&spec).expect("a bot");
     let (mut now, mut leaves, mut compared) = (Duration::ZERO, 0, 0);
     let mut group = None;
     let published = RefCell::new(BTreeMap::<u32, Arc<dyn DynTick>>::new());

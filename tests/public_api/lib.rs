@@ -3,6 +3,8 @@
 //! `scripts/public-api.sh` has rustdoc write the items as JSON, which the compiler calls unstable, and
 //! runs this test. After an intended change, `TICKWIRE_BLESS=1 scripts/public-api.sh` writes the list.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use tickwire::client::blocking_client::{BlockingClient, ReceivedPacket};
+use tickwire::game::OperatorCommandError;
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::packet::Value;
@@ -66,7 +67,10 @@ fn two_servers_in_one_process_are_played_with_the_client() {
 fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
     let server = Server::for_game::<Simple<Units>>().start().expect("a free port");
     let address = server.address();
-    assert!(server.command("dance").expect_err("unknown").to_string().contains("dance"));
+    let unknown = server.command("dance").expect_err("unknown");
+    assert!(matches!(&unknown, OperatorCommandError::Usage(text) if text.contains("dance")), "{unknown}");
+    let absent = server.command("unban 192.0.2.1").expect_err("not banned");
+    assert!(matches!(&absent, OperatorCommandError::Failed(text) if text.contains("not banned")), "{absent}");
     assert!(server.metrics().contains("tickwire_"), "{}", server.metrics());
     let taken = Server::for_game::<Simple<Units>>().bind(address).start().expect_err("in use");
     assert!(matches!(&taken, StartError::System(error) if error.kind() == ErrorKind::AddrInUse), "{taken}");

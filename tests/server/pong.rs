@@ -14,7 +14,7 @@ use tickwire::internal::testing::load::crowd;
 use tickwire::internal::testing::simulate;
 use tickwire::internal::tools::replay;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
-use tickwire::sim::{PlayerId, Rng, Sim};
+use tickwire::sim::{PlayerId, RestoreError, Rng, Sim};
 
 use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_pong::{Action, Pong};
@@ -136,12 +136,17 @@ fn a_snapshot_of_another_game_or_other_rules_is_refused() {
     let world = SimpleWorld::<Pong>::new(&(ABOUT.identity)(1));
     let bytes = world.snapshot();
     assert_eq!(SimpleWorld::<Pong>::restore(&bytes).as_ref(), Ok(&world));
-    for (at, says) in [(0, "not a snapshot of pong"), (5, "not a snapshot of pong"), (9, "other rules")] {
+    let refused = |at: usize| {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
-        let reason = SimpleWorld::<Pong>::restore(&wrong).expect_err("refused");
-        assert!(reason.to_string().contains(says), "{at}: {reason}");
+        SimpleWorld::<Pong>::restore(&wrong).expect_err("refused")
+    };
+    for at in [0, 5] {
+        assert_eq!(refused(at), RestoreError::NotASnapshot { game: "pong" });
+        assert_eq!(refused(at).to_string(), "these bytes are not a snapshot of pong");
     }
+    assert!(matches!(refused(9), RestoreError::OtherRules { found, expected } if found != expected));
+    assert!(refused(9).to_string().contains("other rules"), "{}", refused(9));
     for end in 0..bytes.len() {
         assert!(SimpleWorld::<Pong>::restore(&bytes[..end]).is_err(), "{end} bytes");
     }

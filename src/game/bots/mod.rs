@@ -72,6 +72,7 @@ pub struct ViewStats {
 
 /// A reason for a checking bot to tolerate an apparent fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tolerance {
     /// The address is shared with misbehaving clients.
     SharedAddress,
@@ -221,17 +222,16 @@ pub struct BotSpec {
 }
 
 impl BotSpec {
-    /// The parameters of an agent that plays by itself, without a crowd, and checks what it
-    /// receives.
-    pub fn alone(dialect: Arc<Dialect>, seed: u64) -> BotSpec {
+    /// Creates the parameters of a single agent that plays and checks nothing.
+    pub fn new(dialect: Arc<Dialect>, seed: u64) -> BotSpec {
         BotSpec {
             index: 0,
             count: 1,
             seed,
             crowd_seed: seed,
             behavior: BotBehavior::Play,
-            spares_visitors: false,
-            is_checking: true,
+            spares_visitors: true,
+            is_checking: false,
             dialect,
         }
     }

@@ -10,6 +10,7 @@ use crate::packet::DecodedPacket;
 
 /// What a bot has received, as types of [`rows!`](crate::rows!).
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct BotView<'a> {
     /// The bot's player.
     pub player: PlayerId,

@@ -168,7 +168,6 @@ pub struct SimplePrediction<S> {
 
 /// Context of a game's functions in a tick.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct TickContext<'a> {
     /// Number of this tick, from 0.
     pub tick: u32,

@@ -102,7 +102,7 @@ impl<S: SimpleGame> TestWorld<S> {
 
     /// Lets a player join in the next tick. Returns its number.
     pub fn join(&mut self, name: &str) -> PlayerId {
-        self.join_as(Joining { name, account: None })
+        self.join_as(Joining::new(name))
     }
 
     /// As [`TestWorld::join`], with an account.

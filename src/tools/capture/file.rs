@@ -27,6 +27,7 @@ pub struct Packet<'a> {
 
 /// The contents of a capture file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capture<'a> {
     /// All packets in file order.
     pub packets: Vec<Packet<'a>>,
@@ -39,6 +40,7 @@ pub struct Capture<'a> {
 
 /// A file that is not a capture, or is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CaptureError {
     /// The offset in the file, in bytes.
     pub offset: usize,
@@ -48,6 +50,7 @@ pub struct CaptureError {
 
 /// The rules of the file formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FormatRule {
     /// The file begins neither as pcapng nor as pcap.
     NotACapture,

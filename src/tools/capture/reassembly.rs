@@ -31,6 +31,7 @@ pub enum TcpSide {
 
 /// Bytes that one end sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamPiece<'a> {
     /// The sender.
     pub from: TcpSide,
@@ -47,6 +48,7 @@ pub struct StreamPiece<'a> {
 
 /// A range of bytes that one end sent and the capture lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gap {
     /// The sender.
     pub from: TcpSide,
@@ -60,6 +62,7 @@ pub struct Gap {
 
 /// A TCP connection of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TcpConnection<'a> {
     /// The address of the client: the end that opened the connection. If the capture lacks the
     /// handshake, the client is the end that sent a request, otherwise the end with the higher

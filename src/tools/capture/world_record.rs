@@ -144,6 +144,7 @@ pub enum WorldRecord<'a> {
 
 /// The reason why bytes are not a valid record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WorldRecordError {
     /// The layout is unknown.
     Version(u8),

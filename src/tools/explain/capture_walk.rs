@@ -18,6 +18,7 @@ use crate::ws::Side;
 
 /// The beginning, a head, a frame or a gap of one connection.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CaptureItem<'c> {
     /// The connection's number, from 1, in order of first packets.
     pub client: usize,
@@ -51,6 +52,7 @@ pub enum CaptureItemKind<'c> {
 
 /// Totals of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnectionSummary {
     /// The dialect's name; empty if the connection uses another protocol than tickwire's.
     pub dialect: String,

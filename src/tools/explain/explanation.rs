@@ -22,6 +22,7 @@ pub const UNREAD_FIELD: &str = "rest";
 
 /// The explanation of bytes of one direction.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Explanation<'a> {
     /// The input bytes.
     pub bytes: Vec<u8>,
@@ -40,6 +41,7 @@ pub struct Explanation<'a> {
 
 /// One frame, possibly incomplete, or the head of a request or response.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ExplainedFrame<'a> {
     /// The byte range of the frame in the input.
     pub range: Range<usize>,
@@ -81,6 +83,7 @@ impl ExplainedFrame<'_> {
 
 /// A message that was sent in several frames.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ReassembledMessage {
     /// The number of frames.
     pub frames: usize,

@@ -13,6 +13,7 @@ pub(crate) const BYTE: usize = 8;
 
 /// A named range of the input.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Node {
     /// The name of a header field, an argument, or a part of an encoding.
     pub name: String,

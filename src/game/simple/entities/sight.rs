@@ -6,7 +6,6 @@ use tickwire_sim::geometry::Point;
 
 /// The client that sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Viewer {
     /// Its player; `None` for a spectator.
     pub player: Option<PlayerId>,
