@@ -26,6 +26,7 @@ targets=(
     'explain 400 -'
     'session 400 -'
     'capture 2048 file'
+    'datagram 400 -'
 )
 # Maximum length, in bytes, of an input that is kept in the repository.
 kept_bytes=512

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 #[allow(dead_code, reason = "targets use less of them than the server and the inspector")]
 mod product {
     pub mod connection;
+    pub mod datagram;
     pub mod game;
     /// The games without their list.
     pub mod games {
@@ -33,7 +34,7 @@ mod product {
 
 pub use games::moo::{feed, world};
 pub use product::tools::{capture, explain, replay};
-pub use product::{connection, game, games, limits, packet, tools, util, ws};
+pub use product::{connection, datagram, game, games, limits, packet, tools, util, ws};
 pub use tickwire_sim as sim;
 
 /// Private modules under the names that `tickwire::internal` gives them.

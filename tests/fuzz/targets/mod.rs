@@ -4,6 +4,7 @@
 //! input, except tables that are built once.
 
 mod capture;
+mod datagram;
 mod dialects;
 mod explain;
 mod frame;
@@ -16,7 +17,7 @@ mod stream;
 pub type Target = fn(&[u8]);
 
 /// All of them, by the name that `scripts/fuzz.sh` takes.
-pub const ALL: [(&str, Target); 8] = [
+pub const ALL: [(&str, Target); 9] = [
     ("head", head::run),
     ("frame", frame::run),
     ("stream", stream::run),
@@ -25,6 +26,7 @@ pub const ALL: [(&str, Target); 8] = [
     ("explain", explain::run),
     ("session", session::run),
     ("capture", capture::run),
+    ("datagram", datagram::run),
 ];
 
 /// Takes the first byte off, as a choice among so many; the first of them when there is none.

@@ -7,6 +7,7 @@ use crate::game::encode_values::WireValues as _;
 use crate::game::messages::MessageWriter;
 use crate::game::records::RecordList;
 use crate::game::simple::SimpleGame;
+use crate::game::simple::rows::FieldValue;
 use crate::packet::msgpack::write_uint;
 
 /// The entities of one list that a client has.
@@ -30,9 +31,53 @@ pub struct EntityScratch {
     pub(super) ids: Vec<u32>,
     enter: RecordList,
     leave: RecordList,
-    changes: Vec<RecordList>,
-    /// For each change list, the id of its last record.
+    changes: ChangeRecords,
+}
+
+/// The records of the change lists of a packet.
+#[derive(Debug, Default)]
+struct ChangeRecords {
+    lists: Vec<RecordList>,
+    /// For each list, the id of its last record.
     last_ids: Vec<u32>,
+}
+
+impl ChangeRecords {
+    /// Starts a packet with this number of lists.
+    fn begin(&mut self, lists: usize) {
+        self.lists.resize_with(lists, RecordList::default);
+        self.lists.iter_mut().for_each(RecordList::clear);
+        self.last_ids.clear();
+        self.last_ids.resize(lists, 0);
+    }
+
+    /// Returns the difference of an id to the one before. Ids are in ascending order.
+    fn id_difference(&mut self, list: usize, id: u32) -> u32 {
+        id - std::mem::replace(&mut self.last_ids[list], id)
+    }
+
+    /// Copies the encoded record of an entity.
+    fn copy(&mut self, list: usize, encoded: &EncodedList, at: usize, id: u32) {
+        let records = &encoded.changes[list];
+        if encoded.layout.change_lists[list].has_id_differences {
+            let difference = self.id_difference(list, id);
+            self.lists[list].copy_after(difference, records, at);
+        } else {
+            self.lists[list].copy(records, at);
+        }
+    }
+
+    /// Appends a record without differences of values.
+    fn push_values(&mut self, list: usize, layout: &EntityLayout, new: &[FieldValue], id: u32) {
+        let change_list = &layout.change_lists[list];
+        let difference = change_list.has_id_differences.then(|| self.id_difference(list, id));
+        self.lists[list].push_encoded(1 + change_list.members.len(), |out| {
+            if let Some(difference) = difference {
+                write_uint(out, difference.into());
+            }
+            layout.write_changes(change_list, new, None, out);
+        });
+    }
 }
 
 impl EntityScratch {
@@ -52,8 +97,8 @@ impl EntityScratch {
         });
     }
 
-    /// Sets the records of a packet: the differences between the visible entities and those that the
-    /// client has.
+    /// Sets the records of a packet: the differences between the visible entities and those that
+    /// the client has.
     pub(super) fn compare<S>(
         &mut self,
         received: &Received<'_>,
@@ -61,16 +106,12 @@ impl EntityScratch {
         encoded: &EncodedList,
         index: usize,
     ) {
-        let EntityScratch { visible, ids, enter, leave, changes, last_ids } = self;
+        let EntityScratch { visible, ids, enter, leave, changes } = self;
         let last = received.last;
         let list = frame.list(index);
-        changes.resize_with(encoded.changes.len(), RecordList::default);
-        changes.iter_mut().chain([&mut *enter, &mut *leave]).for_each(RecordList::clear);
+        [&mut *enter, &mut *leave].into_iter().for_each(RecordList::clear);
+        changes.begin(encoded.changes.len());
         ids.clear();
-        last_ids.clear();
-        last_ids.resize(changes.len(), 0);
-        // Ids are in ascending order, so differences are positive.
-        let mut id_difference = |list: usize, id: u32| id - std::mem::replace(&mut last_ids[list], id);
         let mut known = received.known.iter().copied().peekable();
         let mut possible = received.possible.iter().copied().peekable();
         for at in visible.iter().map(|at| *at as usize) {
@@ -89,14 +130,7 @@ impl EntityScratch {
                     EntityChange::InLists(mut lists) => {
                         while lists != 0 {
                             let list = lists.trailing_zeros() as usize;
-                            match encoded.layout.change_lists[list].has_id_differences {
-                                true => changes[list].copy_after(
-                                    id_difference(list, id),
-                                    &encoded.changes[list],
-                                    at,
-                                ),
-                                false => changes[list].copy(&encoded.changes[list], at),
-                            }
+                            changes.copy(list, encoded, at, id);
                             lists &= lists - 1;
                         }
                     }
@@ -108,18 +142,10 @@ impl EntityScratch {
                 match layout.change_lists_for(new, None, |field| changed_in[field] > last) {
                     None => enter.copy(&encoded.enter, at),
                     Some(lists) => {
-                        for (bit, (out, change_list)) in
-                            changes.iter_mut().zip(&layout.change_lists).enumerate()
-                        {
-                            if lists & (1 << bit) != 0 {
-                                out.push_encoded(1 + change_list.members.len(), |out| {
-                                    if change_list.has_id_differences {
-                                        write_uint(out, id_difference(bit, id).into());
-                                    }
-                                    layout.write_changes(change_list, new, None, out);
-                                });
-                            }
-                        }
+                        let is_used = |bit: &usize| lists & (1 << bit) != 0;
+                        (0..layout.change_lists.len())
+                            .filter(is_used)
+                            .for_each(|list| changes.push_values(list, layout, new, id));
                     }
                 }
             }
@@ -128,7 +154,7 @@ impl EntityScratch {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.changes.iter().chain([&self.enter, &self.leave]).all(RecordList::is_empty)
+        self.changes.lists.iter().chain([&self.enter, &self.leave]).all(RecordList::is_empty)
     }
 
     pub(super) fn append_packet(&self, tick: u32, list: &EncodedList, out: &mut MessageWriter<'_>) {
@@ -152,7 +178,7 @@ impl EntityScratch {
             EntityArgument::Tick => None,
             EntityArgument::Enter => Some(&self.enter),
             EntityArgument::Leave => Some(&self.leave),
-            EntityArgument::Changes(at) => Some(&self.changes[at]),
+            EntityArgument::Changes(at) => Some(&self.changes.lists[at]),
         }
     }
 }

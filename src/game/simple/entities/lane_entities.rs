@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   acknowledged ─ sent ─ sent ─ sent ─► the next update
-//!        └── in all of them: the client knows it ─► only what has changed since the first
+//! └── in all of them: the client knows it ─► only what has changed since the first
 //!        └── in some of them: it may know it ──────► enter, or leave
 //! ```
 //!
@@ -61,8 +61,8 @@ impl LaneEntities {
         true
     }
 
-    /// Appends the entity lists that the client may lack. `stream` has the ids that it may know from
-    /// the stream.
+    /// Appends the entity lists that the client may lack. `stream` has the ids that it may know
+    /// from the stream.
     pub fn append_update<S: SimpleGame>(
         &mut self,
         (viewer, baseline): (Viewer, LaneBaseline),

@@ -152,7 +152,8 @@ fn a_client_sees_what_it_may_after_each_update_by_datagram_that_arrives() {
             let published = room.step(actions);
             let step = published.tick;
             for client in clients.iter_mut().filter(|_| tick >= 5) {
-                // Sometimes the stream carries everything, and once no acknowledgement arrives for long.
+                // Sometimes the stream carries everything, and once no acknowledgement arrives for
+                // long.
                 let has_lane = tick % 500 > 90;
                 if (1_200..1_400).contains(&tick) {
                     client.acks.clear();

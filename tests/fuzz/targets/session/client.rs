@@ -177,7 +177,9 @@ impl Server<'_> {
                     None
                 }
                 ConnectionOutput::Request(request) => self.execute(request),
-                ConnectionOutput::Observed { .. } | ConnectionOutput::Event(_) => None,
+                ConnectionOutput::Datagram(_)
+                | ConnectionOutput::Observed { .. }
+                | ConnectionOutput::Event(_) => None,
             };
             if let Some(answer) = answer {
                 connection.answer(answer);
