@@ -187,12 +187,6 @@ impl LaneEndpoint {
         self.acked_tick
     }
 
-    /// Forgets which states the other end has, because it starts again.
-    pub fn forget_states(&mut self) {
-        self.acked_tick = None;
-        self.sent.iter_mut().for_each(|sent| sent.tick = None);
-    }
-
     /// The last sequence number that this end has used; 0 before the first datagram.
     pub fn sequence(&self) -> u64 {
         self.sequence

@@ -15,7 +15,8 @@ use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
 use crate::connection::{DisconnectReason, ReadTime, RoomInfo, Sender, ServerConnection, WireFormat};
-use crate::game::{CloseReason, Messages};
+use crate::datagram::DatagramError;
+use crate::game::{CloseReason, LaneBaseline, Messages};
 use crate::packet::Direction;
 use crate::server::admission::tokens::{OfferedToken, Permission};
 use crate::server::admission::upgrade_check::AcceptedClient;
@@ -85,8 +86,9 @@ pub struct Client<L> {
     pub connection: Mutex<ServerConnection>,
     /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
-    /// The client's lane, if it was granted one.
-    pub lane: Mutex<Option<ClientLane>>,
+    /// Whether the client was granted a lane, so that the updates of other clients take no lock.
+    has_lane: AtomicBool,
+    lane: Mutex<Option<ClientLane>>,
     /// Key with which a page proves at `/wire` that this client belongs to it.
     pub resume_key: Option<ResumeKey>,
     /// The token in the upgrade request.
@@ -128,6 +130,7 @@ impl<L: Transport> Client<L> {
         }
         Client {
             connection: Mutex::new(connection(&room, &endpoint, now)),
+            has_lane: AtomicBool::new(false),
             lane: Mutex::new(None),
             resume_key,
             token,
@@ -319,17 +322,45 @@ impl<L: Transport> Client<L> {
         }
     }
 
+    /// Opens a datagram of the client's lane from this address, if there are addresses. Returns its
+    /// messages.
+    ///
+    /// # Errors
+    /// The rule that the datagram breaks.
+    pub fn open_datagram(
+        &self,
+        datagram: &[u8],
+        from: Option<SocketAddr>,
+        now: Duration,
+    ) -> Result<Vec<u8>, DatagramError> {
+        match &mut *self.lane.lock() {
+            Some(lane) => lane.open(datagram, from, now),
+            None => Err(DatagramError::UnknownConnection),
+        }
+    }
+
+    /// Adds messages to the next datagram of the client's lane.
+    pub fn add_to_datagram(&self, messages: &[u8]) {
+        self.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
+    }
+
     /// Replaces the client's lane, and returns its grant. `None` if the transport has no datagrams.
     pub fn grant_lane(&self) -> Option<LaneGrant> {
         let grant = self.transport.grant_lane(self.id)?;
         *self.lane.lock() = Some(ClientLane::new(&grant));
+        self.has_lane.store(true, Ordering::Release);
         Some(grant)
+    }
+
+    /// Returns the baseline of updates by datagram. `None` without a lane in use.
+    pub fn lane_baseline(&self, now: Duration) -> Option<LaneBaseline> {
+        let has_lane = self.has_lane.load(Ordering::Acquire);
+        has_lane.then(|| self.lane.lock().as_ref()?.baseline(now)).flatten()
     }
 
     /// Sends the part of an update that goes by datagram, and acknowledgements.
     pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
-        // A client without a lane needs no second lock.
-        if self.lane.lock().is_none() {
+        if !self.has_lane.load(Ordering::Acquire) {
             return;
         }
         let sequence = self.connection.lock().sequence();

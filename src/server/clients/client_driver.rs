@@ -153,10 +153,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// The reason to drop the datagram.
     pub fn receive_datagram(&self, datagram: &[u8], from: Option<SocketAddr>) -> Result<(), DatagramError> {
         let client = self.client;
-        let opened = match &mut *client.lane.lock() {
-            Some(lane) => lane.open(datagram, from, self.read_time.now)?,
-            None => return Err(DatagramError::UnknownConnection),
-        };
+        let opened = client.open_datagram(datagram, from, self.read_time.now)?;
         if client.sender.ending().is_some() {
             return Ok(());
         }
@@ -236,7 +233,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         match output {
             ConnectionOutput::Send(frames) => self.client.send(Frames::Borrowed(frames), self.read_time.now),
             ConnectionOutput::Datagram(messages) => {
-                self.client.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
+                self.client.add_to_datagram(messages);
             }
             ConnectionOutput::Request(request) => return self.execute_request(request),
             ConnectionOutput::Observed { bytes, saved } => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::lane_path::LanePath;
 use crate::datagram::endpoint::MESSAGES_BYTES;
 use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
-use crate::datagram::{DatagramError, LaneEndpoint, LaneKey, LaneStats};
+use crate::datagram::{DatagramError, LaneEndpoint, LaneKey};
 use crate::game::{LaneBaseline, Messages};
 use crate::limits;
 use crate::packet::Direction;
@@ -88,16 +88,6 @@ impl ClientLane {
         let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
         (is_proven && self.endpoint.is_usable(now))
             .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
-    }
-
-    /// Forgets which states the client has.
-    pub fn forget_states(&mut self) {
-        self.endpoint.forget_states();
-    }
-
-    /// The counts of the server's end.
-    pub fn stats(&self) -> LaneStats {
-        self.endpoint.stats()
     }
 
     /// Makes the datagrams of an update, or one without a state for acknowledgements. `sequence` is

@@ -264,7 +264,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
-        messages.set_lane(client.lane.lock().as_ref().and_then(|lane| lane.baseline(now)));
+        messages.set_lane(client.lane_baseline(now));
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
         brought.iter().for_each(|tick| self.answers.add(tick, client.id));
         if turn != StateOutcome::NotDue {
