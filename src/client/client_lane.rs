@@ -3,7 +3,7 @@
 //! ```text
 //!   command ─► queue ─┬─► every datagram, until the server has it ─► server
 //!                     └─► the stream, if it takes too long
-//!   datagram ─► packets, the newest only ─► prediction
+//!   datagram ─► packets ─► prediction
 //! ```
 
 use std::time::Duration;
@@ -75,13 +75,14 @@ impl ClientLane {
         self.has_news = true;
     }
 
-    /// Opens a datagram of the server, and calls `packet` with each of its packets. Packets of a
-    /// datagram that arrives after a newer one are older than the known state, and are dropped.
+    /// Opens a datagram of the server, and calls `packet` with each of its packets. A packet may be
+    /// older than another one of its row: an update of several datagrams arrives in any order, so
+    /// only the ticks of the packets show which of them are overtaken.
     pub fn receive(&mut self, datagram: &[u8], now: Duration, mut packet: impl FnMut(&[u8])) {
         let Ok(opened) = self.endpoint.open(datagram, now) else { return };
         for message in message::read(&opened.messages) {
             match message {
-                Ok(Message::Packet(bytes)) if opened.is_newest => packet(bytes),
+                Ok(Message::Packet(bytes)) => packet(bytes),
                 Ok(Message::Received(sequence)) => self.commands.acknowledge(sequence),
                 _ => {}
             }

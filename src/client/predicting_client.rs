@@ -100,7 +100,9 @@ impl<W: LocalWorld> PredictingClient<W> {
                             }
                         }
                         lane_packets::OFFER => self.lane = ClientLane::new(&packet),
-                        name if name != W::UPDATE && is_overtaken(&mut self.newest, &packet, false) => {
+                        name if (name != W::UPDATE || !W::UPDATE_HAS_ENTERS)
+                            && is_overtaken(&mut self.newest, &packet, false) =>
+                        {
                             continue;
                         }
                         _ => {}

@@ -29,6 +29,9 @@ pub trait LocalWorld: Sized + Debug + Send {
 
     /// Name of the packet with the state after a tick. Its argument `tick` names that tick.
     const UPDATE: &'static str;
+    /// Whether [`LocalWorld::UPDATE`] also contains entities that enter and leave the view, so that
+    /// an update of the stream has an effect after a newer one by datagram.
+    const UPDATE_HAS_ENTERS: bool = false;
 
     /// Creates the world that `welcome` describes. Returns `None` if this program has other rules.
     fn new(welcome: &DecodedPacket<'_>) -> Option<Self>;

@@ -124,6 +124,7 @@ impl LocalWorld for MooLocalWorld {
     type Event = Swing;
 
     const UPDATE: &'static str = "update";
+    const UPDATE_HAS_ENTERS: bool = true;
 
     fn new(welcome: &DecodedPacket<'_>) -> Option<MooLocalWorld> {
         let is_same = welcome.text("rules_hash")? == format!("{:016x}", rules_hash());
