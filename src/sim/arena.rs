@@ -102,8 +102,12 @@ impl Arena<'_> {
         };
         // With all of the cell free, a body reaches the next cell wherever it is in this one.
         let half = grid.radius.max(cell - cell / 2);
-        let is_free = |cell: Cell| {
-            let square = Rect::around(center(cell), half);
+        let size = (self.bounds.right - self.bounds.left, self.bounds.bottom - self.bounds.top);
+        let is_free = |place: Cell| {
+            if !(0..=size.0 / cell).contains(&place.0) || !(0..=size.1 / cell).contains(&place.1) {
+                return false;
+            }
+            let square = Rect::around(center(place), half);
             let Rect { left, top, right, bottom } = square;
             self.bounds.contains((left, top))
                 && self.bounds.contains((right, bottom))
@@ -237,6 +241,18 @@ mod tests {
             }
         }
         assert!(detours > 60, "{detours}");
+    }
+
+    #[test]
+    fn paths_on_the_largest_map_with_the_largest_cells_exist() {
+        let most = 1 << 30;
+        let arena =
+            Arena { bounds: Rect { left: -most, top: -most, right: most - 1, bottom: most - 1 }, walls: &[] };
+        for (cell, reach) in [(1 << 24, 255), (1 << 28, 255), (most, 255), (1 << 24, 2)] {
+            let grid = PathGrid { radius: 10, cell, reach };
+            let path = arena.find_path((-most + 10, -most + 10), (most - 20, most - 20), &grid);
+            assert_eq!(path.is_some(), reach == 255, "{grid:?}");
+        }
     }
 
     #[test]
