@@ -22,7 +22,7 @@ use crate::geometry::{Point, Rect};
 pub struct SpatialIndex<T> {
     /// Side of a cell as a power of two.
     cell_bits: u32,
-    /// The first cell: column and row, of which 0 begins at coordinate 0.
+    /// Column and row of the first cell. Cell 0 begins at coordinate 0.
     first: (i32, i32),
     columns: u32,
     rows: u32,
