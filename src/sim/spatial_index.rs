@@ -109,10 +109,10 @@ impl<T: Copy + Ord> SpatialIndex<T> {
         found
     }
 
-    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of them
-    /// may be outside the rectangle.
+    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of
+    /// these things may be outside the rectangle.
     pub fn for_each_in_cells(&self, rect: Rect, mut visit: impl FnMut(Point, T)) {
-        // Cells of an axis from the first to the last; an empty range if the rectangle is elsewhere.
+        // The first and the last cell of an axis; an empty range if the rectangle is elsewhere.
         let range = |from: i32, to: i32, first: i32, count: u32| {
             let cell = |at: i32| i64::from(at >> self.cell_bits) - i64::from(first);
             (cell(from).max(0), cell(to).min(i64::from(count) - 1))

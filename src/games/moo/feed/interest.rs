@@ -2,9 +2,9 @@
 //!
 //! A client's window extends 1,248 px to the left and right of its centre and 702 px above and
 //! below it (as in the MooMoo client: half a screen of 1920 × 1080, times 1.3). An entity is
-//! visible if its rim reaches into the window. A spatial index finds candidates without a scan of all
-//! entities. All arithmetic is in integers, so that two servers with the same world send the same
-//! messages.
+//! visible if its rim reaches into the window. A spatial index finds candidates without a scan of
+//! all entities. All arithmetic is in integers, so that two servers with the same world send the
+//! same messages.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
