@@ -79,7 +79,7 @@ impl Arena<'_> {
     /// that [steps](Arena::step) to each of them in turn arrives. `None` if no path exists within
     /// the reach of the grid.
     ///
-    /// A body that follows another one needs only the first point, and asks again some ticks later.
+    /// A body that follows another one needs only the first point, and a new path some ticks later.
     ///
     /// ```
     /// use tickwire_sim::arena::{Arena, PathGrid};

@@ -218,20 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn a_search_asks_each_cell_within_its_reach_at_most_once() {
-        let mut asked = Vec::new();
+    fn a_search_visits_each_cell_within_its_reach_at_most_once() {
+        let mut visited = Vec::new();
         // A ring around the target, so that the search visits all it can.
         let is_free = |(column, row): Cell| (column - 9).abs().max((row - 5).abs()) != 1;
         let path = find_path((0, 0), (9, 5), 9, |cell| {
-            asked.push(cell);
+            visited.push(cell);
             is_free(cell)
         });
         assert_eq!(path, None);
-        let count = asked.len();
-        asked.sort_unstable();
-        asked.dedup();
-        assert_eq!(asked.len(), count);
-        assert!(asked.iter().all(|(column, row)| column.abs() <= 9 && row.abs() <= 9));
+        let count = visited.len();
+        visited.sort_unstable();
+        visited.dedup();
+        assert_eq!(visited.len(), count);
+        assert!(visited.iter().all(|(column, row)| column.abs() <= 9 && row.abs() <= 9));
         assert!((300..19 * 19).contains(&count), "{count}");
     }
 

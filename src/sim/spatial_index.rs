@@ -4,9 +4,9 @@ use crate::fixed::is_within;
 use crate::geometry::{Point, Rect};
 
 /// An index of things by their position: a grid of square cells over all of them, with at most as
-/// many cells as things, or four. It is not part of a state: a rule builds it from the state, asks,
-/// and drops it. It pays from about thirty things and questions. With fewer, or if the first thing
-/// near a place is enough, look at all of them.
+/// many cells as things, or four. It is not part of a state: a rule builds it from the state, uses
+/// it, and drops it. It pays from about thirty things and queries. With fewer, or if the first
+/// thing near a place is enough, look at all of them.
 ///
 /// ```
 /// use tickwire_sim::PlayerId;
