@@ -80,7 +80,7 @@ impl RecordList {
         }
     }
 
-    /// Appends a number and the record at `index`, which has one value less than the records' width.
+    /// Appends a number and the record at `index`, which lacks the first value of its width.
     #[inline]
     pub fn copy_after(&mut self, first: u32, records: &Records, index: usize) {
         let record = records.get(index);

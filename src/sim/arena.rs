@@ -45,8 +45,8 @@ pub struct PathGrid {
     /// Side of a cell, at least 1. A passage is found if it is wide enough for two cells, or for a
     /// cell and the body. A cell must be no larger than the thinnest wall, or than `radius`.
     pub cell: i32,
-    /// How far a path may lead from its start, in columns and rows of cells. It bounds the cost of a
-    /// search: at most `(2 * reach + 1)²` cells are compared with all walls.
+    /// How far a path may lead from its start, in columns and rows of cells. It bounds the cost of
+    /// a search: at most `(2 * reach + 1)²` cells are compared with all walls.
     pub reach: u8,
 }
 
@@ -79,7 +79,7 @@ impl Arena<'_> {
     /// that [steps](Arena::step) to each of them in turn arrives. `None` if no path exists within
     /// the reach of the grid.
     ///
-    /// A body that follows another one needs only the first point, and asks again some ticks later.
+    /// A body that follows another one needs only the first point, and a new path some ticks later.
     ///
     /// ```
     /// use tickwire_sim::arena::{Arena, PathGrid};
@@ -92,7 +92,8 @@ impl Arena<'_> {
     /// const GRID: PathGrid = PathGrid { radius: 10, cell: 40, reach: 10 };
     ///
     /// let path = ARENA.find_path((150, 140), (250, 140), &GRID).unwrap();
-    /// assert_eq!(path, [(140, 180), (140, 220), (180, 220), (220, 220), (260, 220), (260, 180), (250, 140)]);
+    /// let expected = [(140, 180), (140, 220), (180, 220), (220, 220), (260, 220), (260, 180)];
+    /// assert_eq!(path, [&expected[..], &[(250, 140)]].concat());
     /// assert_eq!(ARENA.find_path((150, 140), (250, 140), &PathGrid { reach: 1, ..GRID }), None);
     /// ```
     pub fn find_path(&self, from: Point, to: Point, grid: &PathGrid) -> Option<Vec<Point>> {
@@ -102,8 +103,12 @@ impl Arena<'_> {
         };
         // With all of the cell free, a body reaches the next cell wherever it is in this one.
         let half = grid.radius.max(cell - cell / 2);
-        let is_free = |cell: Cell| {
-            let square = Rect::around(center(cell), half);
+        let size = (self.bounds.right - self.bounds.left, self.bounds.bottom - self.bounds.top);
+        let is_free = |place: Cell| {
+            if !(0..=size.0 / cell).contains(&place.0) || !(0..=size.1 / cell).contains(&place.1) {
+                return false;
+            }
+            let square = Rect::around(center(place), half);
             let Rect { left, top, right, bottom } = square;
             self.bounds.contains((left, top))
                 && self.bounds.contains((right, bottom))
@@ -237,6 +242,18 @@ mod tests {
             }
         }
         assert!(detours > 60, "{detours}");
+    }
+
+    #[test]
+    fn paths_on_the_largest_map_with_the_largest_cells_exist() {
+        let most = 1 << 30;
+        let arena =
+            Arena { bounds: Rect { left: -most, top: -most, right: most - 1, bottom: most - 1 }, walls: &[] };
+        for (cell, reach) in [(1 << 24, 255), (1 << 28, 255), (most, 255), (1 << 24, 2)] {
+            let grid = PathGrid { radius: 10, cell, reach };
+            let path = arena.find_path((-most + 10, -most + 10), (most - 20, most - 20), &grid);
+            assert_eq!(path.is_some(), reach == 255, "{grid:?}");
+        }
     }
 
     #[test]

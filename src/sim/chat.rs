@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::similar_names::are_confusable;
+
 /// Texts that a player may send at once.
 const BURST: u32 = 4;
 /// Seconds after which a player may send another text.
@@ -51,24 +53,26 @@ impl ChatLimit {
 }
 
 /// Returns a name that no other player has: the wanted one, or the wanted one with a number.
-/// Letters count as equal in both cases. The result has at most `max_chars` characters.
+/// Names that [look alike](crate::similar_names) count as equal. The result has at most `max_chars`
+/// characters.
 ///
 /// ```
 /// use tickwire_sim::chat::unique_name;
 ///
 /// assert_eq!(unique_name("Ann", 15, &["Bob"]), "Ann");
 /// assert_eq!(unique_name("Ann", 15, &["ann", "Ann 2"]), "Ann 3");
+/// assert_eq!(unique_name("Bob", 15, &["B0B"]), "Bob 2");
 /// assert_eq!(unique_name("Bartholomew", 11, &["Bartholomew"]), "Bartholom 2");
 /// ```
 pub fn unique_name(wanted: &str, max_chars: usize, taken: &[impl AsRef<str>]) -> String {
-    let is_free = |name: &str| taken.iter().all(|taken| taken.as_ref().to_lowercase() != name.to_lowercase());
+    let is_free = |name: &str| !taken.iter().any(|taken| are_confusable(taken.as_ref(), name));
     let numbered = |number: usize| {
         let suffix = if number == 1 { String::new() } else { format!(" {number}") };
         let kept = max_chars.saturating_sub(suffix.len());
         wanted.chars().take(kept).collect::<String>().trim_end().to_owned() + &suffix
     };
-    // One of these differs from all taken names.
-    (1..=taken.len() + 1)
+    // Numbers with equally many digits make different names, so one of these is free.
+    (1..=8 * (taken.len() + 1))
         .map(numbered)
         .find(|name| is_free(name))
         .unwrap_or_else(|| numbered(taken.len() + 1))

@@ -13,8 +13,8 @@
 //! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
 //! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
 //! roots), [`trig`], [`geometry`], [`arena`] (walls, movement, shots), [`spatial_index`] (what is
-//! near a point) and [`path`] (shortest paths on a grid). [`timer`] and [`chat`] are small parts that
-//! many games need.
+//! near a point) and [`path`] (shortest paths on a grid). [`timer`], [`chat`] and
+//! [`similar_names`] are small parts that many games need.
 //!
 //! ```
 //! use tickwire_sim::fields::{ByteSink, Field};
@@ -55,6 +55,7 @@ mod reader;
 mod restore_error;
 pub mod rng;
 mod sim;
+pub mod similar_names;
 pub mod spatial_index;
 pub mod state_tree;
 pub mod timer;

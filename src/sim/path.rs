@@ -21,8 +21,8 @@ const DIAGONAL: u32 = 14;
 /// if no path exists within `reach` cells of `from`.
 ///
 /// A step goes to one of the eight neighbours. A diagonal one needs both cells next to it free, so
-/// that a path cuts no corners. `is_free` is called at most once for each cell, and never for `from`
-/// and `to`, which count as free. Equal arguments give equal paths on every machine.
+/// that a path cuts no corners. `is_free` is called at most once for each cell, and never for
+/// `from` and `to`, which count as free. Equal arguments give equal paths on every machine.
 ///
 /// ```
 /// use tickwire_sim::path::find_path;
@@ -34,8 +34,8 @@ const DIAGONAL: u32 = 14;
 /// ];
 /// let is_free = |(column, row): (i32, i32)| {
 ///     let row = usize::try_from(row).ok().and_then(|row| map.get(row));
-///     let cell = row.zip(usize::try_from(column).ok()).and_then(|(row, column)| row.as_bytes().get(column));
-///     cell == Some(&b'.')
+///     let column = usize::try_from(column).ok();
+///     row.zip(column).and_then(|(row, column)| row.as_bytes().get(column)) == Some(&b'.')
 /// };
 /// let path = [(1, 1), (1, 2), (2, 2), (3, 2), (4, 1), (4, 0)];
 /// assert_eq!(find_path((0, 0), (4, 0), 5, is_free).as_deref(), Some(&path[..]));
@@ -218,20 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn a_search_asks_each_cell_within_its_reach_at_most_once() {
-        let mut asked = Vec::new();
+    fn a_search_visits_each_cell_within_its_reach_at_most_once() {
+        let mut visited = Vec::new();
         // A ring around the target, so that the search visits all it can.
         let is_free = |(column, row): Cell| (column - 9).abs().max((row - 5).abs()) != 1;
         let path = find_path((0, 0), (9, 5), 9, |cell| {
-            asked.push(cell);
+            visited.push(cell);
             is_free(cell)
         });
         assert_eq!(path, None);
-        let count = asked.len();
-        asked.sort_unstable();
-        asked.dedup();
-        assert_eq!(asked.len(), count);
-        assert!(asked.iter().all(|(column, row)| column.abs() <= 9 && row.abs() <= 9));
+        let count = visited.len();
+        visited.sort_unstable();
+        visited.dedup();
+        assert_eq!(visited.len(), count);
+        assert!(visited.iter().all(|(column, row)| column.abs() <= 9 && row.abs() <= 9));
         assert!((300..19 * 19).contains(&count), "{count}");
     }
 

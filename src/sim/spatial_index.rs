@@ -4,9 +4,9 @@ use crate::fixed::is_within;
 use crate::geometry::{Point, Rect};
 
 /// An index of things by their position: a grid of square cells over all of them, with at most as
-/// many cells as things. It is not part of a state: a rule builds it from the state, asks, and drops
-/// it. It pays from about thirty things and questions. With fewer, or if the first thing near a
-/// place is enough, look at all of them.
+/// many cells as things, or four. It is not part of a state: a rule builds it from the state, uses
+/// it, and drops it. It pays from about thirty things and queries. With fewer, or if the first
+/// thing near a place is enough, look at all of them.
 ///
 /// ```
 /// use tickwire_sim::PlayerId;
@@ -20,10 +20,10 @@ use crate::geometry::{Point, Rect};
 /// ```
 #[derive(Debug, Clone)]
 pub struct SpatialIndex<T> {
-    /// The smallest coordinates.
-    corner: Point,
     /// Side of a cell as a power of two.
     cell_bits: u32,
+    /// Column and row of the first cell. Cell 0 begins at coordinate 0.
+    first: (i32, i32),
     columns: u32,
     rows: u32,
     /// The things of cell `i` are `things[starts[i]..starts[i + 1]]`. Cells follow row by row.
@@ -40,14 +40,18 @@ impl<T: Copy + Ord> SpatialIndex<T> {
             corner = (corner.0.min(at.0), corner.1.min(at.1));
             end = (end.0.max(at.0), end.1.max(at.1));
         }
-        let (width, height) = (end.0.abs_diff(corner.0), end.1.abs_diff(corner.1));
-        let count = |bits: u32| (u64::from(width >> bits) + 1) * (u64::from(height >> bits) + 1);
-        let cell_bits = (0..31).find(|bits| count(*bits) <= unsorted.len() as u64).unwrap_or(31);
+        // Cells along an axis from one coordinate to another.
+        let count = |bits: u32, from: i32, to: i32| u64::from((to >> bits).abs_diff(from >> bits)) + 1;
+        let grid = |bits: u32| (count(bits, corner.0, end.0), count(bits, corner.1, end.1));
+        // Four cells of the largest size meet at coordinate 0.
+        let most = unsorted.len().max(4) as u64;
+        let cell_bits = (0..31).find(|bits| grid(*bits).0 * grid(*bits).1 <= most).unwrap_or(31);
+        let (columns, rows) = grid(cell_bits);
         let mut index = SpatialIndex {
-            corner,
+            first: (corner.0 >> cell_bits, corner.1 >> cell_bits),
             cell_bits,
-            columns: (width >> cell_bits) + 1,
-            rows: (height >> cell_bits) + 1,
+            columns: columns as u32,
+            rows: rows as u32,
             starts: Vec::new(),
             things: unsorted.clone(),
         };
@@ -105,16 +109,16 @@ impl<T: Copy + Ord> SpatialIndex<T> {
         found
     }
 
-    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of them
-    /// may be outside the rectangle.
+    /// Calls `visit` for each thing in the cells that a rectangle touches, cell by cell. Some of
+    /// these things may be outside the rectangle.
     pub fn for_each_in_cells(&self, rect: Rect, mut visit: impl FnMut(Point, T)) {
-        // Cells of an axis from the first to the last; an empty range if the rectangle is elsewhere.
-        let range = |first: i32, last: i32, corner: i32, count: u32| {
-            let cell = |at: i32| (i64::from(at) - i64::from(corner)) >> self.cell_bits;
-            (cell(first).max(0), cell(last).min(i64::from(count) - 1))
+        // The first and the last cell of an axis; an empty range if the rectangle is elsewhere.
+        let range = |from: i32, to: i32, first: i32, count: u32| {
+            let cell = |at: i32| i64::from(at >> self.cell_bits) - i64::from(first);
+            (cell(from).max(0), cell(to).min(i64::from(count) - 1))
         };
-        let (left, right) = range(rect.left, rect.right, self.corner.0, self.columns);
-        let (top, bottom) = range(rect.top, rect.bottom, self.corner.1, self.rows);
+        let (left, right) = range(rect.left, rect.right, self.first.0, self.columns);
+        let (top, bottom) = range(rect.top, rect.bottom, self.first.1, self.rows);
         if left > right {
             return;
         }
@@ -128,8 +132,8 @@ impl<T: Copy + Ord> SpatialIndex<T> {
     }
 
     fn cell(&self, (x, y): Point) -> usize {
-        let along = |at: i32, corner: i32| at.abs_diff(corner) >> self.cell_bits;
-        (along(y, self.corner.1) * self.columns + along(x, self.corner.0)) as usize
+        let along = |at: i32, first: i32| (at >> self.cell_bits).abs_diff(first);
+        (along(y, self.first.1) * self.columns + along(x, self.first.0)) as usize
     }
 }
 
@@ -152,7 +156,7 @@ mod tests {
             let things: Vec<(Point, u32)> =
                 (0..round as u32 / 4).rev().map(|id| (place(extent), id)).collect();
             let index = SpatialIndex::new(things.iter().copied());
-            assert!(index.starts.len() <= things.len().max(1) + 1);
+            assert!(index.starts.len() <= things.len().max(4) + 1);
             for _ in 0..20 {
                 let (center, other) = (place(extent), place(extent));
                 let radius = [0, 1, extent as u32 / 3, extent as u32, u32::MAX][round % 5];

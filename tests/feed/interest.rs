@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::told::Published;
 use tickwire::game::{Messages, Publisher as _, StateOutcome, UpdateRates, View as _};
-use tickwire::internal::games::moo::feed::interest::{Circle, Located, SpatialIndex, ViewWindow};
+use tickwire::internal::games::moo::feed::interest::{Circle, EntityIndex, Located, ViewWindow};
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
 use tickwire::internal::games::moo::{MooPublisher, MooScratch, MooView};
 use tickwire::packet::PacketTables;
@@ -35,7 +35,7 @@ impl Located for Stone {
 
 #[test]
 fn the_grid_finds_all_that_a_look_at_everything_finds() {
-    let things = SpatialIndex::new(14_400, (0..3_000).map(Stone).collect());
+    let things = EntityIndex::new((0..3_000).map(Stone).collect());
     for (x, y) in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
         let (window, mut found) = (ViewWindow { x, y }, Vec::new());
         things.collect_visible(window, &mut found);

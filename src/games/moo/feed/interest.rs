@@ -2,12 +2,15 @@
 //!
 //! A client's window extends 1,248 px to the left and right of its centre and 702 px above and
 //! below it (as in the MooMoo client: half a screen of 1920 × 1080, times 1.3). An entity is
-//! visible if its rim reaches into the window. A grid finds candidates without a scan of all
-//! entities. All arithmetic is in integers, so that two servers with the same world send the same
-//! messages.
+//! visible if its rim reaches into the window. A spatial index finds candidates without a scan of
+//! all entities. All arithmetic is in integers, so that two servers with the same world send the
+//! same messages.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
+
+use tickwire_sim::geometry::Rect;
+use tickwire_sim::spatial_index::SpatialIndex;
 
 use crate::game::{Records, WireValues};
 use crate::games::moo::world::Body;
@@ -16,8 +19,6 @@ use crate::games::moo::world::Body;
 pub const HALF_WIDTH_PX: i32 = 1248;
 /// Half the height of the window, in px.
 pub const HALF_HEIGHT_PX: i32 = 702;
-/// Side length of a grid cell, in px. A window covers about 6 × 4 cells.
-const CELL_PX: i32 = 512;
 
 /// The view window of one client: a rectangle around a point, in px.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -84,21 +85,17 @@ pub enum UpdateLayout {
 /// For entities that move, the index is rebuilt in every tick; for other entities, only after a
 /// change.
 #[derive(Debug)]
-pub struct SpatialIndex<T> {
+pub struct EntityIndex<T> {
     list: Vec<T>,
-    /// Number of cells along each side of the map; 0 without entities.
-    side: i32,
-    /// Start of each cell in `order`, plus one end entry.
-    starts: Vec<u32>,
-    /// Indices of all entities, cell by cell.
-    order: Vec<u32>,
+    /// Index and radius in px of each entity, by the position of its centre in px.
+    positions: SpatialIndex<(u32, i32)>,
     /// The largest radius of all entities, in px. The centre of a visible entity is at most this
     /// far outside the window.
     reach_px: i32,
     records: [OnceLock<Records>; 2],
 }
 
-impl<T> Deref for SpatialIndex<T> {
+impl<T> Deref for EntityIndex<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -106,29 +103,15 @@ impl<T> Deref for SpatialIndex<T> {
     }
 }
 
-impl<T: Located> SpatialIndex<T> {
+impl<T: Located> EntityIndex<T> {
     /// Builds the index of a list that is sorted by ID.
-    pub fn new(map_size_px: i32, list: Vec<T>) -> SpatialIndex<T> {
-        let side = if list.is_empty() { 0 } else { map_size_px / CELL_PX + 1 };
-        let cell_of = |thing: &T| {
-            let Circle { x_px, y_px, .. } = thing.place();
-            (cell(side, y_px) * side + cell(side, x_px)) as usize
-        };
-        let mut starts = vec![0; (side * side + 1) as usize];
-        list.iter().for_each(|thing| starts[cell_of(thing)] += 1);
-        for cell in 1..starts.len() {
-            starts[cell] += starts[cell - 1];
-        }
-        // At this point the entries are the ends of the cells. Filling from the back turns them
-        // into the starts.
-        let mut order = vec![0; list.len()];
-        for (index, thing) in list.iter().enumerate().rev() {
-            let slot = &mut starts[cell_of(thing)];
-            *slot -= 1;
-            order[*slot as usize] = index as u32;
-        }
+    pub fn new(list: Vec<T>) -> EntityIndex<T> {
+        let circles = (0..).zip(list.iter().map(Located::place));
+        let positions =
+            circles.map(|(index, circle)| ((circle.x_px, circle.y_px), (index, circle.radius_px)));
+        let positions = SpatialIndex::new(positions);
         let reach_px = list.iter().map(|thing| thing.place().radius_px).max().unwrap_or_default();
-        SpatialIndex { list, side, starts, order, reach_px, records: Default::default() }
+        EntityIndex { list, positions, reach_px, records: Default::default() }
     }
 
     /// The records of all entities in a layout, encoded on first use.
@@ -154,24 +137,15 @@ impl<T: Located> SpatialIndex<T> {
     /// Calls `found` with the index of each entity that reaches into the window widened by
     /// `margin_px`, in no particular order.
     pub fn for_each_near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
-        if self.side == 0 {
-            return;
-        }
-        let cells = |centre_px: i32, half_px: i32| {
-            let reach_px = half_px + self.reach_px + margin_px;
-            cell(self.side, centre_px - reach_px)..=cell(self.side, centre_px + reach_px)
-        };
-        let columns = cells(window.x, HALF_WIDTH_PX);
-        for row in cells(window.y, HALF_HEIGHT_PX) {
-            let [first, last] = [columns.start(), columns.end()].map(|column| row * self.side + column);
-            let (start, end) = (self.starts[first as usize], self.starts[last as usize + 1]);
-            for index in &self.order[start as usize..end as usize] {
-                let index = *index as usize;
-                if window.intersects_with_margin(self.list[index].place(), margin_px) {
-                    found(index);
-                }
+        let reach_px = self.reach_px + margin_px;
+        let (half_width, half_height) = (HALF_WIDTH_PX + reach_px, HALF_HEIGHT_PX + reach_px);
+        let (left, top) = (window.x - half_width, window.y - half_height);
+        let rect = Rect::new(left, top, 2 * half_width, 2 * half_height);
+        self.positions.for_each_in_cells(rect, |(x_px, y_px), (index, radius_px)| {
+            if window.intersects_with_margin(Circle { x_px, y_px, radius_px }, margin_px) {
+                found(index as usize);
             }
-        }
+        });
     }
 
     /// Collects the sorted indices of the entities in the window into `visible`.
@@ -180,9 +154,4 @@ impl<T: Located> SpatialIndex<T> {
         self.for_each_near(window, 0, |index| visible.push(index as u32));
         visible.sort_unstable();
     }
-}
-
-/// The row or column of a coordinate.
-fn cell(side: i32, px: i32) -> i32 {
-    (px / CELL_PX).clamp(0, side - 1)
 }

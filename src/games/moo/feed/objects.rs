@@ -4,7 +4,7 @@
 //! Each object is sent once, when the client first comes near the object, so most updates need no
 //! search for objects.
 
-use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
+use super::interest::{Circle, EntityIndex, Located, ViewWindow};
 use crate::games::moo::world::{Angle, EntityId, PlayerId, SceneryKind, World};
 
 /// Margin in px by which the search for objects widens the window. The next search is needed only
@@ -50,7 +50,7 @@ pub struct ObjectRef {
 pub struct Structures {
     /// Incremented with each change.
     pub version: u32,
-    pub index: SpatialIndex<PublicStructure>,
+    pub index: EntityIndex<PublicStructure>,
 }
 
 impl Located for PublicScenery {
@@ -78,18 +78,18 @@ impl Located for PublicStructure {
 }
 
 /// The scenery of a world.
-pub fn scenery(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
+pub fn scenery(world: &World) -> EntityIndex<PublicScenery> {
     let natural = world.scenery().map(|thing| PublicScenery {
         id: thing.id,
         kind: thing.kind,
         place: Circle { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px },
     });
-    SpatialIndex::new(map_size_px, natural.collect())
+    EntityIndex::new(natural.collect())
 }
 
 impl Structures {
     /// The current structures of a world.
-    pub fn of(world: &World, map_size_px: i32, version: u32) -> Structures {
+    pub fn of(world: &World, version: u32) -> Structures {
         let built = world.structures().map(|structure| PublicStructure {
             id: structure.id,
             item: structure.item.id,
@@ -98,16 +98,12 @@ impl Structures {
             heading: structure.heading,
             ends_tick: structure.ends_tick,
         });
-        Structures { version, index: SpatialIndex::new(map_size_px, built.collect()) }
+        Structures { version, index: EntityIndex::new(built.collect()) }
     }
 }
 
 /// Finds a scenery object or a structure by its ID.
-pub fn find(
-    nature: &SpatialIndex<PublicScenery>,
-    structures: &Structures,
-    id: EntityId,
-) -> Option<ObjectRef> {
+pub fn find(nature: &EntityIndex<PublicScenery>, structures: &Structures, id: EntityId) -> Option<ObjectRef> {
     let index = nature.index_of(&id);
     let place = match index {
         Some(index) => nature[index].place,
@@ -155,7 +151,7 @@ impl KnownObjects {
     /// [`ObjectChange`].
     pub fn compare(
         &mut self,
-        nature: &SpatialIndex<PublicScenery>,
+        nature: &EntityIndex<PublicScenery>,
         Structures { version, index: things }: &Structures,
         window: ViewWindow,
         mut on_change: impl FnMut(ObjectChange),

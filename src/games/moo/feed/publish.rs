@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::events::Events;
-use super::interest::SpatialIndex;
+use super::interest::EntityIndex;
 use super::objects::{self, PublicScenery, Structures};
 use super::published_state::{Clans, HeldItem, PublicAnimal, PublicPlayer, PublicState};
 use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
@@ -13,7 +13,7 @@ use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
 /// Copies the public state out of the world in each tick. Unchanged parts are shared between ticks.
 #[derive(Debug)]
 pub struct WorldReader {
-    nature: Arc<SpatialIndex<PublicScenery>>,
+    nature: Arc<EntityIndex<PublicScenery>>,
     structures: Arc<Structures>,
     clans: Arc<Clans>,
     /// Tick of each player's last request to join a clan.
@@ -23,10 +23,9 @@ pub struct WorldReader {
 impl WorldReader {
     /// Creates a reader of a world, and indexes its scenery.
     pub fn new(world: &World) -> WorldReader {
-        let map_size_px = map_size_px(world);
         WorldReader {
-            nature: Arc::new(objects::scenery(world, map_size_px)),
-            structures: Arc::new(Structures::of(world, map_size_px, 0)),
+            nature: Arc::new(objects::scenery(world)),
+            structures: Arc::new(Structures::of(world, 0)),
             clans: Arc::default(),
             join_request_order: BTreeMap::new(),
         }
@@ -35,7 +34,7 @@ impl WorldReader {
     /// Returns the events of the world's last tick, and the state after it. `margin` returns the
     /// margin of a player's last command in ticks; positive values are early.
     pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, PublicState) {
-        let (tick, map_size_px) = (world.tick(), map_size_px(world));
+        let tick = world.tick();
         self.update_shared(world);
         let mut players: Vec<PublicPlayer> =
             world.players().map(|view| self.public_player(&view, margin(view.id))).collect();
@@ -47,13 +46,13 @@ impl WorldReader {
         let state = PublicState {
             tick,
             tick_hz: world.identity().tick_hz.get(),
-            map_size_px,
+            map_size_px: world.identity().map_size_px as i32,
             nature: Arc::clone(&self.nature),
             structures: Arc::clone(&self.structures),
-            animals: SpatialIndex::new(map_size_px, animals.collect()),
+            animals: EntityIndex::new(animals.collect()),
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
-            players: SpatialIndex::new(map_size_px, players),
+            players: EntityIndex::new(players),
             ranking: OnceLock::new(),
             rolls: OnceLock::new(),
         };
@@ -78,7 +77,7 @@ impl WorldReader {
         }
         if is_rebuilt {
             let version = self.structures.version.wrapping_add(1);
-            self.structures = Arc::new(Structures::of(world, map_size_px(world), version));
+            self.structures = Arc::new(Structures::of(world, version));
         }
     }
 
@@ -126,8 +125,4 @@ fn set_killers(world: &World, players: &mut [PublicPlayer]) {
 fn leader(players: &[PublicPlayer]) -> Option<usize> {
     let alive = (0..players.len()).filter(|index| players[*index].alive);
     alive.max_by_key(|index| (players[*index].score, std::cmp::Reverse(*index)))
-}
-
-fn map_size_px(world: &World) -> i32 {
-    world.identity().map_size_px as i32
 }

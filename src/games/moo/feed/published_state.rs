@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
+use super::interest::{Circle, EntityIndex, Located, ViewWindow};
 use super::objects::{PublicScenery, Structures};
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::controller::Kit;
@@ -179,10 +179,10 @@ pub struct PublicState {
     /// Side length of the map, in px.
     pub map_size_px: i32,
     /// Players, in ascending order of ID.
-    pub players: SpatialIndex<PublicPlayer>,
-    pub nature: Arc<SpatialIndex<PublicScenery>>,
+    pub players: EntityIndex<PublicPlayer>,
+    pub nature: Arc<EntityIndex<PublicScenery>>,
     pub structures: Arc<Structures>,
-    pub animals: SpatialIndex<PublicAnimal>,
+    pub animals: EntityIndex<PublicAnimal>,
     pub clans: Arc<Clans>,
     /// Index of the living player with the highest score.
     pub leader: Option<usize>,

@@ -4,7 +4,6 @@
 //! it applies it.
 
 pub(super) mod action_bytes;
-pub(super) mod similar_names;
 pub mod text;
 
 pub use crate::command::action_bytes::{decode_frame, encode_frame, MooCommandFrame};

@@ -4,6 +4,8 @@
 //! The compiler's Unicode tables are not used, because they change with the compiler's version. One
 //! machine could then reject a text that another machine accepts.
 
+use tickwire_sim::similar_names::is_space;
+
 use crate::command::Rejection;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, NAME_CHARS};
 
@@ -119,15 +121,6 @@ fn is_invisible(char: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Blank characters with a width. Listed here because the compiler's tables change with its
-/// version.
-pub(crate) fn is_space(char: char) -> bool {
-    matches!(
-        char,
-        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
-    )
 }
 
 /// Name of a player that chose no name. Any number of players may have it.

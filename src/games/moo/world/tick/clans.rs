@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use tickwire_sim::similar_names::are_confusable;
+
 use crate::clan::{Clan, ClanId};
-use crate::command::similar_names::are_confusable;
 use crate::command::text::check_clan_name;
 use crate::command::{Action, Rejection};
 use crate::controller::{Controller, Player};

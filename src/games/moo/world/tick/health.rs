@@ -7,7 +7,8 @@ use crate::entity::Embodied as _;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::command::similar_names::are_confusable;
+use tickwire_sim::similar_names::are_confusable;
+
 use crate::command::text::{numbered, NO_NAME};
 use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};

@@ -1,7 +1,8 @@
 //! Names that look alike. A player with such a name gets its ID appended; a clan with such a name
 //! is rejected.
 
-use crate::command::similar_names::are_confusable;
+use tickwire_sim::similar_names::are_confusable;
+
 use crate::command::text::{
     check_chat, check_clan_name, check_name, clean_chat, clean_clan_name, clean_name,
 };

@@ -5,14 +5,29 @@
 //! if their skeletons are equal. The table is a small part of Unicode's confusables (Technical
 //! Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian letters and digits that resemble
 //! Latin letters. The table is part of the source code, because the compiler's tables change with
-//! the compiler's version. Accents are significant: `é` differs from `e`. Names contain no
-//! combining marks (see `text`).
-
-use crate::command::text::is_space;
+//! the compiler's version. Accents are significant: `é` differs from `e`. Combining marks are
+//! letters of their own here, so a game should remove them.
 
 /// Whether two names look the same to a reader. Spaces are ignored.
-pub(crate) fn are_confusable(a: &str, b: &str) -> bool {
+///
+/// ```
+/// use tickwire_sim::similar_names::are_confusable;
+///
+/// assert!(are_confusable("Bob", "B0B"));
+/// assert!(are_confusable("Anna", "\u{410}nn\u{430}"), "the Cyrillic letter a");
+/// assert!(!are_confusable("Anna", "Anne"));
+/// ```
+pub fn are_confusable(a: &str, b: &str) -> bool {
     skeleton(a).eq(skeleton(b))
+}
+
+/// Blank characters with a width. Listed here because the compiler's tables change with its
+/// version.
+pub fn is_space(char: char) -> bool {
+    matches!(
+        char,
+        ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+    )
 }
 
 fn skeleton(name: &str) -> impl Iterator<Item = char> + '_ {
