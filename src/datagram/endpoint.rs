@@ -67,7 +67,7 @@ pub struct LaneEndpoint {
     acked: u64,
     acked_tick: Option<u32>,
     round_trip: Option<Duration>,
-    heard: Option<Duration>,
+    last_received: Option<Duration>,
     stats: LaneStats,
 }
 
@@ -84,7 +84,7 @@ impl LaneEndpoint {
             acked: 0,
             acked_tick: None,
             round_trip: None,
-            heard: None,
+            last_received: None,
             stats: LaneStats::default(),
         }
     }
@@ -117,7 +117,7 @@ impl LaneEndpoint {
         match &result {
             Ok((header, opened)) => {
                 self.received.record(opened.sequence);
-                self.heard = Some(now);
+                self.last_received = Some(now);
                 self.stats.received += 1;
                 self.stats.reordered += u64::from(!opened.is_newest);
                 self.on_acks(*header, now);
@@ -208,7 +208,7 @@ impl LaneEndpoint {
         let (missing, sent) = self.received.missing();
         let patience = self.round_trip.unwrap_or_default() + limits::LANE_SILENCE;
         self.acked > 0
-            && self.heard.is_some_and(|heard| now.saturating_sub(heard) <= patience)
+            && self.last_received.is_some_and(|last_received| now.saturating_sub(last_received) <= patience)
             && (sent < limits::LANE_LOSS_SAMPLE || 2 * missing <= sent)
     }
 
