@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-#[cfg(not(target_family = "wasm"))]
 use crate::datagram::LaneKey;
 use crate::limits;
 use crate::server::clients::client::{Client, Transport};
-#[cfg(not(target_family = "wasm"))]
 use crate::server::clients::client_lane::LaneGrant;
 use crate::server::host::HostTransport;
 use crate::server::host::inspector_queues::InspectorQueues;
@@ -80,9 +78,7 @@ impl Transport for MemoryTransport {
         self.output.is_aborted.store(true, Ordering::Release);
     }
 
-    /// The program has the server in its own memory, so the key need not be secret. Pages have no
-    /// lane yet, and do not load the code for one.
-    #[cfg(not(target_family = "wasm"))]
+    /// The program has the server in its own memory, so the key need not be secret.
     fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&client.to_be_bytes());
