@@ -8,10 +8,11 @@
 
 use std::time::Duration;
 
+pub use crate::datagram::LaneStats;
 use crate::datagram::commands::CommandQueue;
 use crate::datagram::endpoint::MESSAGES_BYTES;
 use crate::datagram::message::{self, MESSAGE_HEAD_BYTES};
-use crate::datagram::{LaneEndpoint, LaneKey, LaneStats, Message};
+use crate::datagram::{LaneEndpoint, LaneKey, Message};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Value};
 
@@ -31,7 +32,7 @@ pub struct ClientLane {
 
 impl ClientLane {
     /// Creates the lane that a packet `lane_offer` grants. `None` if the packet is not one.
-    pub fn new(offer: &DecodedPacket<'_>) -> Option<ClientLane> {
+    pub(super) fn new(offer: &DecodedPacket<'_>) -> Option<ClientLane> {
         let key = offer.get("key").and_then(Value::as_slice)?.try_into().ok()?;
         Some(ClientLane {
             endpoint: LaneEndpoint::new(Direction::ToServer, offer.integer("connection")?, &LaneKey(key)),
@@ -59,18 +60,18 @@ impl ClientLane {
     }
 
     /// Starts again with the commands of a new player.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.commands.restart();
     }
 
     /// Queues a command. Returns whether its packet must be sent in the stream instead.
-    pub fn command(&mut self, sequence: u32, tick: Option<u32>, packet: &[u8], now: Duration) -> bool {
+    pub(super) fn command(&mut self, sequence: u32, tick: Option<u32>, packet: &[u8], now: Duration) -> bool {
         self.has_news = true;
         self.commands.push(sequence, tick, packet, now)
     }
 
     /// Adds a packet that is not a command to the next datagram. It may be lost.
-    pub fn send(&mut self, packet: &[u8]) {
+    pub(super) fn send(&mut self, packet: &[u8]) {
         message::write_packet(&mut self.pending, packet);
         self.has_news = true;
     }
@@ -78,7 +79,7 @@ impl ClientLane {
     /// Opens a datagram of the server, and calls `packet` with each of its packets. A packet may be
     /// older than another one of its row: an update of several datagrams arrives in any order, so
     /// only the ticks of the packets show which of them are overtaken.
-    pub fn receive(&mut self, datagram: &[u8], now: Duration, mut packet: impl FnMut(&[u8])) {
+    pub(super) fn receive(&mut self, datagram: &[u8], now: Duration, mut packet: impl FnMut(&[u8])) {
         let Ok(opened) = self.endpoint.open(datagram, now) else { return };
         for message in message::read(&opened.messages) {
             match message {
@@ -91,14 +92,15 @@ impl ClientLane {
 
     /// Advances to `now`: makes the datagram that is due, and passes the packets that the stream
     /// must carry to `stream`.
-    pub fn advance(&mut self, now: Duration, stream: impl FnMut(&[u8])) -> Option<Vec<u8>> {
+    pub(super) fn advance(&mut self, now: Duration, stream: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         let patience = self.endpoint.round_trip().unwrap_or_default() + limits::LANE_PATIENCE;
         let patience = if self.is_usable(now) { patience } else { Duration::ZERO };
         self.commands.take_overdue(now, patience, stream);
         let since = self.sent.map(|sent| now.saturating_sub(sent));
         let is_repetition_due = since.is_none_or(|since| since >= limits::LANE_REPEAT_INTERVAL);
         let is_ack_due = since.is_none_or(|since| since >= limits::LANE_ACK_INTERVAL);
-        if !self.has_news && !(is_repetition_due && !self.commands.is_empty()) && !is_ack_due {
+        let is_due = self.has_news || is_ack_due || is_repetition_due && !self.commands.is_empty();
+        if !is_due {
             return None;
         }
         self.has_news = false;

@@ -66,33 +66,34 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
                 players[0].command(server, "control", &[way.into(), 0.into(), false.into()], now);
             }
         };
-        let see = |_: usize,
-                   client: &Client<SimpleLocalWorld<Fog>>,
-                   packet: &DecodedPacket<'_>,
-                   now: Duration| {
-            let tick =
-                packet.integer::<u32>("tick").filter(|_| !["welcome", "pong"].contains(&&*packet.row.name));
-            // All packets of the update before have been seen.
-            if let Some(before) = group.filter(|before| tick.is_some_and(|tick| tick != *before)) {
-                if let Some(published) = published.borrow().get(&before) {
+        let see =
+            |_: usize, client: &Client<SimpleLocalWorld<Fog>>, packet: &DecodedPacket<'_>, now: Duration| {
+                let tick = packet
+                    .integer::<u32>("tick")
+                    .filter(|_| !["welcome", "pong"].contains(&&*packet.row.name));
+                // All packets of the update before have been seen.
+                let published = published.borrow();
+                let before = group.filter(|before| tick.is_some_and(|tick| tick != *before));
+                if let Some((before, published)) =
+                    before.and_then(|before| Some((before, published.get(&before)?)))
+                {
                     let player = client.prediction().world().and_then(|world| world.own_player());
                     let same = about.compare_view(&*agent, player, &**published);
                     compared +=
                         u32::from(same.unwrap_or_else(|mismatch| panic!("tick {before}: {}", mismatch.0)));
                 }
-            }
-            group = tick.or(group);
-            let mut out = AgentOutput::default();
-            // The agent has sent nothing, so it gets no answers.
-            if packet.row.lane == Lane::Latest || packet.row.name == "welcome" {
-                agent.on_packet(packet, now, &mut out);
-            }
-            let is_repeated = |fault: &str| fault.contains("leaves, and is not known");
-            leaves += out.faults.iter().filter(|fault| is_repeated(&format!("{fault:?}"))).count();
-            let faults: Vec<_> =
-                out.faults.iter().filter(|fault| !is_repeated(&format!("{fault:?}"))).collect();
-            assert!(faults.is_empty(), "{faults:?}");
-        };
+                group = tick.or(group);
+                let mut out = AgentOutput::default();
+                // The agent has sent nothing, so it gets no answers.
+                if packet.row.lane == Lane::Latest || packet.row.name == "welcome" {
+                    agent.on_packet(packet, now, &mut out);
+                }
+                let is_repeated = |fault: &str| fault.contains("leaves, and is not known");
+                leaves += out.faults.iter().filter(|fault| is_repeated(&format!("{fault:?}"))).count();
+                let faults: Vec<_> =
+                    out.faults.iter().filter(|fault| !is_repeated(&format!("{fault:?}"))).collect();
+                assert!(faults.is_empty(), "{faults:?}");
+            };
         play(&mut server, &mut players, &mut now, 12, act, see);
     }
     let stats = players[0].player.lane().expect("a lane").stats();

@@ -81,6 +81,9 @@ fn print(name: &str, runs: impl Iterator<Item = [Vec<f64>; 2]>) -> [f64; 2] {
     figures.map(|[.., p99]| p99)
 }
 
+/// Measures p99 of both kinds, with a name to print, on a line, with or without a lane.
+type Measure = fn(&str, Conditions, bool) -> [f64; 2];
+
 /// Errors of another player of moo, who turns every one and a half seconds, in two games.
 fn moo_errors(name: &str, net: Conditions, has_lane: bool) -> [f64; 2] {
     let drive = |walker: &mut Client<MooLocalWorld>, server: &mut EmbeddedServer, now, frame: u64| {
@@ -129,8 +132,7 @@ fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
 fn a_lane_brings_others_nearer_to_where_they_are() {
     for loss_ppm in [20_000, 50_000] {
         let net = Conditions { loss_ppm, ..bad() };
-        let measures: [fn(&str, Conditions, bool) -> [f64; 2]; 2] = [moo_errors, tank_errors];
-        for (measure, game) in measures.into_iter().zip(["moo", "tanks"]) {
+        for (measure, game) in [(moo_errors as Measure, "moo"), (tank_errors, "tanks")] {
             let name = format!("{game}, {} % loss", loss_ppm / 10_000);
             let [_, stream] = measure(&format!("{name}, stream"), net, false);
             let [_, lane] = measure(&format!("{name}, lane"), net, true);
