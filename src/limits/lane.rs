@@ -16,6 +16,12 @@ pub const LANE_COMMAND_BYTES: usize = 200;
 pub const LANE_SILENCE: Duration = Duration::from_millis(400);
 /// Number of datagrams from which the share of lost ones is known well enough to leave a lane.
 pub const LANE_LOSS_SAMPLE: u32 = 16;
+/// Maximum bytes of a packet in a datagram of the server: the rest is for the headers, the tag, an
+/// acknowledgement and replies. An update with a longer packet goes in the stream.
+pub const LANE_PACKET_BYTES: usize = DATAGRAM_BYTES - 12 - 16 - 3 - 7 - LANE_REPLY_BYTES;
+/// Time for which updates go in the stream after one that did not fit, so that a crowded view does
+/// not change between the two at each update.
+pub const LANE_STREAM_TIME: Duration = Duration::from_secs(5);
 /// Maximum bytes of replies in a datagram, such as pongs: the rest belongs to the state. Further
 /// replies are dropped; a client that pings less than 20 times between two updates reaches none.
 pub const LANE_REPLY_BYTES: usize = 256;

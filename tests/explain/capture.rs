@@ -118,7 +118,7 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
     let capture = capture::read(file).expect("a capture");
     let mut lines = Vec::new();
     capture_walk::walk(
-        &capture.connections(),
+        (&capture.connections(), &[]),
         &codes,
         (dialect.map(named), named("native")),
         None,
@@ -474,7 +474,7 @@ fn the_room_of_a_path_says_its_dialect() {
     let capture = capture::read(&writer.blocks).expect("a capture");
     let codes = capture_walk::capture_tables(&capture, None).expect("good tables");
     let otherwise = codes.default_dialect().expect("there are dialects");
-    let tallies = capture_walk::walk(&capture.connections(), &codes, (None, otherwise), None, |_| {});
+    let tallies = capture_walk::walk((&capture.connections(), &[]), &codes, (None, otherwise), None, |_| {});
     let dialects: Vec<(&str, bool)> =
         tallies.iter().map(|(_, tally)| (tally.dialect.as_str(), tally.is_guess)).collect();
     assert_eq!(dialects, [("tanks", false), ("native", false)]);

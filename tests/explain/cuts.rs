@@ -75,12 +75,12 @@ fn read<'c>(
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =
-        capture_walk::walk(&capture.connections(), codes, (None, native), Some(number), |found| match found
-            .what
-        {
-            CaptureItemKind::Begin { guess: begun, .. } => guess = begun,
-            CaptureItemKind::Item(item) => items.push(item),
-            CaptureItemKind::Gap(..) => {}
+        capture_walk::walk((&capture.connections(), &[]), codes, (None, native), Some(number), |found| {
+            match found.what {
+                CaptureItemKind::Begin { guess: begun, .. } => guess = begun,
+                CaptureItemKind::Item(item) => items.push(item),
+                CaptureItemKind::Gap(..) => {}
+            }
         });
     Reading { packets: packets(items, skipped), dialect: tallies[0].1.dialect.clone(), guess }
 }

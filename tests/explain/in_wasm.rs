@@ -174,7 +174,7 @@ fn talks(path: &Path) -> Vec<Talk> {
     let (codes, capture) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut talks: Vec<Talk> = Vec::new();
-    capture_walk::walk(&capture.connections(), &codes, (None, native), None, |found| {
+    capture_walk::walk((&capture.connections(), &[]), &codes, (None, native), None, |found| {
         talks.resize_with(talks.len().max(found.client), Default::default);
         let talk = &mut talks[found.client - 1];
         match found.what {
@@ -218,12 +218,14 @@ fn open_captures(twin: &mut Twin) -> usize {
         let mut expected = Vec::new();
         let mut file = opening::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.summary_json().to_string());
-        capture_walk::walk(&found.connections(), &codes, (None, native), None, |found| match found.what {
-            Found::Item(item) => {
-                expected.push((found.client, found.packet, Some((item.json(), item.names()))))
+        capture_walk::walk((&found.connections(), &[]), &codes, (None, native), None, |found| {
+            match found.what {
+                Found::Item(item) => {
+                    expected.push((found.client, found.packet, Some((item.json(), item.names()))))
+                }
+                Found::Gap(..) => expected.push((found.client, found.packet, None)),
+                Found::Begin { .. } => {}
             }
-            Found::Gap(..) => expected.push((found.client, found.packet, None)),
-            Found::Begin { .. } => {}
         });
         while file.advance(5000) {}
         twin.note(b'k', &[], file.summary_json().to_string());

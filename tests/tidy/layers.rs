@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 37] = [
     ("games/*/feed", &["sim", "limits", "packet", "game", "games/*/world"]),
     ("games", &["sim", "limits", "packet", "game", "connection", "games/*/world", "games/*/feed"]),
     ("tools/capture", &["limits", "util"]),
-    ("tools/explain", &["ws", "limits", "util", "packet", "tools/capture"]),
+    ("tools/explain", &["ws", "limits", "util", "packet", "datagram", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "tools/capture", "tools/explain"]),
     (
         "tools/replay",

@@ -141,7 +141,7 @@ fn explain(file: &[u8], mutants: &[Mutant]) -> Vec<Explained> {
     // Heads and the hello come before the mutant.
     let mut before: Vec<usize> = mutants.iter().map(|one| 2 + usize::from(has_hello(one))).collect();
     let mut offset = vec![0; mutants.len()];
-    capture_walk::walk(&capture.connections(), &codes, (None, native), None, |found| {
+    capture_walk::walk((&capture.connections(), &[]), &codes, (None, native), None, |found| {
         let CaptureItemKind::Item(item) = found.what else { return };
         let (index, line) = (found.client - 1, item.json());
         let explained = &mut all[index];

@@ -51,11 +51,14 @@ pub fn run(
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let connections = capture.connections();
+    let datagrams = capture_walk::datagrams(capture);
     let names = names(capture, &connections);
     if let Some(filter) = wanted.received {
         let mut table = ReceivedTable::new(filter.clone(), codes)?;
         let tallies =
-            capture_walk::walk(&connections, codes, dialects, wanted.client, |found| table.add(&found));
+            capture_walk::walk((&connections, &datagrams), codes, dialects, wanted.client, |found| {
+                table.add(&found)
+            });
         table.finish();
         if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
             return Err(no_connection(client));
@@ -71,7 +74,7 @@ pub fn run(
         print(&heading(capture, connections.len(), &notes));
     }
     let mut is_silent = true;
-    let tallies = capture_walk::walk(&connections, codes, dialects, wanted.client, |found| {
+    let tallies = capture_walk::walk((&connections, &datagrams), codes, dialects, wanted.client, |found| {
         let text = format_item(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
@@ -177,7 +180,7 @@ fn table(tallies: &[(usize, ConnectionSummary)]) -> String {
         "client", "dialect", "> frames", "bytes", "< frames", "bytes", "broken", "missing"
     );
     for (number, tally) in tallies {
-        let ConnectionSummary { dialect, is_guess, frames, bytes, broken, missing_bytes } = tally;
+        let ConnectionSummary { dialect, is_guess, frames, bytes, broken, missing_bytes, .. } = tally;
         let dialect = if dialect.is_empty() { "none" } else { dialect };
         let dialect = format!("{dialect}{}", if *is_guess { "?" } else { "" });
         let _ = writeln!(
@@ -185,6 +188,11 @@ fn table(tallies: &[(usize, ConnectionSummary)]) -> String {
             "{number:<8}{dialect:<14}{:>8}{:>10}{:>8}{:>10}{broken:>8}{missing_bytes:>9}",
             frames[0], bytes[0], frames[1], bytes[1]
         );
+    }
+    for (number, ConnectionSummary { datagrams: [up, down], .. }) in tallies {
+        if up + down > 0 {
+            let _ = writeln!(out, "client {number} has a lane: > {}, < {down}", count_noun(*up, "datagram"));
+        }
     }
     if tallies.iter().any(|(_, tally)| tally.is_guess) {
         out += "? a guess: the capture lacks the request, which would determine the dialect\n";

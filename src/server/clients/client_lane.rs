@@ -36,6 +36,8 @@ pub struct ClientLane {
     path: Option<LanePath>,
     /// The second of the last datagram, and the number of datagrams in it.
     second: (u64, u32),
+    /// The time until which updates go in the stream, because one did not fit into datagrams.
+    stream_until: Option<Duration>,
 }
 
 impl ClientLane {
@@ -48,6 +50,7 @@ impl ClientLane {
             sent: None,
             path: None,
             second: (0, 0),
+            stream_until: None,
         }
     }
 
@@ -86,7 +89,8 @@ impl ClientLane {
     /// Returns the baseline of updates by datagram. `None` while the lane is not in use.
     pub fn baseline(&self, now: Duration) -> Option<LaneBaseline> {
         let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
-        (is_proven && self.endpoint.is_usable(now))
+        let is_in_stream = self.stream_until.is_some_and(|until| now < until);
+        (is_proven && !is_in_stream && self.endpoint.is_usable(now))
             .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
     }
 
@@ -99,6 +103,14 @@ impl ClientLane {
         now: Duration,
         mut send: impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
+        let is_too_large = |(messages, _): &(&Messages, u32)| {
+            messages.datagram().any(|packet| packet.len() > limits::LANE_PACKET_BYTES)
+        };
+        // The next update has this state, too, in the stream.
+        if state.as_ref().is_some_and(is_too_large) {
+            self.stream_until = Some(now + limits::LANE_STREAM_TIME);
+        }
+        let state = state.filter(|state| !is_too_large(state));
         let is_silent = self.sent.is_none_or(|sent| now.saturating_sub(sent) >= limits::LANE_ACK_INTERVAL);
         let has_state = state.is_some_and(|(messages, _)| messages.datagram().next().is_some());
         if !has_state && self.replies.is_empty() && self.acknowledged == sequence && !is_silent {
@@ -109,7 +121,6 @@ impl ClientLane {
         (self.acknowledged, self.sent) = (sequence, Some(now));
         let tick = state.map(|(_, tick)| tick);
         for packet in state.into_iter().flat_map(|(messages, _)| messages.datagram()) {
-            // The table's rows are shorter than a datagram only as far as the game splits them.
             if content.len() + MESSAGE_HEAD_BYTES + packet.len() > MESSAGES_BYTES {
                 self.send(&content, tick, now, &mut send);
                 content.clear();
@@ -131,5 +142,64 @@ impl ClientLane {
         if is_allowed {
             send(self.path.map(|path| path.address), &datagram, content);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketTables;
+
+    const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
+        to_client\tstate\tlatest\t1\ttext:str\tthe state";
+
+    /// An update by datagram with packets of these lengths, and a few bytes more.
+    fn update(lengths: &[usize]) -> Messages {
+        let tables = PacketTables::from_texts(&[("test.tsv", TABLE)]).expect("a good table");
+        let dialect = tables.dialect("test").expect("its dialect");
+        let mut messages = Messages::default();
+        for length in lengths {
+            messages.datagram_writer(&dialect).send("state", &*"x".repeat(*length));
+        }
+        messages
+    }
+
+    /// A lane in use, and its other end.
+    fn lane() -> (ClientLane, LaneEndpoint) {
+        let grant = LaneGrant { connection: 7, key: LaneKey([1; 32]), port: 0 };
+        let mut client = LaneEndpoint::new(Direction::ToServer, grant.connection, &grant.key);
+        let mut lane = ClientLane::new(&grant);
+        for _ in 0..2 {
+            let now = Duration::ZERO;
+            lane.open(&client.seal(b"", None, now), None, now).expect("it is right");
+            let mut sealed = Vec::new();
+            lane.seal(None, 1 + client.sequence(), now, |_, datagram, _| sealed.push(datagram.to_vec()));
+            sealed.iter().for_each(|datagram| _ = client.open(datagram, now).expect("it is right"));
+        }
+        assert_eq!(lane.baseline(Duration::ZERO), Some(LaneBaseline { acked_tick: None }));
+        (lane, client)
+    }
+
+    #[test]
+    fn a_large_update_takes_several_datagrams_and_a_larger_packet_goes_in_the_stream() {
+        let (mut lane, mut client) = lane();
+        let sizes = |lane: &mut ClientLane, lengths: &[usize], tick| {
+            let mut sizes = Vec::new();
+            let update = update(lengths);
+            lane.seal(Some((&update, tick)), 9, Duration::ZERO, |_, datagram, _| sizes.push(datagram.len()));
+            sizes
+        };
+        let several = sizes(&mut lane, &[400, 400, 400, 400, 400], 5);
+        assert_eq!(several.len(), 3);
+        let longest = sizes(&mut lane, &[limits::LANE_PACKET_BYTES - 8], 6);
+        assert!(longest.iter().chain(&several).all(|size| *size <= limits::DATAGRAM_BYTES), "{longest:?}");
+        assert!(lane.baseline(Duration::ZERO).is_some());
+        let small = sizes(&mut lane, &[10, limits::LANE_PACKET_BYTES], 7);
+        assert!(small.iter().all(|size| *size < 60), "{small:?}: no part of the update is sent");
+        assert_eq!(lane.baseline(Duration::ZERO), None, "the stream carries the next update");
+        let later = limits::LANE_STREAM_TIME;
+        lane.open(&client.seal(b"", None, later), None, later).expect("it is right");
+        assert!(lane.baseline(later - Duration::from_millis(1)).is_none());
+        assert!(lane.baseline(later).is_some());
     }
 }

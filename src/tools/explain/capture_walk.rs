@@ -11,7 +11,9 @@ use std::sync::Arc;
 use super::Conversation;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
+use super::parse::datagram;
 use crate::packet::{Dialect, PacketTables, TableError};
+use crate::tools::capture::lane_packet::{self, LaneDatagram};
 use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpSide, packet};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
@@ -30,6 +32,32 @@ pub struct CaptureItem<'c> {
     pub what: CaptureItemKind<'c>,
 }
 
+/// An opened datagram of a lane.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct CapturedDatagram<'a> {
+    /// The number of its packet, from 1.
+    pub packet: usize,
+    /// Time of capture, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// The sender.
+    pub from: Side,
+    /// The client's end of the connection to which the lane belongs.
+    pub connection: SocketAddr,
+    /// The header and the messages.
+    pub bytes: &'a [u8],
+}
+
+/// The opened datagrams of a capture, in order.
+pub fn datagrams<'a>(capture: &Capture<'a>) -> Vec<CapturedDatagram<'a>> {
+    let datagram = |packet: &capture::Packet<'a>| {
+        let LaneDatagram { connection, bytes, .. } = lane_packet::decode(packet)?;
+        let from = if packet.inbound == Some(true) { Side::Client } else { Side::Server };
+        Some(CapturedDatagram { packet: packet.number, at_ns: packet.at_ns, from, connection, bytes })
+    };
+    capture.packets.iter().filter_map(datagram).collect()
+}
+
 /// The content of a [`CaptureItem`].
 #[derive(Debug)]
 pub enum CaptureItemKind<'c> {
@@ -44,7 +72,7 @@ pub enum CaptureItemKind<'c> {
         /// Whether the capture includes the beginning of the connection.
         is_whole: bool,
     },
-    /// A head or a frame.
+    /// A head, a frame or a datagram.
     Item(Explanation<'c>),
     /// A gap: the sender of the missing bytes, and their number.
     Gap(Side, u64),
@@ -62,6 +90,8 @@ pub struct ConnectionSummary {
     pub frames: [usize; 2],
     /// Bytes sent by the client and by the server, including heads.
     pub bytes: [usize; 2],
+    /// Datagrams sent by the client and by the server.
+    pub datagrams: [usize; 2],
     /// The number of frames and heads that break a rule.
     pub broken: usize,
     /// The number of bytes missing from the capture.
@@ -101,12 +131,13 @@ pub(crate) struct ConnectionReader<'c> {
     tally: ConnectionSummary,
 }
 
-/// Explains the [connections](Capture::connections) of a capture: all, or only number `only`. If
+/// Explains the [connections](Capture::connections) of a capture and their [`datagrams`]: all, or
+/// only number `only`. If
 /// `dialect` is `None`, the path of the request selects the dialect; the default is `otherwise`. A
 /// connection without a request is then read twice, because its dialect is [guessed](DialectGuess)
 /// from all its messages. Returns the totals of each connection, with its number.
 pub fn walk<'c>(
-    connections: &[TcpConnection<'_>],
+    (connections, datagrams): (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
     codes: &'c PacketTables,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
@@ -123,9 +154,23 @@ pub fn walk<'c>(
         ConnectionReader::new(*number, connection, conversation)
     };
     let mut readings: Vec<ConnectionReader<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
+    let mut datagrams = datagrams.iter().peekable();
+    let mut explain_before = |packet: usize, readings: &mut [ConnectionReader<'c>], each: &mut _| {
+        while let Some(datagram) = datagrams.next_if(|datagram| datagram.packet < packet) {
+            let is_its = |(_, one): &(usize, &&TcpConnection<'_>)| {
+                one.client == datagram.connection && one.first_packet < datagram.packet
+            };
+            // A later connection may have the same address.
+            if let Some((index, _)) = wanted.iter().enumerate().rfind(is_its) {
+                readings[index].receive_datagram(datagram, each);
+            }
+        }
+    };
     for (readable, index, at) in order(wanted.iter().copied()) {
+        explain_before(readable, &mut readings, &mut each);
         readings[index].receive(readable, &wanted[index].pieces[at], &mut each);
     }
+    explain_before(usize::MAX, &mut readings, &mut each);
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
 }
 
@@ -379,6 +424,15 @@ impl<'c> ConnectionReader<'c> {
         let dialect = if is_foreign { "" } else { self.conversation.dialect().name() };
         dialect.clone_into(&mut self.tally.dialect);
         self.tally.is_guess = self.conversation.guess().is_some();
+    }
+
+    /// Reports a datagram of the connection's lane.
+    fn receive_datagram(&mut self, datagram: &CapturedDatagram<'_>, each: &mut impl FnMut(CaptureItem<'c>)) {
+        let CapturedDatagram { packet, at_ns, from, bytes, .. } = *datagram;
+        let item = datagram::explain(bytes, from, self.conversation.dialect());
+        self.tally.datagrams[usize::from(from == Side::Server)] += 1;
+        self.tally.broken += usize::from(item.problem().is_some());
+        each(CaptureItem { client: self.number, packet, at_ns, what: CaptureItemKind::Item(item) });
     }
 
     /// Reports the leftover bytes, and the gaps at the end.

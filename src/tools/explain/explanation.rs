@@ -112,6 +112,8 @@ pub enum Content<'a> {
     Compressed,
     /// A message of another protocol: its summary line.
     Foreign(String),
+    /// A datagram of a lane: its summary line.
+    Datagram(String),
     /// A packet: its row of the packet tables, if the dialect has one, and its summary line, if it
     /// is valid.
     Packet(Option<&'a Row>, Option<String>),
@@ -283,9 +285,13 @@ impl ExplainedFrame<'_> {
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => escape::escape_line(line).into_owned(),
             (None, Content::Text(text)) => truncate(&format!("{text:?}")),
-            (None, Content::Close(line) | Content::Foreign(line) | Content::Packet(_, Some(line))) => {
-                truncate(&escape::escape_line(line))
-            }
+            (
+                None,
+                Content::Close(line)
+                | Content::Foreign(line)
+                | Content::Datagram(line)
+                | Content::Packet(_, Some(line)),
+            ) => truncate(&escape::escape_line(line)),
             (None, Content::Compressed) => format!("compressed, {}", truncate(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };

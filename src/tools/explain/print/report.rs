@@ -236,6 +236,10 @@ fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
                 "\nCompressed: the message is changed by the extension that both ends agreed on; it is not decoded."
             );
         }
+        Content::Datagram(line) => {
+            let parts = escape::escape_line(line);
+            parts.split("; ").for_each(|part| _ = writeln!(out, "\n{}", truncate(part)));
+        }
         Content::Foreign(line) => {
             let _ = writeln!(out, "\nNo packet of tickwire: {}", truncate(&escape::escape_line(line)));
         }

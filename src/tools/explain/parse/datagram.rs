@@ -1,0 +1,277 @@
+//! Explains an opened datagram of a lane: its header, and its messages down to the values of the
+//! packets.
+//!
+//! [`crate::datagram`] decides whether the messages are valid; this module names their bits. The
+//! bytes from the first broken part on form one leaf.
+
+use super::packet;
+use crate::datagram::commands::CommandBlock;
+use crate::datagram::header::{DatagramHeader, HEADER_BYTES};
+use crate::datagram::{DatagramError, Message, message};
+use crate::packet::msgpack::read_head;
+use crate::packet::{Dialect, Direction};
+use crate::tools::explain::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
+use crate::tools::explain::tree::{BYTE, Node, bits};
+use crate::util::plural::count_noun;
+use crate::ws::Side;
+
+/// Explains an opened datagram: its header and its messages, without a tag.
+pub fn explain<'a>(bytes: &[u8], from: Side, dialect: &'a Dialect) -> Explanation<'a> {
+    let mut reader = Reader { bytes, at: 0, from, dialect, line: Vec::new() };
+    let result = reader.datagram();
+    let (mut children, error) = match result {
+        Ok(children) => (children, None),
+        Err((children, error)) => (children, Some(error)),
+    };
+    let end = children.last().map_or(0, |last| last.bits.end / BYTE);
+    let rest = end..bytes.len();
+    if !rest.is_empty() {
+        children.push(Node::of_bytes(UNREAD_FIELD, end, &bytes[rest.clone()], "not decoded"));
+    }
+    let tree = Node::parent("datagram", 0, children);
+    let content = Content::Datagram(reader.line.join("; "));
+    let problem = error.map(|error| Problem::Violation {
+        rule: error.name(),
+        address: "PROTOCOL.md".to_owned(),
+        description: error.to_string(),
+        answer: "the rest of the datagram is dropped".to_owned(),
+        bits: bits(rest),
+    });
+    let frame = ExplainedFrame { content, problem, ..ExplainedFrame::new(0..bytes.len(), tree) };
+    Explanation {
+        bytes: bytes.to_vec(),
+        from,
+        dialect,
+        is_foreign: false,
+        candidates: Vec::new(),
+        frames: vec![frame],
+    }
+}
+
+/// The nodes before a broken part, and the rule.
+type Broken = (Vec<Node>, DatagramError);
+
+struct Reader<'a, 'b> {
+    bytes: &'b [u8],
+    at: usize,
+    from: Side,
+    dialect: &'a Dialect,
+    /// The parts of the summary line.
+    line: Vec<String>,
+}
+
+impl Reader<'_, '_> {
+    /// Reads a big-endian number. The caller has checked that there are enough bytes.
+    fn number(&mut self, name: &str, bytes: usize, words: impl FnOnce(u64) -> String) -> Node {
+        let field = self.bytes.get(self.at..self.at + bytes).unwrap_or_default();
+        let value = field.iter().fold(0u64, |value, byte| value << BYTE | u64::from(*byte));
+        let place = bits(self.at..self.at + field.len());
+        self.at += field.len();
+        Node::leaf(name, place, words(value)).raw(value)
+    }
+
+    fn datagram(&mut self) -> Result<Vec<Node>, Broken> {
+        let Some(header) = DatagramHeader::read(self.bytes) else {
+            return Err((Vec::new(), DatagramError::TooShort));
+        };
+        let mut children = vec![
+            self.number("connection", 4, |number| format!("{number:#010x}")),
+            self.number("sequence", 2, |number| number.to_string()),
+            self.number("newest", 2, |number| number.to_string()),
+            self.number("received", 4, |_| missing_words(header)),
+        ];
+        self.line.push(format!("datagram {} acknowledges {}", header.sequence, header.newest));
+        for message in message::read(&self.bytes[HEADER_BYTES..]) {
+            match message {
+                Ok(message) => children.push(self.message(message)),
+                Err(error) => return Err((children, error)),
+            }
+        }
+        Ok(children)
+    }
+
+    /// Explains a message, which is valid.
+    fn message(&mut self, message: Message<'_>) -> Node {
+        let start = self.at;
+        let name = match message {
+            Message::Packet(_) => "packet",
+            Message::Commands(_) => "commands",
+            Message::Received(_) => "received",
+        };
+        let mut children = vec![
+            self.number("kind", 1, |kind| format!("{kind} ({name})")),
+            self.number("length", 2, |length| count_noun(length, "byte")),
+        ];
+        match message {
+            Message::Packet(bytes) => children.push(self.packet(bytes)),
+            Message::Commands(block) => children.extend(self.commands(&block)),
+            Message::Received(sequence) => {
+                self.line.push(format!("received commands up to {sequence}"));
+                children.push(self.number("sequence", 4, |sequence| sequence.to_string()));
+            }
+        }
+        Node::parent(name, start * BYTE, children)
+    }
+
+    fn packet(&mut self, bytes: &[u8]) -> Node {
+        let direction = if self.from == Side::Client { Direction::ToServer } else { Direction::ToClient };
+        let explained = packet::explain(bytes, self.at, self.dialect, direction);
+        self.at += bytes.len();
+        let broken = explained.problem.map(|_| "a packet that does not fit its table".to_owned());
+        self.line.extend(explained.line.or(broken));
+        explained.node
+    }
+
+    fn commands(&mut self, block: &CommandBlock<'_>) -> Vec<Node> {
+        let tick = |tick: u64| if tick == u64::from(u32::MAX) { "none".to_owned() } else { tick.to_string() };
+        let mut children = vec![
+            self.number("first", 4, |first| first.to_string()),
+            self.number("tick", 4, tick),
+            self.number("step", 1, |step| format!("{step} ticks")),
+            self.number("count", 1, |count| count_noun(count, "command")),
+        ];
+        let count = block.iter().count();
+        let is_same: Vec<bool> = (0..count)
+            .map(|at| {
+                self.bytes.get(self.at + at / BYTE).is_some_and(|byte| byte >> (7 - at % BYTE) & 1 == 1)
+            })
+            .collect();
+        let start = self.at * BYTE;
+        let mut same: Vec<Node> = (0..)
+            .zip(&is_same)
+            .zip(block.iter())
+            .map(|((at, is_same), command)| {
+                let words = if *is_same { "like the one before" } else { "has a body" };
+                let name = format!("command {}", command.sequence);
+                Node::leaf(name, start + at..start + at + 1, words).raw(u64::from(*is_same))
+            })
+            .collect();
+        let padding = count.next_multiple_of(BYTE) - count;
+        if padding > 0 {
+            same.push(Node::leaf("padding", start + count..start + count + padding, "unused").raw(0));
+        }
+        self.at += count.div_ceil(BYTE);
+        children.push(Node::parent("same", start, same));
+        for (command, is_same) in block.iter().zip(is_same) {
+            let mut packet = Vec::new();
+            command.write_packet(&mut packet);
+            let decoded = self.dialect.decode(Direction::ToServer, &packet);
+            let words = decoded.map_or_else(|error| error.to_string(), |packet| packet.to_string());
+            if !is_same {
+                children.push(self.body(command.sequence, &words));
+            }
+            self.line.push(words);
+        }
+        children
+    }
+
+    /// Explains the body of a command.
+    fn body(&mut self, sequence: u32, words: &str) -> Node {
+        let start = self.at * BYTE;
+        let later = self.number("later", 1, |later| format!("{later} ticks"));
+        let length_at = self.at;
+        let length = self.number("length", 1, |length| count_noun(length, "byte"));
+        let end = self.at + self.bytes.get(length_at).map_or(0, |length| usize::from(*length));
+        let content = self.bytes.get(self.at..end).unwrap_or_default();
+        // A valid body has a code and an array.
+        let code = read_head(content, 0).map_or(0, |head| head.head + head.length).min(content.len());
+        let mut children = vec![later, length];
+        for (name, range) in [("code", 0..code), ("arguments", code..content.len())] {
+            let value = packet::explain_value(&content[range.clone()], self.at + range.start);
+            children.push(Node { name: name.to_owned(), ..value });
+        }
+        self.at = end;
+        Node::parent(format!("body of {sequence}"), start, children).valued(words)
+    }
+}
+
+/// The acknowledged datagrams before the newest one, in words.
+fn missing_words(header: DatagramHeader) -> String {
+    let newest = header.newest;
+    let earlier = (0..32u16).filter(|bit| newest > bit + 1);
+    let missing: Vec<String> = earlier
+        .filter(|bit| header.received >> bit & 1 == 0)
+        .map(|bit| (newest - 1 - bit).to_string())
+        .collect();
+    match missing.len() {
+        0 => "and all of the 32 before it".to_owned(),
+        _ => format!("and the 32 before it, without {}", missing.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::datagram::commands::CommandQueue;
+    use crate::packet::PacketTables;
+
+    const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
+        to_server\tmove\treliable\t4\tsequence:u32 tick:u32.tick|nil way:u8\twalk\n\
+        to_client\tstate\tlatest\t5\ttick:u32.tick at:[x:i16,y:i16]\tthe state";
+
+    /// A datagram with these messages, opened.
+    fn datagram(messages: &[u8]) -> Vec<u8> {
+        let header = DatagramHeader { connection: 9, sequence: 7, newest: 5, received: 0b1011 };
+        [&header.bytes()[..], messages].concat()
+    }
+
+    #[test]
+    fn every_bit_of_a_datagram_has_a_name_and_a_broken_one_its_rule() {
+        let tables = PacketTables::from_texts(&[("test.tsv", TABLE)]).expect("a good table");
+        let dialect = tables.dialect("test").expect("its dialect");
+        let packet = |sequence: u32, way: u8| {
+            let values = [sequence.into(), (sequence + 100).into(), way.into()];
+            dialect.encode(Direction::ToServer, "move", &values).expect("it fits")
+        };
+        let mut queue = CommandQueue::default();
+        queue.push(1, Some(101), &packet(1, 0), Duration::ZERO);
+        queue.acknowledge(1);
+        for (sequence, way) in [(2, 3), (3, 3), (4, 8)] {
+            queue.push(sequence, Some(sequence + 100), &packet(sequence, way), Duration::ZERO);
+        }
+        let mut messages = Vec::new();
+        message::write_commands(&mut messages, |out| _ = queue.write(500, out));
+        let bytes = datagram(&messages);
+        let explained = explain(&bytes, Side::Client, &dialect);
+        assert_eq!(explained.problem(), None);
+        let line = |explained: &Explanation<'_>| match &explained.frames[0].content {
+            Content::Datagram(line) => line.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            line(&explained),
+            "datagram 7 acknowledges 5; move sequence=2 tick=102 way=3; move sequence=3 tick=103 way=3; \
+             move sequence=4 tick=104 way=8"
+        );
+        let tree = explained.tree();
+        let leaves = tree.leaves();
+        let mut at = 0;
+        for leaf in &leaves {
+            assert_eq!(leaf.bits.start, at, "{}", leaf.name);
+            at = leaf.bits.end;
+        }
+        assert_eq!(at, bytes.len() * BYTE, "the leaves cover the datagram");
+        let value = |name: &str| tree.find(name).map(|node| node.value.clone());
+        assert_eq!(value("received").as_deref(), Some("and the 32 before it, without 2"));
+        assert_eq!(value("command 3").as_deref(), Some("like the one before"));
+        assert_eq!(value("body of 3"), None);
+        assert!(value("body of 4").is_some_and(|words| words.contains("way=8")));
+
+        let mut update = Vec::new();
+        let values = [9.into(), crate::packet::Value::Array(vec![1.into(), 2.into()])];
+        let state = dialect.encode(Direction::ToClient, "state", &values).expect("it fits");
+        message::write_received(&mut update, 4);
+        message::write_packet(&mut update, &state);
+        let whole = datagram(&update);
+        let line = line(&explain(&whole, Side::Server, &dialect));
+        assert_eq!(line, "datagram 7 acknowledges 5; received commands up to 4; state tick=9 at=[1,2]");
+        for end in 0..whole.len() {
+            let cut = explain(&whole[..end], Side::Server, &dialect);
+            let is_between = [12, 19].contains(&end);
+            assert_eq!(cut.problem().is_none(), is_between, "{end} bytes");
+            assert_eq!(cut.tree().bits.end, end * BYTE);
+        }
+    }
+}
