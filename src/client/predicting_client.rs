@@ -226,6 +226,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         }
         self.send_packet(name, &all, now)?;
         self.sequence += 1;
+        self.advance_lane(now);
         Ok(())
     }
 
@@ -253,11 +254,16 @@ impl<W: LocalWorld> PredictingClient<W> {
             (self.pings, self.pinged) = (self.pings + 1, now);
             let _ = self.send_packet("ping", &[self.pings.into()], now);
         }
+        self.advance_lane(now);
+        self.prediction.advance(now)
+    }
+
+    /// Makes the datagram that is due. A new command makes one due at once.
+    fn advance_lane(&mut self, now: Duration) {
         let link = &mut self.link;
         let datagram =
             self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
         self.datagrams.extend(datagram);
-        self.prediction.advance(now)
     }
 
     /// The rendered positions of remote players at `now`, by player number.

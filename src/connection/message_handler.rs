@@ -25,8 +25,7 @@ use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput};
 use crate::datagram::message;
 use crate::game::command_acks::has_command_acks;
 use crate::game::{CloseReason, SavedReader};
-use crate::packet::lane_packets::is_command;
-use crate::packet::{DecodedPacket, Direction, PacketError};
+use crate::packet::{DecodedPacket, Direction, PacketError, Row};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::Message;
 
@@ -141,20 +140,23 @@ impl MessageHandler {
         self.handle_message(message, at)
     }
 
-    /// Handles a packet of a datagram, as [`MessageHandler::handle`] does. Only commands and pings
-    /// may come by datagram.
+    /// Handles a packet of a datagram, as [`MessageHandler::handle`] does, if its row is allowed
+    /// there.
     ///
     /// # Errors
     /// As [`MessageHandler::handle`].
-    pub fn handle_lane_packet(&mut self, packet: &[u8], at: ReadTime) -> Result<(), DisconnectReason> {
+    pub fn handle_lane_packet(
+        &mut self,
+        packet: &[u8],
+        is_allowed: impl Fn(&Row) -> bool,
+        at: ReadTime,
+    ) -> Result<(), DisconnectReason> {
         self.is_in_lane = true;
         self.budgets.charge(packet.len(), at.now, at.slack).map_err(DisconnectReason::Breach)?;
         self.send_rate_warning();
         let dialect = Arc::clone(&self.endpoint.dialect);
         match dialect.decode(Direction::ToServer, packet) {
-            Ok(packet) if packet.row.name == "ping" || is_command(packet.row) => {
-                self.handle_packet(&packet, at)
-            }
+            Ok(packet) if is_allowed(packet.row) => self.handle_packet(&packet, at),
             Ok(_) => {
                 self.push_event(ConnectionEvent::PacketDropped("not_by_datagram"));
                 Ok(())

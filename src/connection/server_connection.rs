@@ -46,6 +46,7 @@ use crate::connection::session::Session;
 use crate::datagram::message;
 use crate::datagram::{DatagramError, Message as DatagramMessage};
 use crate::limits;
+use crate::packet::lane_packets::is_command;
 use crate::ws::Side;
 use crate::ws::close::Close;
 use crate::ws::message::{Message, MessageReader};
@@ -344,7 +345,7 @@ impl ServerConnection {
     /// Handles a packet of a datagram. Commands that the session has are ignored, and so is a
     /// command before which one is missing: the next datagrams or the stream repeat both.
     fn read_datagram_packet(&mut self) {
-        let packet = match self.datagram.pop_front() {
+        let handled = match self.datagram.pop_front() {
             None => {
                 self.phase = DrainPhase::Flushing;
                 return;
@@ -353,11 +354,15 @@ impl ServerConnection {
                 if !self.handler.session.is_next_command(sequence) {
                     return;
                 }
-                packet
+                let handled = self.handler.handle_lane_packet(&packet, is_command, self.at);
+                self.handler.session.count_command(sequence);
+                handled
             }
-            Some(LanePacket::Other(packet)) => packet,
+            Some(LanePacket::Other(packet)) => {
+                self.handler.handle_lane_packet(&packet, |row| row.name == "ping", self.at)
+            }
         };
-        match self.handler.handle_lane_packet(&packet, self.at) {
+        match handled {
             Ok(()) => self.messages += 1,
             Err(reason) => {
                 self.datagram.clear();

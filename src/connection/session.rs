@@ -20,7 +20,7 @@ use std::time::Duration;
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
 use crate::game::{
-    CloseReason, GameInfo, JoinRequest, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
+    CloseReason, GameInfo, JoinRequest, NO_LANE, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
     lockstep_packets,
 };
 use crate::packet::{DecodedPacket, Dialect, Direction, lane_packets};
@@ -154,6 +154,14 @@ impl Session {
         self.player().is_some() && u64::from(sequence) == self.sequence + 1
     }
 
+    /// Counts a command of a client with a lane, also one that was rejected, so that the client need
+    /// not repeat it.
+    pub fn count_command(&mut self, sequence: u32) {
+        if self.player().is_some() {
+            self.sequence = self.sequence.max(sequence.into());
+        }
+    }
+
     /// Whether a packet is a command whose sequence number is not greater than the last one.
     fn is_known_command(&self, packet: &DecodedPacket<'_>) -> bool {
         let sequence = packet.integer::<u32>("sequence");
@@ -196,6 +204,9 @@ impl Session {
         match packet.row.name.as_str() {
             "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
+            lane_packets::REQUEST if self.lockstep => {
+                outputs.push(SessionOutput::Error(NO_LANE, Some("lockstep has no lane for datagrams")));
+            }
             lane_packets::REQUEST => {
                 self.has_lane = true;
                 outputs.push(SessionOutput::LaneRequest);
@@ -218,6 +229,10 @@ impl Session {
                 self.packet_handler.handle_packet(packet, now, slack, &mut effects);
                 effects.drain(..).for_each(|effect| self.push_effect(sequence, tick, effect, outputs));
                 self.effects = effects;
+                sequence
+                    .filter(|_| self.has_lane)
+                    .into_iter()
+                    .for_each(|sequence| self.count_command(sequence));
             }
         }
         Ok(())

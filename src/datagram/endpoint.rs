@@ -13,8 +13,10 @@ use crate::packet::Direction;
 /// Number of sent datagrams that are remembered. A header acknowledges 33 of them.
 const REMEMBERED: usize = 128;
 
+/// Bytes of a datagram without messages.
+pub const DATAGRAM_OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 /// Most bytes of messages in one datagram.
-pub const MESSAGES_BYTES: usize = limits::DATAGRAM_BYTES - HEADER_BYTES - TAG_BYTES;
+pub const MESSAGES_BYTES: usize = limits::DATAGRAM_BYTES - DATAGRAM_OVERHEAD_BYTES;
 
 /// Counts of one end of a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

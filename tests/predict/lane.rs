@@ -52,6 +52,7 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
     spec.is_checking = true;
     let mut agent = about.agent(&spec).expect("a bot");
     let (mut now, mut leaves, mut compared) = (Duration::ZERO, 0, 0);
+    let (mut partial, mut in_a_row) = (0, 0);
     let mut group = None;
     let published = RefCell::new(BTreeMap::<u32, Arc<dyn DynTick>>::new());
     for part in 0..6 {
@@ -78,9 +79,14 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
                     before.and_then(|before| Some((before, published.get(&before)?)))
                 {
                     let player = client.prediction().world().and_then(|world| world.own_player());
-                    let same = about.compare_view(&*agent, player, &**published);
-                    compared +=
-                        u32::from(same.unwrap_or_else(|mismatch| panic!("tick {before}: {}", mismatch.0)));
+                    // Of an update in several datagrams, one may be lost.
+                    match about.compare_view(&*agent, player, &**published) {
+                        Ok(is_compared) => (compared, in_a_row) = (compared + u32::from(is_compared), 0),
+                        Err(mismatch) => {
+                            (partial, in_a_row) = (partial + 1, in_a_row + 1);
+                            assert!(in_a_row < 4, "tick {before}: {}", mismatch.0);
+                        }
+                    }
                 }
                 group = tick.or(group);
                 let mut out = AgentOutput::default();
@@ -97,7 +103,10 @@ fn entities_by_datagram_are_those_that_the_client_sees() {
         play(&mut server, &mut players, &mut now, 12, act, see);
     }
     let stats = players[0].player.lane().expect("a lane").stats();
-    assert!(compared > 1_200, "{compared} updates were compared, {stats:?}");
+    assert!(
+        compared > 1_200 && partial < 30,
+        "{compared} updates were compared, {partial} partial, {stats:?}"
+    );
     assert!(leaves > 0, "leaves are repeated until they are acknowledged");
     assert!(stats.received > 700 && stats.acknowledged > 700, "{stats:?}");
 }

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::time::Duration;
 
 use super::lane_path::LanePath;
-use crate::datagram::endpoint::MESSAGES_BYTES;
+use crate::datagram::endpoint::{DATAGRAM_OVERHEAD_BYTES, MESSAGES_BYTES};
 use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
 use crate::datagram::{DatagramError, LaneEndpoint, LaneKey};
 use crate::game::{LaneBaseline, Messages};
@@ -137,10 +137,13 @@ impl ClientLane {
         now: Duration,
         send: &mut impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
-        let datagram = self.endpoint.seal(content, tick, now);
-        let is_allowed = self.path.as_mut().is_none_or(|path| path.take(datagram.len(), &self.endpoint));
-        if is_allowed {
-            send(self.path.map(|path| path.address), &datagram, content);
+        // An address that is not proven may get a datagram without messages, if it may get that.
+        for content in [content, &[]] {
+            let bytes = DATAGRAM_OVERHEAD_BYTES + content.len();
+            if self.path.as_mut().is_none_or(|path| path.take(bytes, &self.endpoint)) {
+                let datagram = self.endpoint.seal(content, tick.filter(|_| !content.is_empty()), now);
+                return send(self.path.map(|path| path.address), &datagram, content);
+            }
         }
     }
 }

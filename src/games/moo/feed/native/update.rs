@@ -131,8 +131,11 @@ impl NativeView {
         self.spectating(now, spectated, out);
         self.objects(now, lists, out);
         // After an update by datagram, the client has other poses than the stream has sent.
-        let is_next = lane.is_none() && !std::mem::replace(&mut self.has_lane, lane.is_some());
-        self.players(now, since.tick(self.tick.filter(|_| is_next), state), lists);
+        let had_lane = std::mem::replace(&mut self.has_lane, lane.is_some());
+        let is_after_lane = had_lane && lane.is_none();
+        let is_next = !had_lane && lane.is_none();
+        let changed = since.tick(self.tick.filter(|_| is_next), state);
+        self.players(now, (changed, is_after_lane), lists);
         self.own(now, lists, out);
         write_update(state.tick, lists, out);
         out.send_list("health", &mut lists.health);
@@ -181,7 +184,12 @@ impl NativeView {
     }
 
     /// Collects the other players: leaves, enters, and changes of the known players.
-    fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
+    fn players(
+        &mut self,
+        now: UpdateInput<'_>,
+        (changed, is_after_lane): (Option<&[Records; 2]>, bool),
+        lists: &mut PendingLists,
+    ) {
         let players = &now.state.players;
         let full = players.records(UpdateLayout::Native, records::full);
         let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
@@ -216,7 +224,11 @@ impl NativeView {
                         lists.moved.copy(moved, index);
                         lists.turned.copy(turned, index);
                     }
-                    None if known.last.pose != pose => lists.full.copy(full, index),
+                    None if known.last.pose != pose
+                        || is_after_lane && known.last.by_datagram.0 != pose =>
+                    {
+                        lists.full.copy(full, index);
+                    }
                     None => {}
                 },
             }
