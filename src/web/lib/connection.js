@@ -228,6 +228,8 @@ export class ReconnectingConnection {
       const loaded = await dialect;
       if (attempt === this.attempt) this.listener.onOpen(loaded);
     } catch (error) {
+      // An attempt that has ended cancels its requests.
+      if (attempt !== this.attempt) return;
       console.warn('tickwire: no packet tables:', error);
       this.onLost(attempt, ABNORMAL, NO_TABLES);
     }
