@@ -154,8 +154,8 @@ impl Session {
         self.player().is_some() && u64::from(sequence) == self.sequence + 1
     }
 
-    /// Counts a command of a client with a lane, also one that was rejected, so that the client need
-    /// not repeat it.
+    /// Counts a command of a client with a lane, also one that was rejected, so that the client
+    /// need not repeat it.
     pub fn count_command(&mut self, sequence: u32) {
         if self.player().is_some() {
             self.sequence = self.sequence.max(sequence.into());
@@ -378,7 +378,7 @@ const REJECTED: u8 = 3;
 /// A saved session, for a capture that starts in the middle of a connection:
 ///
 /// ```text
-/// state u8, highest bits: lockstep, lane · player u16 · sequence u64 · state of the packet handler
+///   state u8, two highest bits: lockstep, lane · player u16 · sequence u64 · state of the handler
 /// ```
 impl Session {
     /// Appends the state on which the handling of the next packet depends. Times are relative to

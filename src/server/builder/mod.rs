@@ -41,13 +41,11 @@ const FOREIGN_UPDATE_HZ: u32 = 10;
 /// # use tickwire::prelude::*;
 /// # const TABLE: &str = concat!(
 /// #     "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
-/// #     "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first
-/// packet\n",
+/// #     "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet\n",
 /// #     "to_server\tjoin\treliable\t2\tname:str<=15|nil\tbegin to play\n",
 /// #     "to_server\tping\treliable\t3\tnonce:u32\tanswered at once\n",
 /// #     "to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n",
-/// #     "to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str seed:u32 tick_hz:u8
-/// update_hz:u8 epoch:str tick:u32.tick\tanswers hello\n",
+/// #     "to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello\n",
 /// #     "to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays\n",
 /// #     "to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping\n",
 /// #     "to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped\n",

@@ -2,8 +2,8 @@
 //! outputs in its server and room.
 //!
 //! ```text
-//! bytes ─► ServerConnection ─► Send ───────────────► send queue of the client ▲ Request
-//! ────────────► room, seats, tokens
+//!   bytes ─► ServerConnection ─► Send ───────────────► send queue of the client
+//!                ▲               Request ────────────► room, seats, tokens
 //!                └── Answer ◄─────┘
 //!                                Observed, Event ────► on_event: metrics, log, tap
 //! ```

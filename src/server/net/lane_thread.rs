@@ -1,7 +1,7 @@
 //! The thread of the UDP socket: passes each datagram to the lane of its client.
 //!
 //! ```text
-//! recv_from ─► connection id ─► client ─► lane: tag, repetition ─► connection ─► room
+//!   recv_from ─► connection id ─► client ─► lane: tag, repetition ─► connection ─► room
 //!   update worker ─► lane: seal ─► send_to
 //! ```
 //!

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   acknowledged ─ sent ─ sent ─ sent ─► the next update
-//! └── in all of them: the client knows it ─► only what has changed since the first
+//!        └── in all of them: the client knows it ─► only what has changed since the first
 //!        └── in some of them: it may know it ──────► enter, or leave
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! Entity lists: what a client sees of a game's entities, as differences.
 //!
 //! ```text
-//! SimpleGame::write_entities ─► EntityFrame (values at a due tick) ─► changes, encoded once
+//!   SimpleGame::write_entities ─► EntityFrame (values at a due tick) ─► changes, encoded once
 //!   SimpleGame::sight, sees ────► visible entities of one client ──┐       │
-//! KnownEntities of that client ───┴───────┴─► packet
+//!                                  KnownEntities of that client ───┴───────┴─► packet
 //! ```
 //!
 //! An *entity list* is a row of the packet table in the lane `latest` that has an argument `enter`:
