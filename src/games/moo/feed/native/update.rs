@@ -224,9 +224,7 @@ impl NativeView {
                         lists.moved.copy(moved, index);
                         lists.turned.copy(turned, index);
                     }
-                    None if known.last.pose != pose
-                        || is_after_lane && known.last.by_datagram.0 != pose =>
-                    {
+                    None if known.last.pose != pose || is_after_lane && known.last.by_datagram.0 != pose => {
                         lists.full.copy(full, index);
                     }
                     None => {}
