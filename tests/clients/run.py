@@ -75,18 +75,18 @@ def generate():
             (WORK / f"{client}.{extension}").write_text(text, encoding="utf-8")
 
 
-def serve(example):
-    """Starts an example on a free port. Returns its process and the URL of its endpoint."""
-    command = [BINARIES / "examples" / example, "--bind", "127.0.0.1:0", "--log", "error"]
+def serve(program, endpoint, *options):
+    """Starts a program on a free port. Returns its process and the URL of an endpoint."""
+    command = [BINARIES / program, "--bind", "127.0.0.1:0", "--log", "error", *options]
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     for line in server.stdout:
-        found = re.search(rf"{example} +(ws://\S+)", line)
+        found = re.search(rf"{endpoint} +(ws://\S+)", line)
         if found:
             return server, found[1]
-    raise SystemExit(f"{example} printed no address")
+    raise SystemExit(f"{program} printed no address")
 
 
-def check_python(coins, fog):
+def check_python(coins, fog, moo):
     python = [VENV / "bin" / "python", "-B", "-W", "error"]
     run("Python, rows and ends", [*python, HERE / "rows.py", WORK, HERE / "rows.tsv", coins], r"passed, 0 failed")
     shutil.copy(WORK / "coins.py", WORK / "coins_client.py")
@@ -94,6 +94,8 @@ def check_python(coins, fog):
     caught = r"(?s)ToClient.Caught\(.*ToClient.Caught\("
     run("Python, the example", [*python, example, coins], caught, PYTHONPATH=str(WORK))
     run("Python, entity lists", [*python, HERE / "fog.py", WORK, fog], "Ann has walked")
+    lane = [*python, ROOT / "examples" / "clients" / "lane.py", moo, "20"]
+    run("Python, a lane that loses 20 % of the datagrams", lane, r"(?s)(\d+) of \1 commands .* datagram: [1-9]")
 
 
 def check_csharp(coins):
@@ -149,14 +151,16 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     generate()
-    (coins_server, coins), (fog_server, fog) = serve("coins"), serve("fog")
+    (coins_server, coins), (fog_server, fog) = serve("examples/coins", "coins"), serve("examples/fog", "fog")
+    moo_server, moo = serve("tickwire", "native", "--lane", "udp")
     try:
-        check_python(coins, fog)
+        check_python(coins, fog, moo)
         check_csharp(coins)
         check_gdscript(coins)
     finally:
         coins_server.kill()
         fog_server.kill()
+        moo_server.kill()
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return counts["failed"] > 0
 
