@@ -108,6 +108,7 @@ came() {
     expect "$2: there were attackers, at the $([[ $1 == sink ]] && echo sink || echo server)" "$(made "$1" connections)+0 > 0"
     case $2 in
         ping-flood | tiny-fragments | command-flood | contradictions | bombs) expect "$2: they sent frames" "$(made "$1" frames)+0 > 0" ;;
+        datagram-flood) expect "$2: they sent datagrams" "$(made "$1" datagrams)+0 > 0" ;;
     esac
 }
 row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
@@ -154,13 +155,15 @@ attack() {
 attacks() {
     if [[ -n $brief ]]; then
         attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
-        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack false-checksums 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
+        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack false-checksums 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50; attack datagram-flood 10
         return
     fi
     # A tenth of 500 clients that read nothing; a thousand connections per second are opened and
     # closed.
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
     attack command-flood 50; attack contradictions 50; attack seat-holders 50; attack sync-flood 20; attack false-checksums 50; attack churn 1000; attack bombs 50; attack half-open 200
+    # 50,000 datagrams a second.
+    attack datagram-flood 20
     # From many addresses, each client stays within its budget, and churn makes little difference.
     [[ $source != *N* ]] || attack reconnect 2000
 }
@@ -193,7 +196,7 @@ pass() {
     source=$2
     shift 2
     title "$name"
-    start_server "$@"
+    start_server --lane udp "$@"
     sed -n '/this machine supports/s/^ */  /p' "$work/banner"
     # Runs that many bots once beforehand, because the program keeps some memory for good (reusable
     # stacks, the heap). The bots stand still: two cores cannot drive a thousand walking bots, and
@@ -210,7 +213,7 @@ pass() {
     attacks
     title "the server after all"
     expect "memory stays under $((memory_most_kb / 1024)) MB, with $many clients and with every attack ($(($(peak_kb) / 1024)) MB)" "$(peak_kb) < $memory_most_kb"
-    metrics | grep -E '^tickwire_(clients_closed|connections_refused|requests_refused|ticks_|panics)' | sed 's/^/  /'
+    metrics | grep -E '^tickwire_(clients_closed|connections_refused|requests_refused|datagrams_|ticks_|panics)' | sed 's/^/  /'
     expect "no panic" "$(metric tickwire_panics_total) == 0"
     stop_server
 }

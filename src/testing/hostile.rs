@@ -63,6 +63,9 @@ pub enum HostileKind {
     BrokenPackets,
     /// Sends nearly as many messages as its rate limit allows.
     AtBudget,
+    /// Joins with a lane, and sends 25 datagrams a hundred times per second: repeated ones, forged
+    /// ones, and ones without a lane.
+    DatagramFlood,
     /// Stops in the middle of a frame.
     HalfFrame,
     /// Never sends `hello`.
@@ -77,9 +80,10 @@ pub enum HostileKind {
 }
 
 use HostileKind::{
-    AtBudget, Bombs, BrokenPackets, ByteFlood, Churn, CommandFlood, Contradictions, DripReaders,
-    FalseChecksums, Garbage, HalfFrame, HalfOpen, HalfOpenPages, Idle, LateHello, MessageFlood, NoHello,
-    PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders, SyncFlood, TinyFragments,
+    AtBudget, Bombs, BrokenPackets, ByteFlood, Churn, CommandFlood, Contradictions, DatagramFlood,
+    DripReaders, FalseChecksums, Garbage, HalfFrame, HalfOpen, HalfOpenPages, Idle, LateHello, MessageFlood,
+    NoHello, PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders, SyncFlood,
+    TinyFragments,
 };
 
 /// Ways in which the connection of a slow reader ends. Over a socket, the client often detects only
@@ -89,7 +93,7 @@ const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 /// Each kind in enum order, with its name in reports, and the expected ends of its connection. Each
 /// end is the start of a text in a report. An empty list means that the server has no reason to
 /// close the connection.
-const ROWS: [(HostileKind, &str, &[&str]); 26] = [
+const ROWS: [(HostileKind, &str, &[&str]); 27] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),
     (StalledReaders, "hostile: stalled-readers", SLOW),
@@ -115,6 +119,7 @@ const ROWS: [(HostileKind, &str, &[&str]); 26] = [
     ),
     (BrokenPackets, "hostile: broken-packets", &["1003 ", "1007 "]),
     (AtBudget, "hostile: at-budget", &[]),
+    (DatagramFlood, "hostile: datagram-flood", &[]),
     (HalfFrame, "hostile: half-frame", &["1011 idle_timeout"]),
     (NoHello, "hostile: no-hello", &["1008 hello_late"]),
     (LateHello, "hostile: late-hello", &[]),
@@ -124,7 +129,7 @@ const ROWS: [(HostileKind, &str, &[&str]); 26] = [
 
 impl HostileKind {
     /// The kinds that run over sockets.
-    pub const ATTACKS: [HostileKind; 19] = [
+    pub const ATTACKS: [HostileKind; 20] = [
         Idle,
         Slowloris,
         StalledReaders,
@@ -144,6 +149,7 @@ impl HostileKind {
         Bombs,
         HalfOpenPages,
         HalfOpen,
+        DatagramFlood,
     ];
     /// The kinds that run in a simulation.
     pub const SIMULATED: [HostileKind; 12] = [

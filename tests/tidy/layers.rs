@@ -157,6 +157,7 @@ const LAYERS: [(&str, &[&str]); 37] = [
             "util/os",
             "util",
             "packet",
+            "datagram",
             "game",
             "connection",
             "games",

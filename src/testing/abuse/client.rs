@@ -52,20 +52,25 @@ pub(crate) enum PollResult {
     Ended(String),
 }
 
-pub(crate) fn poll_end(link: &mut ClientConnection) -> PollResult {
-    let result = next_result(link);
+/// Reads what the server has sent, and passes each binary message.
+pub(crate) fn poll_end(link: &mut ClientConnection, on_message: impl FnMut(&[u8])) -> PollResult {
+    let result = next_result(link, on_message);
     // The pongs and close frames of the connection are discarded, because a misbehaving client
     // sends neither.
     link.drain_output(&mut Vec::new());
     result
 }
 
-fn next_result(link: &mut ClientConnection) -> PollResult {
+fn next_result(link: &mut ClientConnection, mut on_message: impl FnMut(&[u8])) -> PollResult {
     loop {
         return match link.next_event() {
             Ok(None) => PollResult::Nothing,
             Ok(Some(ClientEvent::Open)) => PollResult::Opened,
-            Ok(Some(ClientEvent::Binary(_) | ClientEvent::Text(_) | ClientEvent::Control)) => continue,
+            Ok(Some(ClientEvent::Binary(message))) => {
+                on_message(&message);
+                continue;
+            }
+            Ok(Some(ClientEvent::Text(_) | ClientEvent::Control)) => continue,
             Ok(Some(ClientEvent::Closed { code, reason })) => {
                 PollResult::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
             }

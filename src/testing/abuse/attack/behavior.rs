@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{lockstep, msgpack_bombs};
+use super::{datagram_flood, lockstep, msgpack_bombs};
 use crate::game::BotRng;
 use crate::games::moo::client_packet::ClientPacket;
 use crate::testing::abuse::client::{hello, packet};
@@ -101,6 +101,9 @@ impl Behavior {
                 let block = msgpack_bombs::frame(index);
                 Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..behavior }
             }
+            HostileKind::DatagramFlood => {
+                Behavior { opening: datagram_flood::opening(), sends_datagrams: true, ..behavior }
+            }
             HostileKind::HalfOpenPages => {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
                 Behavior { upgrades: false, request: PAGE, reads, stays, ..behavior }
@@ -166,6 +169,8 @@ pub(super) struct Behavior {
     pub(super) has_key: bool,
     /// Number of frames per block, including commands.
     pub(super) frames: usize,
+    /// Whether the attacker sends a block of datagrams as well.
+    pub(super) sends_datagrams: bool,
     /// Time between two blocks.
     pub(super) every: Duration,
     /// Whether the attacker disconnects once `opening` is sent.
@@ -189,6 +194,7 @@ impl Default for Behavior {
             sequences: SequencePattern::New,
             has_key: false,
             frames: 0,
+            sends_datagrams: false,
             every: Duration::from_millis(10),
             leaves: false,
             stays: None,
@@ -222,7 +228,7 @@ impl Behavior {
 
     /// Whether the attacker sends nothing after `opening`.
     pub(super) fn is_silent(&self) -> bool {
-        self.frames == 0 && self.block.is_empty()
+        self.frames == 0 && self.block.is_empty() && !self.sends_datagrams
     }
 
     /// Appends the next block, and updates `number`, the index of the last command.
@@ -322,6 +328,7 @@ mod tests {
             (HostileKind::SeatHolders, 0, 1, (1, None)),
             (HostileKind::SyncFlood, 0, 3, (1 + 3, None)),
             (HostileKind::FalseChecksums, 0, 1, (1 + 80, None)),
+            (HostileKind::DatagramFlood, 0, 1, (2, None)),
             (HostileKind::HalfOpen, 1, 1, (1, None)),
             (HostileKind::HalfOpen, 0, 1, (0, None)),
         ] {
@@ -371,6 +378,7 @@ mod tests {
             at_once: 4,
             bytes: 200,
             frames: 6,
+            datagrams: 0,
             endings,
             chat_lines_received: lines_received,
             time,

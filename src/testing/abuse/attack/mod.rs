@@ -7,6 +7,7 @@
 //! own rate, so that the load does not depend on the target.
 
 mod behavior;
+mod datagram_flood;
 mod lockstep;
 pub mod msgpack_bombs;
 mod swarm;
@@ -34,6 +35,8 @@ pub struct AttackReport {
     pub bytes: u64,
     /// Number of frames in these bytes, excluding the openings.
     pub frames: u64,
+    /// Number of datagrams that the kernel accepted.
+    pub datagrams: u64,
     /// Number of connections by the way in which they ended.
     pub endings: BTreeMap<String, u64>,
     /// Number of the attackers' chat messages that a nearby client received. Present only for
@@ -62,6 +65,10 @@ impl AttackReport {
             self.per_second(self.frames),
             self.per_second(self.bytes),
         );
+        if self.datagrams > 0 {
+            let rate = self.per_second(self.datagrams);
+            let _ = writeln!(text, "  datagrams    {} ({rate} a second)", self.datagrams);
+        }
         if let Some(lines) = self.chat_lines_received {
             let _ = writeln!(
                 text,
@@ -85,6 +92,7 @@ impl AttackReport {
             at_once,
             bytes,
             frames,
+            datagrams,
             endings,
             chat_lines_received: lines_received,
             time,
@@ -92,7 +100,7 @@ impl AttackReport {
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": kind.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
-            "at_once": at_once, "bytes": bytes, "frames": frames, "endings": endings, "lines_heard": lines_received,
+            "at_once": at_once, "bytes": bytes, "frames": frames, "datagrams": datagrams, "endings": endings, "lines_heard": lines_received,
         })
         .to_string()
     }

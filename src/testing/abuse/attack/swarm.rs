@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::behavior::{Behavior, CHAT_LINE, ReadMode};
+use super::datagram_flood::DatagramFlood;
 use super::{AttackReport, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
@@ -70,6 +71,7 @@ struct Attacker {
     link: ClientConnection,
     stage: AttackerStage,
     unsent: Vec<u8>,
+    datagrams: Option<DatagramFlood>,
     /// Index of the attacker's last command.
     sequence: u32,
     /// Time of the attacker's connection or, later, of its upgrade.
@@ -189,7 +191,12 @@ impl<'a> Swarm<'a> {
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
-        let Ok(stream) = connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes()) else {
+        let datagrams = match behavior.sends_datagrams {
+            true => DatagramFlood::new(index, from, self.to).map(Some),
+            false => Ok(None),
+        };
+        let stream = connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes());
+        let (Ok(stream), Ok(datagrams)) = (stream, datagrams) else {
             self.report.unreachable += 1;
             self.schedule_reconnect(index, now + RETRY_AFTER_REFUSAL);
             return;
@@ -225,6 +232,7 @@ impl<'a> Swarm<'a> {
             link,
             stage,
             unsent,
+            datagrams,
             sequence,
             since,
             due,
@@ -288,6 +296,7 @@ impl Attacker {
             if now >= self.due && !self.behavior.is_silent() {
                 self.behavior.write_block(&mut self.sequence, &mut self.unsent);
                 report.frames += self.behavior.frames as u64;
+                report.datagrams += self.datagrams.as_mut().map_or(0, DatagramFlood::send);
                 self.due = (self.due + self.behavior.every).max(now);
             }
         }
@@ -324,7 +333,13 @@ impl Attacker {
         if let Err(error) = read {
             return Some(error.kind().to_string());
         }
-        match client::poll_end(&mut self.link) {
+        let datagrams = &mut self.datagrams;
+        let result = client::poll_end(&mut self.link, |message| {
+            if let Some(datagrams) = datagrams {
+                datagrams.on_message(message);
+            }
+        });
+        match result {
             PollResult::Nothing => None,
             PollResult::Ended(_) if self.behavior.request.is_empty() => {
                 Some("end without an answer".to_owned())
