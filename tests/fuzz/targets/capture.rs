@@ -137,7 +137,8 @@ fn understood(found: &Capture<'_>, bytes: &[u8]) {
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
-    capture_walk::walk(&found.connections(), &codes, (None, otherwise), None, |_| items += 1);
+    let (connections, datagrams) = (found.connections(), capture_walk::datagrams(found));
+    capture_walk::walk((&connections, &datagrams), &codes, (None, otherwise), None, |_| items += 1);
     let (games, options) = ([Moo::INFO], ReplayOptions::default());
     let whole = ReplayInput::read(bytes, None).expect("it was read");
     let replayed = replay::replay(&whole, &games, options, WorldResults::default);
