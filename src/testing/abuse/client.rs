@@ -67,7 +67,7 @@ fn next_result(link: &mut ClientConnection, mut on_message: impl FnMut(&[u8])) -
             Ok(None) => PollResult::Nothing,
             Ok(Some(ClientEvent::Open)) => PollResult::Opened,
             Ok(Some(ClientEvent::Binary(message))) => {
-                on_message(&message);
+                on_message(message);
                 continue;
             }
             Ok(Some(ClientEvent::Text(_) | ClientEvent::Control)) => continue,
