@@ -108,7 +108,7 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
         io::ErrorKind::QuotaExceeded => error.to_string(),
         _ => format!("cannot listen on {}: {error}", args.bind),
     })?;
-    print(&banner(args, &conditions, relay.address()));
+    print(&banner(args, &conditions, &relay));
     warn_of_other_localhost(relay.address());
     let _ = stopped.recv();
     let totals = relay.stop();
@@ -117,12 +117,14 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> String {
+fn banner(args: &NetemArgs, conditions: &Conditions, relay: &NetemProxy) -> String {
+    let (address, datagrams) = (relay.address(), relay.datagrams());
     let (to, preserves) = (args.upstream, netem_proxy::preserves_addresses(args.upstream));
     if args.json {
         let line = serde_json::json!({
             "address": address.to_string(),
             "upstream": to.to_string(),
+            "datagrams": datagrams.map(|address| address.to_string()),
             "conditions": conditions.to_string(),
             "stall_ms": milliseconds(conditions.retransmission_timeout()),
             "seed": args.seed,
@@ -148,9 +150,16 @@ fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> Str
     } else {
         "the server sees all clients at one address: only on Linux, with a server at 127.0.0.1, can each keep its own"
     };
+    let lanes = match datagrams {
+        Some(address) => format!("datagrams of lanes at {address}"),
+        None => format!(
+            "no datagrams of lanes: they need UDP port {} at --bind, so another address than the server's, such as 127.0.0.2:3001",
+            to.port()
+        ),
+    };
     let exposed = exposed(args, address);
     format!(
-        "netem http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n{exposed}",
+        "netem http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n  {lanes}\n{exposed}",
         args.seed
     )
 }
@@ -172,18 +181,29 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 fn summary(totals: &ProxyStats) -> String {
-    let ProxyStats { connections, refused, failed, bytes: [up, down], counts, delays } = totals;
+    let ProxyStats {
+        connections,
+        refused,
+        failed,
+        bytes: [up, down],
+        counts,
+        delays,
+        datagrams,
+        lost_datagrams,
+    } = totals;
     let SegmentCounts { segments, losses, stalls } = counts;
     let delay = |per_mille| delays.quantile(per_mille).map_or(0.0, milliseconds);
     format!(
         "{}, {refused} refused, {failed} without the server\n\
          {up} bytes up, {down} bytes down in {}\n\
          {losses} lost, {stalls} stalled\n\
-         delay p50 {:.1} ms, p99 {:.1} ms\n",
+         delay p50 {:.1} ms, p99 {:.1} ms\n\
+         {}, {lost_datagrams} lost\n",
         count_noun(*connections, "connection"),
         count_noun(*segments, "segment"),
         delay(500),
         delay(990),
+        count_noun(*datagrams, "datagram"),
     )
 }
 
@@ -198,6 +218,8 @@ fn json(totals: &ProxyStats) -> String {
         "segments": totals.counts.segments,
         "losses": totals.counts.losses,
         "stalls": totals.counts.stalls,
+        "datagrams": totals.datagrams,
+        "lost_datagrams": totals.lost_datagrams,
         "delay_p50_ms": delay(500),
         "delay_p99_ms": delay(990),
     });

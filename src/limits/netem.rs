@@ -31,6 +31,9 @@ pub const NETEM_QUEUE_BYTES: usize = 64 * 1024;
 /// Maximum bytes of one direction that have been read and not delivered: the window of a TCP
 /// connection. While it is full, nothing is read from the sender.
 pub const LINK_WINDOW_BYTES: usize = 256 * 1024;
+/// Maximum number of datagrams of one direction in flight: a second of a client of a server that
+/// ticks 60 times per second, 60 times over. Further ones are lost.
+pub const NETEM_DATAGRAMS: usize = 3_600;
 /// Maximum characters of network conditions in a URL or after `--netem`. A text with all six parts
 /// has fewer than 100. A longer text is rejected.
 pub const LINK_TEXT_CHARS: usize = 200;
@@ -42,5 +45,13 @@ pub const LINK_TEXT_CHARS: usize = 200;
 pub const NETEM_PROXY_MAX_CLIENTS: usize = 2_048;
 /// Maximum bytes of one read by a thread of `tickwire netem`.
 pub const RELAY_READ_BYTES: usize = 16 * 1024;
+/// Time between two looks for datagrams of the server while a client has a lane: a delay is longer
+/// by at most this time, and by the granularity of the system's timers.
+pub const NETEM_LANE_WAIT: Duration = Duration::from_millis(1);
+/// Time between two looks for the end of `tickwire netem` while no client has a lane.
+pub const NETEM_LANES_WAIT: Duration = Duration::from_millis(100);
+/// Time without a datagram of a client after which `tickwire netem` closes its socket: far longer
+/// than a lane in use is silent ([`LANE_SILENCE`](super::LANE_SILENCE)).
+pub const NETEM_LANE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum sleep of a thread of `tickwire netem` that waits for nothing else.
 pub const NETEM_PROXY_IDLE_WAIT: Duration = Duration::from_secs(60);

@@ -14,6 +14,8 @@ use tickwire::client::predicting_client::PredictingClient;
 use tickwire::explain::Content;
 use tickwire::explain::capture_walk::{self, CaptureItemKind};
 use tickwire::internal::server::net::ServerHandle;
+#[cfg(target_os = "linux")]
+use tickwire::internal::server::net::netem_proxy::{NetemProxy, ProxyConfig};
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::packet::PacketTables;
 
@@ -40,7 +42,11 @@ struct Player {
 
 impl Player {
     fn new(server: &ServerHandle) -> Player {
-        let stream = dial::connect(server.address(), None).expect("a connection");
+        Player::at(server.address())
+    }
+
+    fn at(address: SocketAddr) -> Player {
+        let stream = dial::connect(address, None).expect("a connection");
         let link = ClientConnection::new("localhost", "/play", true, dial::random_keys());
         let dialect = PacketTables::builtin().dialect("native").expect("a built-in dialect");
         let mut client = PredictingClient::new(link, dialect, &[("name", "ann".into())]);
@@ -261,4 +267,39 @@ fn a_capture_has_the_datagrams_and_replays_the_commands_in_them() {
             "{report}"
         );
     }
+}
+
+/// A server with lanes, and `tickwire netem` before it, at another address with the same port for datagrams.
+#[cfg(target_os = "linux")]
+fn server_behind_netem(conditions: &str) -> (ServerHandle, NetemProxy) {
+    loop {
+        let server = server_with(|config| config.lane = LaneMode::Udp);
+        let (listen, to) = ("127.0.0.2:0".parse().expect("an address"), server.address());
+        let conditions = conditions.parse().expect("conditions");
+        let proxy = NetemProxy::start(ProxyConfig { listen, to, conditions, seed: 7 }).expect("a free port");
+        // Another program may have this port at the other address.
+        if proxy.datagrams().is_some() {
+            return (server, proxy);
+        }
+        proxy.stop();
+        server.stop();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn netem_delays_and_loses_datagrams() {
+    let (server, proxy) = server_behind_netem("delay=20ms,jitter=5ms,loss=10%");
+    let mut player = Player::at(proxy.address());
+    player.until("the lane is in use", Player::is_usable);
+    player.until("commands go by datagram", |player| {
+        player.client.lane().is_some_and(|lane| lane.stats().acknowledged > 100)
+    });
+    let stats = player.client.lane().expect("it has one").stats();
+    assert_eq!(player.refusals, Vec::<String>::new());
+    let totals = proxy.stop();
+    assert!(totals.lost_datagrams > 0, "{totals:?}");
+    assert!(totals.datagrams >= stats.acknowledged + stats.received, "{totals:?} {stats:?}");
+    assert!(metric(&server, "tickwire_datagrams_in_total") < totals.datagrams);
+    assert_eq!(server.stop(), 0);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tickwire_sim::rng::Rng;
 
 use super::{Conditions, Direction};
+use crate::limits;
 
 /// The datagrams in flight in one direction. Unlike the segments of a stream, each is lost or
 /// arrives by itself, in any order.
@@ -40,15 +41,25 @@ impl DelayedDatagrams {
         self.conditions = *conditions;
     }
 
-    /// Sends a datagram.
+    /// Sends a datagram. It is lost if [`limits::NETEM_QUEUE_BYTES`] wait to be sent at the rate, or
+    /// [`limits::NETEM_DATAGRAMS`] are in flight.
     pub fn send(&mut self, datagram: Vec<u8>, now: Duration) {
         let Conditions { delay, jitter, loss_ppm, .. } = self.conditions;
         let rate = self.conditions.rate(self.direction);
-        let transmission = rate.map_or(0, |rate| datagram.len() as u64 * 1_000_000_000 / rate.max(1));
-        self.idle_from = self.idle_from.max(now) + Duration::from_nanos(transmission);
+        let transmission = |bytes: usize| {
+            rate.map_or(Duration::ZERO, |rate| {
+                Duration::from_nanos(bytes as u64 * 1_000_000_000 / rate.max(1))
+            })
+        };
+        let waits = self.idle_from.saturating_sub(now);
+        let is_full = waits > transmission(limits::NETEM_QUEUE_BYTES)
+            || self.in_flight.len() >= limits::NETEM_DATAGRAMS;
+        if !is_full {
+            self.idle_from = self.idle_from.max(now) + transmission(datagram.len());
+        }
         let span_us = u32::try_from(2 * jitter.as_micros()).unwrap_or(u32::MAX - 1);
         let delay = delay.saturating_sub(jitter) + Duration::from_micros(self.rng.below(span_us + 1).into());
-        let is_lost = self.rng.below(1_000_000) < loss_ppm;
+        let is_lost = self.rng.below(1_000_000) < loss_ppm || is_full;
         let number = self.counts.0;
         self.counts = (number + 1, self.counts.1 + u64::from(is_lost));
         if !is_lost {
@@ -95,5 +106,28 @@ impl DatagramLink {
     pub fn change(&mut self, conditions: &Conditions) {
         self.up.set_conditions(conditions);
         self.down.set_conditions(conditions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_flight(conditions: &str, count: usize, bytes: usize) -> usize {
+        let conditions = conditions.parse().expect("conditions");
+        let mut way = DelayedDatagrams::new(&conditions, Direction::Up, 1);
+        (0..count).for_each(|_| way.send(vec![0; bytes], Duration::ZERO));
+        let (sent, lost) = way.counts();
+        assert_eq!(sent, count as u64);
+        let arrived = std::iter::from_fn(|| way.receive(Duration::from_secs(100))).count();
+        assert_eq!(arrived as u64, sent - lost);
+        arrived
+    }
+
+    #[test]
+    fn datagrams_are_lost_while_the_queue_is_full() {
+        // The queue has 64 KiB, and one more is sent meanwhile.
+        assert_eq!(in_flight("rate=100kB", 100, 1_024), 65);
+        assert_eq!(in_flight("delay=1s", limits::NETEM_DATAGRAMS + 5, 10), limits::NETEM_DATAGRAMS);
     }
 }

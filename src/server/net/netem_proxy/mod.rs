@@ -8,14 +8,16 @@
 //! [`link`](crate::util::netem). The request of a remote client gets a line with its address
 //! ([`forwarded_header`]); no other byte is changed. On Linux, with a server on this machine, each
 //! client connects from its own loopback address ([`loopback_address_for`]), so that the server's
-//! limits per address still apply.
+//! limits per address still apply. [`datagrams`] forwards the datagrams of lanes.
 
+mod datagrams;
 mod forward;
 mod forwarded_header;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tickwire_sim::rng::Rng;
@@ -58,6 +60,10 @@ pub struct ProxyStats {
     pub counts: SegmentCounts,
     /// Time from reading to delivery, for each delivery.
     pub delays: DelayHistogram,
+    /// Datagrams of both directions.
+    pub datagrams: u64,
+    /// Lost datagrams of both directions.
+    pub lost_datagrams: u64,
 }
 
 /// A running netem proxy. Its threads continue if it is dropped without [`NetemProxy::stop`].
@@ -65,6 +71,8 @@ pub struct ProxyStats {
 pub struct NetemProxy {
     accept_loop: AcceptLoop<ProxyState>,
     address: SocketAddr,
+    /// The address for datagrams, and the thread that forwards them.
+    datagrams: Option<(SocketAddr, JoinHandle<()>)>,
 }
 
 /// State shared by all threads.
@@ -88,21 +96,35 @@ impl NetemProxy {
         let connections = os::ceilings().check()?;
         let listener = accept::bind(options.listen)?;
         let address = listener.local_addr()?;
-        let state = ProxyState {
+        let state = Arc::new(ProxyState {
             options,
             // Each client needs two sockets.
             max_connections: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
             totals: Mutex::default(),
             connections: Connections::default(),
             servers: Registry::default(),
-        };
-        Ok(NetemProxy { accept_loop: AcceptLoop::start(listener, Arc::new(state))?, address })
+        });
+        let accept_loop = AcceptLoop::start(listener, Arc::clone(&state))?;
+        let socket = datagrams::bind(address.ip(), options.to);
+        let forwarder = socket.map(|socket| {
+            let address = socket.local_addr()?;
+            let thread = thread::Builder::new().name("lanes".to_owned());
+            let thread = thread.spawn(move || datagrams::forward_datagrams(&state, &socket))?;
+            Ok::<_, io::Error>((address, thread))
+        });
+        Ok(NetemProxy { accept_loop, address, datagrams: forwarder.transpose()? })
     }
 
     /// Returns the address on which the proxy listens, with the actual port if port 0 was
     /// requested.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the address at which the proxy forwards datagrams: its own address with the port of
+    /// the server. `None` if that is the server's address, or is in use.
+    pub fn datagrams(&self) -> Option<SocketAddr> {
+        self.datagrams.as_ref().map(|(address, _)| *address)
     }
 
     /// Accepts no new connections and shuts down the open ones. Returns the statistics.
@@ -113,6 +135,9 @@ impl NetemProxy {
             let _ = server.shutdown(Shutdown::Both);
         }
         state.connections.close_all(Duration::ZERO);
+        if let Some((_, thread)) = self.datagrams {
+            let _ = thread.join();
+        }
         state.totals.lock().clone()
     }
 }
