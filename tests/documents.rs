@@ -32,7 +32,11 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 16] = [
+const PLAIN: [(&str, &str); 17] = [
+    (
+        "cargo run --release -- --lane udp",
+        "a server and a client: tests/clients/run.py runs lane.py, and tests/server/lane.rs a lane through netem",
+    ),
     (
         "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
         "the repository's own use: this very test is run by it",

@@ -25,6 +25,18 @@ const shownSteps = (page, id, ms) => page.evaluate(([who, span]) => new Promise(
   requestAnimationFrame(look);
 }), /** @type {const} */ ([id, ms]));
 
+/** Waits until the own player has stood still for a second, which is longer than a lost segment holds up the line. @param {import('playwright-core').Page} page */
+const standing = (page) => page.evaluate(() => new Promise((resolve) => {
+  let [place, since] = ['', performance.now()];
+  const look = () => {
+    const { x, y } = window.tickwire.own;
+    if (place !== `${x} ${y}`) [place, since] = [`${x} ${y}`, performance.now()];
+    if (performance.now() - since > 1000) resolve(null);
+    else requestAnimationFrame(look);
+  };
+  look();
+}));
+
 const far = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
 /** Holds a key. */
 const walkFor = async (page, key, ms) => {
@@ -73,6 +85,7 @@ try {
       await sleep(2000);
       const found = [];
       for (let tries = 0; found.length < walks && tries < 3 * walks; tries += 1) {
+        await standing(ada);
         const from = await ada.evaluate(() => ({ x: window.tickwire.own.x, y: window.tickwire.own.y }));
         const one = await shownAfter(ada, 'dsaw'[tries % 4], { least: WALKED, holdMs: ms, restMs: 1500 });
         // A tree, a rock or the edge of the map may stand beside the player: then the next key.

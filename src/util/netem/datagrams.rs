@@ -41,8 +41,8 @@ impl DelayedDatagrams {
         self.conditions = *conditions;
     }
 
-    /// Sends a datagram. It is lost if [`limits::NETEM_QUEUE_BYTES`] wait to be sent at the rate, or
-    /// [`limits::NETEM_DATAGRAMS`] are in flight.
+    /// Sends a datagram. It is lost if [`limits::NETEM_QUEUE_BYTES`] wait to be sent at the rate,
+    /// or [`limits::NETEM_DATAGRAMS`] are in flight.
     pub fn send(&mut self, datagram: Vec<u8>, now: Duration) {
         let Conditions { delay, jitter, loss_ppm, .. } = self.conditions;
         let rate = self.conditions.rate(self.direction);

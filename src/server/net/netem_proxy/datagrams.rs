@@ -9,14 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use tickwire_sim::rng::Rng;
 use tracing::debug;
 
-use super::{ProxyConfig, ProxyState, loopback_address_for, preserves_addresses};
 use crate::limits;
+use crate::server::net::accept::Connections;
 use crate::util::netem::{DatagramLink, DelayedDatagrams};
 
 /// The datagrams of one client.
@@ -33,29 +32,38 @@ pub fn bind(listen: IpAddr, to: SocketAddr) -> Option<UdpSocket> {
     (listen != to.ip()).then(|| UdpSocket::bind((listen, to.port())).ok()).flatten()
 }
 
-/// Carries datagrams between the clients and the server until the proxy stops.
-pub fn forward_datagrams(state: &ProxyState, socket: &UdpSocket) {
+/// Carries datagrams between the clients and the server until the proxy stops. `connect` returns a
+/// socket to the server and a link for a client, by its address and the number of clients before
+/// it. Each datagram calls `on_datagram` with whether it is lost.
+pub fn forward_datagrams(
+    socket: &UdpSocket,
+    connections: &Connections,
+    connect: impl Fn(SocketAddr, u64) -> io::Result<(UdpSocket, DatagramLink)>,
+    on_datagram: impl Fn(bool),
+) {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
     let mut clients = BTreeMap::<SocketAddr, LaneClient>::new();
-    while !state.connections.is_stopping() {
+    while !connections.is_stopping() {
         let wait = if clients.is_empty() { limits::NETEM_LANES_WAIT } else { limits::NETEM_LANE_WAIT };
         let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(&mut buffer));
         let now = began.elapsed();
         if let Ok((bytes, from)) = received {
             if !clients.contains_key(&from) && clients.len() < limits::NETEM_PROXY_MAX_CLIENTS {
-                match LaneClient::new(&state.options, from, clients.len() as u64) {
-                    Ok(client) => drop(clients.insert(from, client)),
+                match connect(from, clients.len() as u64) {
+                    Ok((server, link)) => {
+                        clients.insert(from, LaneClient { server, link, last_received: now });
+                    }
                     Err(error) => debug!(%from, "no socket for datagrams: {error}"),
                 }
             }
             if let Some(client) = clients.get_mut(&from) {
                 client.last_received = now;
-                send(state, &mut client.link.up, &buffer[..bytes], now);
+                on_datagram(is_lost(&mut client.link.up, &buffer[..bytes], now));
             }
         }
         for (address, client) in &mut clients {
             while let Ok(bytes) = client.server.recv(&mut buffer) {
-                send(state, &mut client.link.down, &buffer[..bytes], now);
+                on_datagram(is_lost(&mut client.link.down, &buffer[..bytes], now));
             }
             while let Some(datagram) = client.link.up.receive(now) {
                 let _ = client.server.send(&datagram);
@@ -68,27 +76,9 @@ pub fn forward_datagrams(state: &ProxyState, socket: &UdpSocket) {
     }
 }
 
-impl LaneClient {
-    fn new(options: &ProxyConfig, client: SocketAddr, number: u64) -> io::Result<LaneClient> {
-        let ProxyConfig { to, conditions, seed, .. } = options;
-        let from: IpAddr = match to {
-            _ if preserves_addresses(*to) => loopback_address_for(client.ip()).into(),
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let server = UdpSocket::bind((from, 0))?;
-        server.connect(to)?;
-        server.set_nonblocking(true)?;
-        let link = DatagramLink::new(conditions, Rng::from_state(!seed ^ number << 32).next_u64());
-        Ok(LaneClient { server, link, last_received: Duration::ZERO })
-    }
-}
-
-/// Sends a datagram in one direction, and counts it.
-fn send(state: &ProxyState, way: &mut DelayedDatagrams, datagram: &[u8], now: Duration) {
+/// Sends a datagram in one direction. Returns whether it is lost.
+fn is_lost(way: &mut DelayedDatagrams, datagram: &[u8], now: Duration) -> bool {
     let lost = way.counts().1;
     way.send(datagram.to_vec(), now);
-    let totals = &mut *state.totals.lock();
-    totals.datagrams += 1;
-    totals.lost_datagrams += way.counts().1 - lost;
+    way.counts().1 > lost
 }

@@ -15,7 +15,7 @@ mod forward;
 mod forwarded_header;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -28,7 +28,7 @@ use self::forwarded_header::Forward;
 use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
 use super::registry::Registry;
 use crate::limits;
-use crate::util::netem::{Conditions, DelayHistogram, DuplexLink, SegmentCounts};
+use crate::util::netem::{Conditions, DatagramLink, DelayHistogram, DuplexLink, SegmentCounts};
 use crate::util::os;
 use crate::util::sync::Mutex;
 
@@ -109,7 +109,7 @@ impl NetemProxy {
         let forwarder = socket.map(|socket| {
             let address = socket.local_addr()?;
             let thread = thread::Builder::new().name("lanes".to_owned());
-            let thread = thread.spawn(move || datagrams::forward_datagrams(&state, &socket))?;
+            let thread = thread.spawn(move || state.forward_datagrams(&socket))?;
             Ok::<_, io::Error>((address, thread))
         });
         Ok(NetemProxy { accept_loop, address, datagrams: forwarder.transpose()? })
@@ -189,6 +189,27 @@ impl ConnectionHandler for ProxyState {
 }
 
 impl ProxyState {
+    /// Carries the datagrams of all clients.
+    fn forward_datagrams(&self, socket: &UdpSocket) {
+        let ProxyConfig { to, conditions, seed, .. } = self.options;
+        let connect = |client: SocketAddr, number: u64| {
+            let from: IpAddr = match to {
+                _ if preserves_addresses(to) => loopback_address_for(client.ip()).into(),
+                SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+            let server = UdpSocket::bind((from, 0))?;
+            server.connect(to)?;
+            server.set_nonblocking(true)?;
+            Ok((server, DatagramLink::new(&conditions, Rng::from_state(!seed ^ number << 32).next_u64())))
+        };
+        datagrams::forward_datagrams(socket, &self.connections, connect, |is_lost| {
+            let totals = &mut *self.totals.lock();
+            totals.datagrams += 1;
+            totals.lost_datagrams += u64::from(is_lost);
+        });
+    }
+
     /// Connects to the server, and carries bytes between it and the client.
     fn forward(&self, client: &TcpStream, address: SocketAddr, number: u64) {
         let ProxyConfig { to, conditions, seed, .. } = self.options;
