@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(world.tick().rejected, [(players[0], "no_round")]);
         world.ticks(89);
         assert_eq!(summary(&world), ("playing".to_owned(), 30, vec![1, 2, 1]));
-        // Who comes now waits for the next round, and paints nothing.
+        // A player who joins during a round waits for the next one.
         let late = world.join("Dora");
         world.act(late, Action::Splash {});
         assert_eq!(world.tick().rejected, [(late, "no_round")]);

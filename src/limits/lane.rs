@@ -40,7 +40,7 @@ pub const LANE_UNACKED_UPDATES: usize = 64;
 /// screen shows. The lowest number is dropped.
 pub const LANE_WAITING_PLAYERS: usize = 256;
 /// Maximum number of datagrams of a connection that an embedded server keeps for its program: those
-/// of one second at 60 Hz. Further ones are lost.
+/// of one second at 60 Hz. Further datagrams are lost.
 pub const EMBEDDED_DATAGRAMS: usize = 60;
 /// Maximum number of datagrams of a client in a second of the server's clock: four times the
 /// datagrams of a client that sends 60. Further ones are dropped, and the stream carries their

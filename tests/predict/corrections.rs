@@ -156,7 +156,7 @@ fn measure(name: &str, net: Conditions, seed: u32, seconds: u64) -> [f64; 2] {
     measure_walk(name, net, seed, seconds, false).px
 }
 
-/// What one walk showed.
+/// The measurements of one walk.
 pub struct Measured {
     /// The median and the 99th percentile of the corrections.
     pub px: [f64; 2],

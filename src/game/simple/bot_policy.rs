@@ -8,7 +8,7 @@ use crate::game::BotRng;
 use crate::game::bots::{AgentOutput, BotStats};
 use crate::packet::DecodedPacket;
 
-/// What a bot has received, as types of [`rows!`](crate::rows!).
+/// The packets that a bot has received, as types of [`rows!`](crate::rows!).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct BotView<'a> {

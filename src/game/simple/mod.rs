@@ -293,7 +293,7 @@ pub struct SimpleView {
     versions: Vec<u64>,
     /// The values of the last `own_state` packet.
     own: Option<OwnState>,
-    /// What the client gets by datagram.
+    /// The rows that the client receives by datagram.
     lane: LaneRows,
     entities: KnownEntities,
     /// Whether the dialect has acks, so that rejected commands need no `error` packet.

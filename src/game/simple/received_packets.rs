@@ -27,7 +27,7 @@ const NON_EVENT_PACKETS: [&str; 10] = [
     lockstep_packets::DESYNC_REPORT,
 ];
 
-/// What a client has received: the entity lists, the newest packet of each name, and the events
+/// The packets of a client: the entity lists, the newest packet of each name, and the events
 /// since the last [`clear_events`](ReceivedPackets::clear_events).
 #[derive(Debug, Clone)]
 pub struct ReceivedPackets {

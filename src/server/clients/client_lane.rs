@@ -11,7 +11,7 @@ use crate::game::{LaneBaseline, Messages};
 use crate::limits;
 use crate::packet::Direction;
 
-/// What the server grants with a lane.
+/// The grant of a lane.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneGrant {
     /// The number of the lane in datagrams.

@@ -85,7 +85,7 @@ mod tests {
         assert_eq!((same.address, same.is_proven(&server)), (at(1), true));
         let moved = LanePath::after_datagram(Some(path), (at(2), 60), true, &server);
         assert_eq!((moved.address, moved.is_proven(&server)), (at(2), false));
-        // What it acknowledges now was sent to the other address.
+        // It acknowledges a datagram that was sent to the other address.
         server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
         assert!(!moved.is_proven(&server));
         let datagram = server.seal(b"", None, NOW);

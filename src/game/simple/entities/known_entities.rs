@@ -17,7 +17,7 @@ pub struct KnownEntities {
     pub(super) lists: Vec<Vec<u32>>,
     /// For each entity list, whether the client may lack some of the ids, or their values.
     is_uncertain: Vec<bool>,
-    /// What the client gets by datagram.
+    /// The entities that the client receives by datagram.
     lane: LaneEntities,
 }
 

@@ -73,7 +73,7 @@ impl DatagramFlood {
 
 impl Sender {
     /// A new datagram, which is then repeated, forged with another number, and mixed with datagrams
-    /// of no lane. All of them have no lane before one was granted.
+    /// without a lane. Before a lane is granted, all datagrams are without one.
     fn block(&mut self) -> Vec<Vec<u8>> {
         let own = match &mut self.lane {
             Some(lane) => lane.seal(b"", None, Duration::ZERO),
