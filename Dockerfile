@@ -18,7 +18,8 @@ WORKDIR /data
 VOLUME /data
 USER tickwire
 ENV TICKWIRE_BIND=0.0.0.0:3000
-EXPOSE 3000
+# UDP is for lanes: --lane and --udp-public.
+EXPOSE 3000 3000/udp
 # The program is its own client: it connects, upgrades, closes, and exits with 0. The image needs no curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
     CMD ["tickwire", "connect", "ws://127.0.0.1:3000/play"]

@@ -85,13 +85,13 @@ rows! {
     struct StateRow in "state" { points: [u16; 2], walls: [Rect; 9] }
 
     struct SoldierRow in "soldiers" {
-        player: PlayerId, name: Arc<str>, team: u8, x: u16, y: u16, aim: u8, health: u8,
+        player: PlayerId, name: Arc<str>, team: u8, x: u16, y: u16, vx: i32, vy: i32, aim: u8, health: u8,
     }
-    struct WolfRow in "wolves" { id: u16, x: u16, y: u16 }
+    struct WolfRow in "wolves" { id: u16, x: u16, y: u16, vx: i32, vy: i32 }
     struct PackRow in "packs" { id: u16, x: u16, y: u16 }
     struct OwnRow in "own" { player: PlayerId, cartridges: u8, wait_s: u8 }
 
-    struct Shot in "shot" { x: u16, y: u16, to_x: u16, to_y: u16 }
+    struct Shot in "shot" { player: PlayerId, length: u16 }
     struct Killed in "killed" { player: PlayerId, killer: Option<PlayerId> }
     struct Said in "said" { player: PlayerId, text: Arc<str> }
 }
@@ -102,6 +102,7 @@ fields! {
         name: Arc<str>,
         team: u8,
         at: Point,
+        velocity: Point,
         way: u8,
         aim: u8,
         is_firing: bool,
@@ -113,7 +114,7 @@ fields! {
         chat: ChatLimit,
     }
 }
-fields! { struct Wolf { at: Point, heading: Angle } }
+fields! { struct Wolf { at: Point, velocity: Point, heading: Angle } }
 fields! {
     /// The whole state. A wolf and a pack have their index as id.
     #[derive(Default)]
@@ -177,7 +178,8 @@ impl SimpleGame for Fog {
     fn tick(&mut self, context: &mut TickContext<'_>) {
         let place = |context: &mut TickContext<'_>| ARENA.random_place(ARENA.bounds, RADIUS, context.random);
         self.packs.resize_with(PACKS, || place(context));
-        self.wolves.resize_with(self.wolf_count as usize, || Wolf { at: place(context), heading: Angle(0) });
+        let new_wolf = || Wolf { at: place(context), velocity: (0, 0), heading: Angle(0) };
+        self.wolves.resize_with(self.wolf_count as usize, new_wolf);
         for soldier in self.soldiers.values_mut() {
             soldier.tick(context);
             let reach = if soldier.health > 0 { 2 * RADIUS } else { -1 };
@@ -203,15 +205,17 @@ impl SimpleGame for Fog {
 
     fn write_entities(&self, entities: &mut Entities) {
         for (player, soldier) in self.soldiers.iter() {
-            let Soldier { ref name, team, at, aim, health, cartridges, wait, .. } = *soldier;
+            let Soldier { ref name, team, at, velocity: (vx, vy), aim, health, cartridges, wait, .. } =
+                *soldier;
             let info = EntityInfo::at(at).owned_by(player).in_team(team);
-            let (name, x, y) = (Arc::clone(name), px(at.0), px(at.1));
-            entities.push(info, SoldierRow { player, name, team, x, y, aim, health });
+            let (name, x, y) = (Arc::clone(name), at.0 as u16, at.1 as u16);
+            entities.push(info, SoldierRow { player, name, team, x, y, vx, vy, aim, health });
             let wait_s = if health == 0 { wait.seconds(entities.tick_hz()) as u8 } else { 0 };
             entities.push(info, OwnRow { player, cartridges, wait_s });
         }
-        for (id, Wolf { at, .. }) in (0..).zip(&self.wolves) {
-            entities.push(EntityInfo::at(*at), WolfRow { id, x: px(at.0), y: px(at.1) });
+        for (id, wolf) in (0..).zip(&self.wolves) {
+            let Wolf { at, velocity: (vx, vy), .. } = *wolf;
+            entities.push(EntityInfo::at(at), WolfRow { id, x: at.0 as u16, y: at.1 as u16, vx, vy });
         }
         for (id, at) in (0..).zip(&self.packs) {
             entities.push(EntityInfo::at(*at), PackRow { id, x: px(at.0), y: px(at.1) });
@@ -247,9 +251,10 @@ impl Soldier {
     /// Walks, or waits for the next life.
     fn tick(&mut self, context: &mut TickContext<'_>) {
         let has_waited = self.wait.tick();
+        self.velocity = (0, 0);
         if self.health > 0 && self.way > 0 {
             let heading = Angle(u16::from(self.way - 1) << 13);
-            self.at = ARENA.step(self.at, heading, SOLDIER_SPEED / context.tick_hz as i32, RADIUS);
+            (self.at, self.velocity) = walk(self.at, heading, SOLDIER_SPEED, context);
         } else if self.health == 0 && has_waited {
             self.spawn(context);
         }
@@ -279,8 +284,8 @@ impl Fog {
         let wolves = self.wolves.iter().enumerate().map(|(index, wolf)| (wolf.at, Target::Wolf(index)));
         let heading = Angle(u16::from(aim) << 8);
         let (end, hit) = ARENA.shoot(at, heading, RANGE, RADIUS, soldiers.chain(wolves));
-        let shot = Shot { x: px(at.0), y: px(at.1), to_x: px(end.0), to_y: px(end.1) };
-        context.broadcast_at(EntityInfo::at(at).in_team(team), shot);
+        let shot = Shot { player: shooter, length: px(arena::distance(at, end)) };
+        context.broadcast_at(EntityInfo::at(at), shot);
         match hit {
             Some(Target::Soldier(player)) => self.hurt(player, SHOT_DAMAGE, Some(shooter), context),
             Some(Target::Wolf(index)) => {
@@ -290,27 +295,21 @@ impl Fog {
         }
     }
 
-    fn hurt(
-        &mut self,
-        player: PlayerId,
-        damage: u8,
-        killer: Option<PlayerId>,
-        context: &mut TickContext<'_>,
-    ) {
+    fn hurt(&mut self, player: PlayerId, damage: u8, by: Option<PlayerId>, context: &mut TickContext<'_>) {
         let Some(soldier) = self.soldiers.get_mut(player) else { return };
         soldier.health = soldier.health.saturating_sub(damage);
         if soldier.health == 0 {
             soldier.wait = Timer::start(WAIT_S * context.tick_hz);
             let points = &mut self.points[usize::from(1 - soldier.team)];
-            *points = points.saturating_add(u16::from(killer.is_some()));
-            context.broadcast(Killed { player, killer });
+            *points = points.saturating_add(u16::from(by.is_some()));
+            context.broadcast(Killed { player, killer: by });
         }
     }
 
     /// A wolf runs to the first soldier near it, around the walls, and wanders otherwise.
     fn move_wolf(&mut self, wolf: usize, context: &mut TickContext<'_>) {
         let decides = (context.tick + wolf as u32).is_multiple_of(WOLF_TICKS);
-        let Wolf { at, heading } = &mut self.wolves[wolf];
+        let Wolf { at, velocity, heading } = &mut self.wolves[wolf];
         let is_prey = |soldier: &Soldier| soldier.health > 0 && is_near(*at, soldier.at, SIGHT / 2);
         let prey = self.soldiers.iter().find(|(_, soldier)| is_prey(soldier));
         if let Some((_, prey)) = prey {
@@ -324,7 +323,7 @@ impl Fog {
         } else if context.random.below(40) == 0 {
             *heading = Angle(context.random.below(1 << 16) as u16);
         }
-        *at = ARENA.step(*at, *heading, WOLF_SPEED / context.tick_hz as i32, RADIUS);
+        (*at, *velocity) = walk(*at, *heading, WOLF_SPEED, context);
         let bitten = prey.filter(|(_, prey)| is_near(*at, prey.at, 2 * RADIUS));
         if let Some((player, _)) = bitten.filter(|_| context.tick.is_multiple_of(10)) {
             self.hurt(player, BITE_DAMAGE, None, context);
@@ -332,7 +331,13 @@ impl Fog {
     }
 }
 
-/// A coordinate on the wire.
+/// A step at a speed per second: where it ends, and what it adds.
+fn walk(at: Point, heading: Angle, speed: i32, context: &TickContext<'_>) -> (Point, Point) {
+    let to = ARENA.step(at, heading, speed / context.tick_hz as i32, RADIUS);
+    (to, (to.0 - at.0, to.1 - at.1))
+}
+
+/// A coordinate in pixels.
 fn px(at: i32) -> u16 {
     (at / PX).clamp(0, i32::from(u16::MAX)) as u16
 }

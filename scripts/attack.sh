@@ -109,6 +109,11 @@ came() {
     case $2 in
         ping-flood | tiny-fragments | command-flood | contradictions | bombs) expect "$2: they sent frames" "$(made "$1" frames)+0 > 0" ;;
         datagram-flood) expect "$2: they sent datagrams" "$(made "$1" datagrams)+0 > 0" ;;
+        lane-theft)
+            [[ $1 != sink ]] || return 0
+            expect "$2: a stranger receives no more bytes than it sends" "$(made "$1" datagrams)+0 > 0 && $(made "$1" stolen_bytes) == 0"
+            expect "$2: the clients get answers" "$(made "$1" answers)+0 > 0"
+            ;;
     esac
 }
 row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
@@ -155,7 +160,7 @@ attack() {
 attacks() {
     if [[ -n $brief ]]; then
         attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
-        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack false-checksums 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50; attack datagram-flood 10
+        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack false-checksums 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50; attack datagram-flood 10; attack lane-theft 10
         return
     fi
     # A tenth of 500 clients that read nothing; a thousand connections per second are opened and
@@ -163,7 +168,7 @@ attacks() {
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
     attack command-flood 50; attack contradictions 50; attack seat-holders 50; attack sync-flood 20; attack false-checksums 50; attack churn 1000; attack bombs 50; attack half-open 200
     # 50,000 datagrams a second.
-    attack datagram-flood 20
+    attack datagram-flood 20; attack lane-theft 20
     # From many addresses, each client stays within its budget, and churn makes little difference.
     [[ $source != *N* ]] || attack reconnect 2000
 }

@@ -43,7 +43,7 @@ command -v dumpcap >/dev/null || hints 'dumpcap is missing: it comes with Wiresh
 dumpcap -q -i "$interface" -L >/dev/null 2>&1 ||
     hints "no rights to capture on $interface, or there is no such interface"
 
-filter="tcp port $port"
+filter="port $port"
 if [ -n "$output" ]; then
     exec dumpcap -q -i "$interface" -f "$filter" ${seconds:+-a "duration:$seconds"} -w "$output"
 fi
@@ -52,4 +52,4 @@ set -- -X "lua_script:$here/wireshark/tickwire.lua" -o "tickwire.ports:$port" -i
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v wireshark >/dev/null; then
     exec wireshark -k "$@"
 fi
-exec tshark -n -l "$@" -Y tickwire
+exec tshark -n -l "$@" -Y 'tickwire || tickwire.datagram'

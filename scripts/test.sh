@@ -69,6 +69,8 @@ tools() {
     # The directory in which Debian puts them is only in root's path.
     [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
     [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
+    command -v ip >/dev/null || missing+=(iproute2)
+    command -v firefox-esr >/dev/null || command -v firefox >/dev/null || missing+=(firefox-esr)
     # Interactively, the package would ask whether other users than root may capture; the tests only
     # read files.
     command -v tshark >/dev/null || missing+=(tshark)
@@ -277,9 +279,12 @@ clients() {
         timeout --kill-after=10 600 python3 -B tests/clients/run.py
 }
 
-inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
+inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs && timeout --kill-after=10 300 node tests/browser/wire-lane.mjs; }
 
 ahead() { timeout --kill-after=10 300 node tests/browser/predict.mjs; }
+
+# In a network namespace, because Firefox opens no data channel to a loopback address.
+lanes() { timeout --kill-after=10 300 scripts/lib/own-network.sh node tests/browser/lane.mjs; }
 
 lockstep() { timeout --kill-after=10 300 node tests/browser/lockstep.mjs && timeout --kill-after=10 300 node tests/browser/watch.mjs; }
 
@@ -427,6 +432,7 @@ groups=(
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
     'meets ahead line a page on a bad line, whose own player answers before the server'
+    'meets lanes line pages that send commands and receive states by datagram, in Chromium and Firefox'
     'meets lockstep line pages that run the world themselves, and agree with the server'
     'meets inspector line one page plays, another watches its frames'
     'meets tabpage line from a link to the bytes of a key press, with the server in the tab'

@@ -163,6 +163,9 @@ mod util;
 #[cfg(not(tickwire_prediction))]
 mod datagram;
 
+#[cfg(all(feature = "webrtc", not(target_family = "wasm")))]
+mod webrtc;
+
 #[cfg(not(tickwire_prediction))]
 mod connection;
 

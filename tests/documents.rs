@@ -32,7 +32,11 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 17] = [
+const PLAIN: [(&str, &str); 20] = [
+    (
+        "tickwire --bind 10.0.0.5:3000 --lane both --udp-public 203.0.113.7",
+        "addresses of another network; tests/browser/lane.mjs has a server with --udp-public",
+    ),
     (
         "cargo run --release -- --lane udp",
         "a server and a client: tests/clients/run.py runs lane.py, and tests/server/lane.rs a lane through netem",
@@ -48,6 +52,11 @@ const PLAIN: [(&str, &str); 17] = [
     ("GET /play HTTP/1.1", "a request"),
     ("HTTP/1.1 101 Switching Protocols", "an answer"),
     ("92 03 93 11 cd 04 b0 cd 40 00", "bytes"),
+    (
+        "61 59 84 50  00 10  00 09  00 00 00 1f  02 00 12  00 00 00 06 ff ff ff ff 00 03 60   00 05 03 91 cd 20 00",
+        "bytes, explained below them",
+    ),
+    ("61 59 84 50 00 0b 00 0e 00 00 1f fb 03 00 04 00 00 00 07", "bytes"),
     ("  82 88 …                  bytes from a client", "a picture"),
     ("tickwire --room arena,map-size=3000,tick-hz=60 --room class-b,max-clients=30", "a server that goes on"),
     ("# name  token", "a token file"),
@@ -338,7 +347,7 @@ fn what_the_documents_about_games_show_is_in_the_examples() {
             "your-second-game.md",
             "rust",
             &["fog.rs", "fog/prediction.rs", "fog/tests.rs", "pong.rs", "paint.rs"],
-            16,
+            17,
         ),
         ("clients.md", "python", &["clients/coins.py"], 1),
         ("clients.md", "csharp", &["clients/Coins.cs"], 1),

@@ -6,28 +6,29 @@ use tickwire::sim::arena::{heading, is_near};
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::geometry::Point;
 
-use super::{Action, Shot, SoldierRow, WolfRow};
+use super::{Action, PX, Shot, SoldierRow, WolfRow};
 
-/// Distance at which it stops, px.
-const CLOSE: i32 = 120;
+/// Distance at which it stops.
+const CLOSE: i32 = 120 * PX;
 
 /// Fires at the nearest enemy or wolf in sight. Otherwise walks to where an enemy has fired, or
 /// towards the base of the enemy.
 #[derive(Default)]
 pub struct Hunter {
-    /// Where the last shot of an enemy began, px.
+    /// Where the last enemy that fired was.
     shot: Option<Point>,
 }
 
 impl BotPolicy<Action> for Hunter {
     fn decide(&mut self, view: &BotView<'_>, random: &mut BotRng) -> Option<Action> {
         let own: SoldierRow = view.entity(view.player.0)?;
-        let at = px(own.x, own.y);
-        let mates = view.entities::<SoldierRow>().filter(|other| other.team == own.team);
-        let mates: Vec<Point> = mates.map(|mate| px(mate.x, mate.y)).collect();
-        let is_of_enemy = |shot: &Point| !mates.iter().any(|mate| is_near(*mate, *shot, CLOSE));
-        let shots = view.events().map(|Shot { x, y, .. }| px(x, y)).filter(is_of_enemy);
-        self.shot = shots.last().or(self.shot).filter(|shot| !is_near(at, *shot, CLOSE));
+        let at = place(own.x, own.y);
+        let place_of_enemy = |Shot { player, .. }| {
+            let shooter: SoldierRow = view.entity(player.0)?;
+            (shooter.team != own.team).then_some(place(shooter.x, shooter.y))
+        };
+        let shot = view.events().filter_map(place_of_enemy).last().or(self.shot);
+        self.shot = shot.filter(|shot| !is_near(at, *shot, CLOSE));
         if random.below(3) > 0 {
             return None;
         }
@@ -35,8 +36,8 @@ impl BotPolicy<Action> for Hunter {
         self.shot = self.shot.filter(|_| random.below(10) > 0);
         let soldiers = view.entities::<SoldierRow>();
         let enemies = soldiers.filter(|other| other.team != own.team && other.health > 0);
-        let wolves = view.entities().map(|WolfRow { x, y, .. }| px(x, y));
-        let targets = enemies.map(|enemy| px(enemy.x, enemy.y)).chain(wolves);
+        let wolves = view.entities().map(|WolfRow { x, y, .. }| place(x, y));
+        let targets = enemies.map(|enemy| place(enemy.x, enemy.y)).chain(wolves);
         let target = targets.min_by_key(|target| at.0.abs_diff(target.0) + at.1.abs_diff(target.1));
         let aim = target.or(self.shot).map(|place| heading(at, place));
         let way = match aim {
@@ -51,7 +52,7 @@ impl BotPolicy<Action> for Hunter {
     }
 }
 
-fn px(x: u16, y: u16) -> Point {
+fn place(x: u16, y: u16) -> Point {
     (x.into(), y.into())
 }
 

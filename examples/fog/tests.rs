@@ -88,7 +88,7 @@ fn a_wolf_walks_around_a_wall_to_what_it_hunts() {
     let (mut world, ann, bob) = duel((270, 370), (2300, 100));
     world.game_mut().soldiers.remove(bob);
     world.game_mut().wolf_count = 1;
-    world.game_mut().wolves = vec![Wolf { at: (370 * PX, 370 * PX), heading: Angle(0) }];
+    world.game_mut().wolves = vec![Wolf { at: (370 * PX, 370 * PX), velocity: (0, 0), heading: Angle(0) }];
     world.tick();
     assert_eq!(world.visible(ann, "wolves"), [0; 0], "the wall is in between");
     let bites = (0..300).filter(|_| {

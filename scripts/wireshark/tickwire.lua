@@ -108,7 +108,7 @@ to_server	state_sync_request	17	-
 to_server	checksum	18	tick:u32.tick checksum:str<=16
 to_server	desync_details	19	tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8
 to_client	welcome	1	version:u16 rules_hash:str<=16 seed:u32 map_size_px:u32.px tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
-to_client	update	2	tick:u32.tick own:[sequence:u32,margin:i16.tick,x:i32.fix16,y:i32.fix16,vx:i32.fix16,vy:i32.fix16,heading:u16.turn16,direction:u16.turn16|nil]<=1|nil leaves:[u16]|nil enters:[player:u16,name:str<=15,skin:u8<=9,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil full:[player:u16,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil moved:[player:u16,dx:i32.hpx,dy:i32.hpx]|nil turned:[player:u16,heading:u8.turn8]|nil
+to_client	update	2	tick:u32.tick own:[sequence:u32,margin:i16.tick,x:i32.fix16,y:i32.fix16,vx:i32.fix16,vy:i32.fix16,heading:u16.turn16,direction:u16.turn16|nil]<=1|nil leaves:[u16]|nil enters:[player:u16,name:str<=15,skin:u8<=9,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil full:[player:u16,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil moved:[player:u16,dx:i32.hpx,dy:i32.hpx]|nil turned:[player:u16,heading:u8.turn8]|nil animals:[id:u32,kind:u8<=4,x:u16.hpx,y:u16.hpx,heading:u8.turn8,health:u16]|nil animals_gone:[u32]|nil
 to_client	spawned	3	player:u16
 to_client	objects	4	objects:[id:u32,kind:u8<=3,x:u16.px,y:u16.px,scale:u8.px]|nil
 to_client	leaderboard	5	rows:[player:u16,name:str<=15,score:u32]|nil rank:u16|nil players:u16
@@ -173,7 +173,13 @@ to_client	desync_report	14	tick:u32.tick groups:[checksum:str<=16,participants:[
 }
 -- table:end
 
--- rules:begin, from src/ws/ and src/packet/
+-- src/packet/lane_packets.rs
+TABLES.lane = [[
+to_server	lane_request	126	offer:str<=4096|nil
+to_client	lane_offer	126	connection:u32 key:bin port:u16 answer:str|nil
+]]
+
+-- rules:begin, from src/ws/, src/packet/ and src/datagram/
 local RULES = {
     not_http = { "RFC 9112 section 3", "status 400", "The first byte cannot begin an HTTP request." },
     bare_line_feed = { "RFC 9112 section 2.2", "status 400", "A line ends with LF alone instead of CR LF." },
@@ -239,6 +245,20 @@ local RULES = {
     packet_ext_type = { "PROTOCOL.md", "close 1007 inconsistent data", "extension types are not part of the protocol" },
     packet_bad_json = { "PROTOCOL.md", "close 1007 inconsistent data", "the text is not exactly one JSON value" },
     packet_envelope = { "PROTOCOL.md", "close 1007 inconsistent data", "the message is not an array that begins with a code" },
+    datagram_too_short = { "PROTOCOL.md", "the datagram is dropped", "the datagram is shorter than a header and a tag" },
+    datagram_too_long = { "PROTOCOL.md", "the datagram is dropped", "the datagram is too long" },
+    datagram_unknown_connection = { "PROTOCOL.md", "the datagram is dropped", "the connection id is unknown" },
+    datagram_wrong_tag = { "PROTOCOL.md", "the datagram is dropped", "the tag does not fit the datagram" },
+    datagram_repeated = { "PROTOCOL.md", "the datagram is dropped", "the datagram has arrived before" },
+    datagram_too_old = { "PROTOCOL.md", "the datagram is dropped", "more than 64 newer datagrams have arrived" },
+    datagram_too_many = { "PROTOCOL.md", "the datagram is dropped", "the client sends too many datagrams" },
+    datagram_truncated = { "PROTOCOL.md", "the rest of the datagram is dropped", "a part of the datagram needs more bytes than there are" },
+    datagram_bytes_left = { "PROTOCOL.md", "the rest of the datagram is dropped", "bytes are left after the content of a message" },
+    datagram_unknown_kind = { "PROTOCOL.md", "the rest of the datagram is dropped", "the kind of a message is unknown" },
+    datagram_no_command = { "PROTOCOL.md", "the rest of the datagram is dropped", "a block of commands is empty" },
+    datagram_nothing_before = { "PROTOCOL.md", "the rest of the datagram is dropped", "the first command of a block refers to a command before it" },
+    datagram_number_too_large = { "PROTOCOL.md", "the rest of the datagram is dropped", "the numbers of commands exceed 32 bits" },
+    datagram_not_msgpack = { "PROTOCOL.md", "the rest of the datagram is dropped", "a command is not MessagePack" },
 }
 -- rules:end
 
@@ -647,10 +667,10 @@ local WIDTHS = {
     i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 },
 }
 -- Units whose numbers are shown in pixels: how many of them make one.
-local PARTS_PER_PX = { hpx = 2, fix16 = 65536 }
+local PARTS_PER_PX = { hpx = 2, fix4 = 16, fix16 = 65536 }
 -- Units whose numbers are shown as they are, with degrees beside them.
 local DEGREES = { rad = 180 / math.pi, turn16 = 360 / 65536, turn8 = 360 / 256 }
-local UNIT_TEXT = { px = " px", hpx = " px", fix16 = " px", ms = " ms", s = " s", hz = " Hz", px_per_ms = " px/ms" }
+local UNIT_TEXT = { px = " px", hpx = " px", fix4 = " px", fix16 = " px", ms = " ms", s = " s", hz = " Hz", px_per_ms = " px/ms" }
 
 local parse_type
 
@@ -791,6 +811,22 @@ for _, field in pairs(F) do all_fields[#all_fields + 1] = field end
 -- Every dialect: by direction, its packets by code and by name.
 local DIALECTS = {}
 
+-- Adds `lane_request` and `lane_offer` to each dialect with `hello`, unless its table uses their code.
+local function add_lane_packets(packets)
+    for line in string.gmatch(TABLES.lane, "[^\n]+") do
+        local direction, name, code, arguments = match(line, "^(%S+)\t(%S+)\t(%d+)\t(.*)$")
+        local packet = { name = name, arguments = arguments == "-" and {} or parse_members(arguments, 1, "") }
+        packets[#packets + 1] = packet
+        for _, dialect in pairs(DIALECTS) do
+            local side = dialect[direction]
+            local is_free = not side.by_code[tonumber(code)] and not side.by_name[name]
+            if dialect.to_server.by_name.hello and is_free then
+                side.by_code[tonumber(code)], side.by_name[name] = packet, packet
+            end
+        end
+    end
+end
+
 -- A row of the table to a packet that all of its dialects share.
 local function read_row(line, dialects)
     local cells = {}
@@ -829,6 +865,7 @@ local function read_tables()
             end
         end
     end
+    add_lane_packets(packets)
     return packets
 end
 
@@ -1585,6 +1622,442 @@ local function keep_line(side, bytes, line)
     kept_lines = kept_lines + 1
     side.lines[bytes] = line
 end
+-- ---- ChaCha20-Poly1305 ---------------------------------------------------------------------------------------------
+-- Decrypts the datagrams of a network (RFC 8439, section 2.8). Wireshark has no ciphers for Lua
+-- before 4.4.
+
+-- `open_sealed(key, nonce, additional, sealed)` returns the decrypted text, or nil if the tag is
+-- wrong. Bytes are Lua strings; the last 16 bytes of `sealed` are the tag.
+local open_sealed
+do
+    local xor = bit32 and bit32.bxor or bit and bit.bxor or load("local one, other = ... return (one ~ other) & 0xffffffff")
+    local rotate = bit32 and bit32.lrotate or bit and bit.rol
+        or load("local word, by = ... word = word & 0xffffffff return (word << by | word >> (32 - by)) & 0xffffffff")
+    local WORD = 2 ^ 32
+    local BLOCK_BYTES, TAG_BYTES = 64, 16
+    -- "expand 32-byte k" in four words.
+    local CONSTANTS = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 }
+    -- The columns and diagonals of the state.
+    local QUARTERS = {
+        { 1, 5, 9, 13 }, { 2, 6, 10, 14 }, { 3, 7, 11, 15 }, { 4, 8, 12, 16 },
+        { 1, 6, 11, 16 }, { 2, 7, 12, 13 }, { 3, 8, 9, 14 }, { 4, 5, 10, 15 },
+    }
+
+    -- Returns the little-endian words of a text.
+    local function words_of(text)
+        local words = {}
+        for at = 1, #text, 4 do
+            local a, b, c, d = byte(text, at, at + 3)
+            words[#words + 1] = a + 256 * (b + 256 * (c + 256 * d))
+        end
+        return words
+    end
+
+    -- Returns 64 bytes of the key stream (section 2.3).
+    local function block(key, counter, nonce)
+        local start = { CONSTANTS[1], CONSTANTS[2], CONSTANTS[3], CONSTANTS[4] }
+        for _, word in ipairs(key) do start[#start + 1] = word end
+        start[13] = counter
+        for _, word in ipairs(nonce) do start[#start + 1] = word end
+        local state = {}
+        for place = 1, 16 do state[place] = start[place] end
+        for _ = 1, 10 do
+            for _, quarter in ipairs(QUARTERS) do
+                local a, b, c, d = quarter[1], quarter[2], quarter[3], quarter[4]
+                local va, vb, vc, vd = state[a], state[b], state[c], state[d]
+                va = va + vb; vd = rotate(xor(vd, va), 16)
+                vc = vc + vd; vb = rotate(xor(vb, vc), 12)
+                va = va + vb; vd = rotate(xor(vd, va), 8)
+                vc = vc + vd; vb = rotate(xor(vb, vc), 7)
+                state[a], state[b], state[c], state[d] = va % WORD, vb, vc % WORD, vd
+            end
+        end
+        local bytes = {}
+        for place = 1, 16 do
+            local word = (state[place] + start[place]) % WORD
+            for _ = 1, 4 do
+                bytes[#bytes + 1] = word % 256
+                word = floor(word / 256)
+            end
+        end
+        return bytes
+    end
+
+    -- Numbers below 2^130 have ten limbs of 13 bits, the lowest first. Products of two limbs are
+    -- exact in doubles.
+    local LIMBS, LIMB = 10, 2 ^ 13
+
+    -- Returns the limbs of little-endian bytes.
+    local function limbs_of(bytes)
+        local limbs, held, bits = {}, 0, 0
+        for place = 1, 17 do
+            held, bits = held + (bytes[place] or 0) * 2 ^ bits, bits + 8
+            while bits >= 13 and #limbs < LIMBS do
+                limbs[#limbs + 1] = held % LIMB
+                held, bits = floor(held / LIMB), bits - 13
+            end
+        end
+        return limbs
+    end
+
+    -- Propagates carries, modulo 2^130 - 5.
+    local function carry(limbs)
+        local over = 0
+        for place = 1, LIMBS do
+            local sum = limbs[place] + over
+            limbs[place], over = sum % LIMB, floor(sum / LIMB)
+        end
+        limbs[1] = limbs[1] + 5 * over
+    end
+
+    local function multiply(one, other)
+        local product = {}
+        for place = 1, LIMBS do
+            local sum = 0
+            for left = 1, LIMBS do
+                local right = place - left + 1
+                -- 2^130 is 5, modulo 2^130 - 5.
+                sum = sum + one[left] * (right >= 1 and other[right] or 5 * other[right + LIMBS])
+            end
+            product[place] = sum
+        end
+        carry(product)
+        carry(product)
+        return product
+    end
+
+    -- Returns the 16 bytes of the sum of a number and other bytes, modulo 2^128.
+    local function sum_bytes(limbs, other)
+        local bytes, held, bits, at, over = {}, 0, 0, 1, 0
+        for place = 1, 16 do
+            while bits < 8 do
+                held, bits, at = held + limbs[at] * 2 ^ bits, bits + 13, at + 1
+            end
+            local sum = held % 256 + other[place] + over
+            held, bits = floor(held / 256), bits - 8
+            bytes[place], over = string.char(sum % 256), floor(sum / 256)
+        end
+        return concat(bytes)
+    end
+
+    -- Returns the tag of a text (section 2.5). The length of the text is a multiple of 16.
+    local function poly1305(one_time_key, text)
+        local r, s = {}, {}
+        for place = 1, 16 do r[place], s[place] = one_time_key[place], one_time_key[place + 16] end
+        for _, place in ipairs({ 4, 8, 12, 16 }) do r[place] = r[place] % 16 end
+        for _, place in ipairs({ 5, 9, 13 }) do r[place] = r[place] - r[place] % 4 end
+        local factor, sum = limbs_of(r), limbs_of({})
+        for at = 1, #text, 16 do
+            local part = { byte(text, at, at + 15) }
+            part[17] = 1
+            for place, limb in ipairs(limbs_of(part)) do sum[place] = sum[place] + limb end
+            sum = multiply(sum, factor)
+        end
+        for _ = 1, 3 do carry(sum) end
+        -- The sum is below 2^130. If adding 5 overflows 2^130, the sum is at least 2^130 - 5, and
+        -- the overflow reduces it.
+        local reduced = { sum[1] + 5 }
+        for place = 2, LIMBS do reduced[place] = sum[place] end
+        local over = 0
+        for place = 1, LIMBS do
+            local limb = reduced[place] + over
+            reduced[place], over = limb % LIMB, floor(limb / LIMB)
+        end
+        return sum_bytes(over > 0 and reduced or sum, s)
+    end
+
+    local function padded(text) return text .. string.rep("\0", -#text % 16) end
+
+    local function length_bytes(text)
+        local bytes, length = {}, #text
+        for place = 1, 8 do
+            bytes[place] = string.char(length % 256)
+            length = floor(length / 256)
+        end
+        return concat(bytes)
+    end
+
+    function open_sealed(key, nonce, additional, sealed)
+        local text, tag = sub(sealed, 1, -TAG_BYTES - 1), sub(sealed, -TAG_BYTES)
+        if #tag < TAG_BYTES then return nil end
+        local key_words, nonce_words = words_of(key), words_of(nonce)
+        local lengths = length_bytes(additional) .. length_bytes(text)
+        if poly1305(block(key_words, 0, nonce_words), padded(additional) .. padded(text) .. lengths) ~= tag then return nil end
+        local parts = {}
+        for at = 1, #text, BLOCK_BYTES do
+            local stream = block(key_words, 1 + (at - 1) / BLOCK_BYTES, nonce_words)
+            for place = at, math.min(at + BLOCK_BYTES - 1, #text) do
+                parts[place] = string.char(xor(byte(text, place), stream[place - at + 1]) % 256)
+            end
+        end
+        return concat(parts)
+    end
+end
+
+-- ---- Datagrams -----------------------------------------------------------------------------------------------------
+-- Parses datagrams of lanes (PROTOCOL.md), and stores their sequence numbers and keys. Input: bytes
+-- as Lua strings. Output: the parts of a datagram with their places, or the name of the broken rule
+-- (src/datagram/error.rs). Uses no objects of Wireshark.
+
+local lanes = { HEADER_BYTES = 12, TAG_BYTES = 16, MOST_BYTES = 1200 }
+do
+    local PACKET, COMMANDS, RECEIVED = 1, 2, 3
+    local MESSAGE_HEAD_BYTES, BLOCK_HEAD_BYTES, BODY_HEAD_BYTES = 3, 10, 2
+    local MOST_NUMBER = 2 ^ 32 - 1
+    -- Value of `tick` for commands without a target tick.
+    local NO_TICK = MOST_NUMBER
+    -- Size of the receive window below the newest number.
+    local WINDOW = 64
+    lanes.NO_TICK = NO_TICK
+    lanes.NAMES = { [PACKET] = "packet", [COMMANDS] = "commands", [RECEIVED] = "received" }
+
+    -- Encodes the head of a MessagePack array.
+    local function array_head(length)
+        if length < 16 then return string.char(0x90 + length) end
+        if length < 65536 then return string.char(0xdc, floor(length / 256), length % 256) end
+        return string.char(0xdd, floor(length / 2 ^ 24) % 256, floor(length / 65536) % 256, floor(length / 256) % 256, length % 256)
+    end
+
+    -- Encodes a MessagePack number in its shortest form.
+    local function uint(value)
+        if value < 0x80 then return string.char(value) end
+        if value < 0x100 then return string.char(0xcc, value) end
+        if value < 0x10000 then return string.char(0xcd, floor(value / 256), value % 256) end
+        return string.char(0xce, floor(value / 2 ^ 24), floor(value / 65536) % 256, floor(value / 256) % 256, value % 256)
+    end
+
+    -- Returns code and arguments of a command's body; nil if they are not MessagePack.
+    local function read_body(body)
+        local first, kind, head, length = byte(body, 1), token(body, 1)
+        if kind ~= "str" and (kind ~= "number" or first == 0xca or first == 0xcb) then return nil end
+        local code_bytes = head + length
+        local list, list_head, count = token(body, code_bytes + 1)
+        if list ~= "array" then return nil end
+        return { code = sub(body, 1, code_bytes), count = count, encoded = sub(body, code_bytes + list_head + 1) }
+    end
+
+    -- Encodes a command as a packet of the WebSocket.
+    local function packet_of(command)
+        local body = command.body
+        return "\146" .. body.code .. array_head(body.count + 2) .. uint(command.sequence)
+            .. (command.tick and uint(command.tick) or "\192") .. body.encoded
+    end
+
+    -- Sets tick and sequence number of the command at a place of a block, from 0. Returns the
+    -- broken rule, if any.
+    local function number_command(command, place, block, before)
+        local tick = block.tick
+        if before then tick = before.tick end
+        if tick then
+            tick = tick + command.later
+            if tick >= NO_TICK then return "datagram_number_too_large" end
+        end
+        command.tick, command.sequence = tick, block.first + place
+        return command.sequence > MOST_NUMBER and "datagram_number_too_large" or nil
+    end
+
+    -- Returns a block of commands, whose places count from 1 within its content; or nil and the
+    -- broken rule.
+    local function read_commands(content)
+        local most = #content
+        if most < BLOCK_HEAD_BYTES then return nil, "datagram_truncated" end
+        local tick, step, count = unsigned(content, 5, 4), byte(content, 9, 10)
+        local block = { first = unsigned(content, 1, 4), step = step, count = count, bits = floor((count + 7) / 8), commands = {} }
+        if tick ~= NO_TICK then block.tick = tick end
+        local at, before = BLOCK_HEAD_BYTES + block.bits + 1, nil
+        if at > most + 1 then return nil, "datagram_truncated" end
+        if count == 0 then return nil, "datagram_no_command" end
+        for place = 0, count - 1 do
+            local bits = byte(content, BLOCK_HEAD_BYTES + 1 + floor(place / 8))
+            local command = { is_same = floor(bits / 2 ^ (7 - place % 8)) % 2 == 1 }
+            if command.is_same then
+                if not before then return nil, "datagram_nothing_before" end
+                command.later, command.body = step, before.body
+            else
+                local later, length = byte(content, at, at + 1)
+                local to = at + BODY_HEAD_BYTES + (length or 0)
+                if not length or to > most + 1 then return nil, "datagram_truncated" end
+                command.later, command.from, command.to = later, at, to
+                command.body = read_body(sub(content, at + BODY_HEAD_BYTES, to - 1))
+                if not command.body then return nil, "datagram_not_msgpack" end
+                at = to
+            end
+            local rule = number_command(command, place, block, before)
+            if rule then return nil, rule end
+            command.packet = packet_of(command)
+            block.commands[place + 1], before = command, command
+        end
+        if at <= most then return nil, "datagram_bytes_left" end
+        return block
+    end
+
+    -- Returns the message at `at`, or nil and the broken rule.
+    local function read_message(bytes, at)
+        local kind, length = byte(bytes, at), unsigned(bytes, at + 1, 2)
+        local from = at + MESSAGE_HEAD_BYTES
+        if not length or from + length > #bytes + 1 then return nil, "datagram_truncated" end
+        local message = { at = at, kind = kind, length = length, from = from, to = from + length }
+        local content = sub(bytes, from, message.to - 1)
+        if kind == PACKET then
+            message.packet = content
+        elseif kind == COMMANDS then
+            local block, rule = read_commands(content)
+            if not block then return nil, rule end
+            message.block = block
+        elseif kind == RECEIVED then
+            if length < 4 then return nil, "datagram_truncated" end
+            if length > 4 then return nil, "datagram_bytes_left" end
+            message.sequence = unsigned(content, 1, 4)
+        else
+            return nil, "datagram_unknown_kind"
+        end
+        return message
+    end
+
+    -- Returns the messages of an opened datagram with its header; then the broken rule and its
+    -- place, from 1.
+    function lanes.read(bytes)
+        local messages, at = {}, lanes.HEADER_BYTES + 1
+        while at <= #bytes do
+            local message, rule = read_message(bytes, at)
+            if not message then return messages, rule, at end
+            messages[#messages + 1], at = message, message.to
+        end
+        return messages
+    end
+
+    -- Returns the fields of a header; nil if it is truncated.
+    function lanes.read_header(bytes)
+        if #bytes < lanes.HEADER_BYTES then return nil end
+        return {
+            connection = unsigned(bytes, 1, 4), sequence = unsigned(bytes, 5, 2), newest = unsigned(bytes, 7, 2),
+            received = unsigned(bytes, 9, 4),
+        }
+    end
+
+    -- Returns the number nearest to `near` with these lower 16 bits. If `near` is 0, the capture
+    -- may begin late, and `low` is returned.
+    local function extend(low, near)
+        if near == 0 then return low end
+        return math.max(near + (low - near + 0x8000) % 0x10000 - 0x8000, 0)
+    end
+
+    -- Lanes by connection number.
+    local by_connection = {}
+
+    -- Server ports from captured `lane_offer` packets.
+    lanes.ports = {}
+
+    function lanes.begin() by_connection, lanes.ports = {}, {} end
+
+    -- Returns the lane of a connection number. `offer` and `log` have its key, if known.
+    function lanes.of(connection)
+        local lane = by_connection[connection] or { ways = {} }
+        by_connection[connection] = lane
+        return lane
+    end
+
+    function lanes.has_key(lane) return lane.log ~= nil or lane.offer ~= nil and lane.offer.key ~= nil end
+
+    -- Returns the state of a lane in one direction, to or from one address of the server.
+    function lanes.way(lane, direction, server)
+        local name = direction .. " " .. server
+        local way = lane.ways[name] or { newest = 0, numbers = {} }
+        lane.ways[name] = way
+        return way
+    end
+
+    -- Whether the capture or the key log has a lane with this connection number.
+    function lanes.is_granted(connection)
+        local lane = by_connection[connection]
+        return lane and (lane.offer or lane.log) and true or false
+    end
+
+    -- Returns the number of a datagram, and the broken rule if it is repeated or too old.
+    function lanes.number(way, low)
+        local number = extend(low, way.newest)
+        local is_old = way.newest - number > WINDOW or number == 0 and way.newest > 0
+        if is_old then return number, "datagram_too_old" end
+        return number, way.numbers[number] and "datagram_repeated" or nil
+    end
+
+    -- Records an opened datagram.
+    function lanes.record(way, number, frame)
+        way.newest = math.max(way.newest, number)
+        way.numbers[number] = frame
+    end
+
+    -- Returns the acknowledged and the missing numbers of a header. `sent` is the newest number of
+    -- the other direction.
+    function lanes.acknowledged(header, sent)
+        local newest = extend(header.newest, sent)
+        local arrived, missing = {}, {}
+        if newest < 1 then return arrived, missing end
+        arrived[1] = newest
+        for bit = 0, math.min(31, newest - 2) do
+            local list = floor(header.received / 2 ^ bit) % 2 == 1 and arrived or missing
+            list[#list + 1] = newest - 1 - bit
+        end
+        return arrived, missing
+    end
+
+    local function from_hex(digits)
+        return (digits:gsub("%x%x", function(pair) return string.char(tonumber(pair, 16)) end))
+    end
+
+    -- Reads the lines of a key log: `TICKWIRE_LANE connection key client`. Other lines are ignored.
+    local function read_key_log(text)
+        for connection, key, client in string.gmatch(text, "TICKWIRE_LANE (%x+) (%x+) (%S+)") do
+            if #connection == 8 and #key == 64 then
+                lanes.of(tonumber(connection, 16)).log = { key = from_hex(key), client = client }
+            end
+        end
+    end
+
+    local log_bytes = 0
+
+    -- Reads the key log if its size has changed. Returns the error text, if any.
+    function lanes.read_log(path)
+        if path == "" then return nil end
+        local file, problem = io.open(path, "rb")
+        if not file then return problem end
+        local size = file:seek("end")
+        if size ~= log_bytes then
+            file:seek("set")
+            read_key_log(file:read("*a"))
+            log_bytes = size
+        end
+        file:close()
+        return nil
+    end
+
+    -- Resets the known size of the key log.
+    function lanes.forget_log() log_bytes = 0 end
+
+    -- Returns the header and the decrypted messages of a sealed datagram; nil if the tag is wrong.
+    function lanes.open(bytes, key, direction, number)
+        local nonce = { string.char(0, 0, 0, direction == "to_client" and 1 or 0) }
+        for shift = 7, 0, -1 do nonce[#nonce + 1] = string.char(floor(number / 256 ^ shift) % 256) end
+        local header = sub(bytes, 1, lanes.HEADER_BYTES)
+        local messages = open_sealed(key, concat(nonce), header, sub(bytes, lanes.HEADER_BYTES + 1))
+        return messages and header .. messages
+    end
+
+    -- Records the lane of a `lane_offer` packet. `way` is the direction to the client.
+    function lanes.note_offer(bytes, way)
+        if byte(bytes, 1) ~= 0x92 or byte(bytes, 3) ~= 0x93 then return end
+        local connection, at = number(bytes, 4)
+        if not connection then return end
+        local kind, head, length = token(bytes, at)
+        if kind ~= "bin" or length ~= 32 then return end
+        local key = sub(bytes, at + head, at + head + length - 1)
+        -- Captures of the server have a key of zeros.
+        if key == string.rep("\0", 32) then key = nil end
+        lanes.ports[number(bytes, at + head + length) or 0] = true
+        lanes.of(connection).offer = { key = key, stream = way.stream, client = way.to, server = way.from }
+    end
+end
+
 -- ---- Conversations -------------------------------------------------------------------------------------------------
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by a guess.
 
@@ -1609,6 +2082,7 @@ local choices = { { 1, "guess", 0 } }
 for place, name in ipairs(LIKELY) do choices[place + 1] = { place + 1, name, place } end
 prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "The dialect of connections whose upgrade is missing from the " ..
     "capture. Dialects share many codes, so a guess can be ambiguous.", choices, false)
+prefs.key_log = Pref.string("Key log of lanes", "", "The file of the server's `--key-log`, with which captured datagrams are decrypted.")
 prefs.values = Pref.bool("Arguments in the Info column", true, "Show each packet's values after its name.")
 
 local streams = {}
@@ -1618,6 +2092,8 @@ local last = {} -- The connection of the frame that was looked at last: a frame 
 local show_values = true
 
 function tickwire.init()
+    lanes.begin()
+    lanes.forget_log()
     streams, ways, last, TABLES.rooms = {}, {}, {}, {}
     show_values = prefs.values
     forget_lines()
@@ -2030,6 +2506,28 @@ local function dissect_slowly(side, segment, tree, root, whole, to_server, early
     return line_of(to_server, name, text, problem)
 end
 
+-- Returns the line of the current packet, and whether the line can be cached. Adds the visible part of its tree.
+local function dissect_taken(segment, view, tree, known, to_server, early)
+    local side, is_asked = DIALECTS[known.dialect][direction_of(to_server)], segment.is_asked
+    again(to_server)
+    local root = tree
+    if is_asked then
+        root = tree:add(tickwire, view())
+        add_own(root, view(), direction_of(to_server), known)
+        local words = not segment.upgrade and words_of_guess(segment.way.stream)
+        if words then
+            if places then words = words .. ", as JSON" end
+            root:add(F.guess, view(), words, "dialect: " .. words):set_generated()
+        end
+    end
+    if not segment.is_shown and not places and not early then
+        local name, text = summarize(side, root, view, is_asked)
+        if name then return line_of(to_server, name, text), true end
+        again(to_server)
+    end
+    return dissect_slowly(side, segment, tree, root, view(), to_server, early), false
+end
+
 -- Dissects a message. A call of `tickwire.dissector` goes through Wireshark, and counts as one more layer of the packet.
 local function dissect_message(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
@@ -2053,6 +2551,7 @@ local function dissect_message(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
+    if byte(bytes, 2) == 0x7e and not to_server and side.by_name.lane_offer then lanes.note_offer(bytes, way) end
     local wrong_kind = segment.is_judged and wrong_frame_type(segment, length)
     local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
@@ -2065,31 +2564,12 @@ local function dissect_message(view, pinfo, tree)
     elseif segment.upgrade then
         early = take(bytes, view, known.opcode)
     end
-    again(to_server)
-    local root = tree
-    if is_asked then
-        root = tree:add(tickwire, view())
-        add_own(root, view(), direction_of(to_server), known)
-        local words = not segment.upgrade and words_of_guess(way.stream)
-        if words then
-            if places then words = words .. ", as JSON" end
-            root:add(F.guess, view(), words, "dialect: " .. words):set_generated()
-        end
-    end
-    if not segment.is_shown and not places and not early then
-        local name, text = summarize(side, root, view, is_asked)
-        if name then
-            line = line_of(to_server, name, text)
-            keep_line(side, bytes, line)
-            set_columns(segment, line)
-            return length
-        end
-        again(to_server)
-    end
-    set_columns(segment, dissect_slowly(side, segment, tree, root, view(), to_server, early))
+    local can_keep
+    line, can_keep = dissect_taken(segment, view, tree, known, to_server, early)
+    if can_keep then keep_line(side, bytes, line) end
+    set_columns(segment, line)
     return length
 end
-
 -- ---- Rules of frames -----------------------------------------------------------------------------------------------
 -- Wireshark shows broken frames without a word on what is wrong with them. Here each frame is held against RFC 6455, in the order of
 -- the server's own check (src/ws/frame.rs and message.rs), so that both name the same rule. Beside Wireshark's dissector, never in its place.
@@ -3098,6 +3578,7 @@ end
 
 local ports
 local function listen()
+    if lanes.listen then lanes.listen(ports, tostring(prefs.ports)) end
     if ports then
         DissectorTable.get("ws.port"):remove(ports, tickwire)
         DissectorTable.get("tcp.port"):remove(ports, tcp)
@@ -3111,6 +3592,7 @@ end
 
 function tickwire.prefs_changed()
     show_values = prefs.values
+    lanes.forget_log()
     forget_lines()
     if tostring(prefs.ports) ~= ports then listen() end
 end
@@ -3121,6 +3603,399 @@ DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
 tickwire:register_heuristic("ws", find_packet)
 tcp:register_heuristic("tcp", find_upgrade)
 end
+
+-- ---- UDP -----------------------------------------------------------------------------------------------------------
+-- Dissects the datagrams of lanes. In captures of the server they are opened, and the comment of
+-- each names the TCP connection of its lane. In captures of a network they are sealed, and their
+-- key is in the key log of the server or in a captured `lane_offer`.
+
+(function() -- A Lua function may have 200 local names, so this part is a function of its own. Its lines are not indented.
+local datagram = Proto("tickwire.datagram", "tickwire datagram")
+local D = {
+    connection = ProtoField.uint32("tickwire.datagram.connection", "Connection", base.HEX),
+    sequence = ProtoField.uint16("tickwire.datagram.sequence", "Sequence, lower 16 bits"),
+    newest = ProtoField.uint16("tickwire.datagram.newest", "Newest received, lower 16 bits"),
+    received = ProtoField.uint32("tickwire.datagram.received", "Received before it", base.HEX),
+    number = ProtoField.uint32("tickwire.datagram.number", "Sequence number"),
+    acknowledged = ProtoField.uint32("tickwire.datagram.acknowledged", "Acknowledges"),
+    missing = ProtoField.uint32("tickwire.datagram.missing", "Has not arrived"),
+    opened_by = ProtoField.string("tickwire.datagram.opened_by", "Opened by"),
+    sealed = ProtoField.bytes("tickwire.datagram.sealed", "Sealed messages"),
+    tag = ProtoField.bytes("tickwire.datagram.tag", "Tag"),
+    message = ProtoField.string("tickwire.datagram.message", "Message"),
+    kind = ProtoField.uint8("tickwire.datagram.kind", "Kind", base.DEC, lanes.NAMES),
+    length = ProtoField.uint16("tickwire.datagram.length", "Length"),
+    received_commands = ProtoField.uint32("tickwire.datagram.received_commands", "Commands received up to"),
+    first = ProtoField.uint32("tickwire.datagram.first", "First sequence number"),
+    tick = ProtoField.uint32("tickwire.datagram.tick", "Tick"),
+    step = ProtoField.uint8("tickwire.datagram.step", "Step"),
+    count = ProtoField.uint8("tickwire.datagram.count", "Commands"),
+    same = ProtoField.bool("tickwire.datagram.same", "Same as before"),
+    command = ProtoField.uint32("tickwire.datagram.command", "Command"),
+    command_tick = ProtoField.uint32("tickwire.datagram.command.tick", "Tick"),
+    later = ProtoField.uint8("tickwire.datagram.later", "Ticks later"),
+    body_length = ProtoField.uint8("tickwire.datagram.body_length", "Length of code and arguments"),
+    code = ProtoField.bytes("tickwire.datagram.code", "Code"),
+    arguments = ProtoField.bytes("tickwire.datagram.arguments", "Arguments without sequence and tick"),
+}
+local fields = {}
+for _, field in pairs(D) do fields[#fields + 1] = field end
+datagram.fields = fields
+local no_key = ProtoExpert.new("tickwire.datagram.expert.no_key", "Sealed, and no key is known", expert.group.UNDECODED,
+    expert.severity.NOTE)
+local cut = ProtoExpert.new("tickwire.datagram.expert.truncated", "Cut by the capture", expert.group.SEQUENCE,
+    expert.severity.NOTE)
+datagram.experts = { no_key, cut }
+
+local comment_of_frame = Field.new("frame.comment")
+local datagram_handle, packet_handle -- Dissectors, which exist once this file has been loaded.
+-- Results of `judge` by frame number.
+local judged = {}
+
+function datagram.init() judged = {} end
+
+-- Returns the client's end of the TCP connection of an opened datagram: `tcp=ADDRESS:PORT` at the
+-- end of a comment.
+local function connection_of_comment()
+    for _, comment in ipairs({ comment_of_frame() }) do
+        local client = match(tostring(comment.value), "tcp=(%S+)$")
+        if client then return client end
+    end
+    return nil
+end
+
+local function is_to_server(pinfo)
+    local is_target, is_source = is_server_port(pinfo.dst_port), is_server_port(pinfo.src_port)
+    if is_target ~= is_source then return is_target end
+    for _, port in ipairs({ pinfo.dst_port, pinfo.src_port }) do
+        if lanes.ports[port] then return port == pinfo.dst_port end
+    end
+    return pinfo.dst_port < pinfo.src_port
+end
+
+-- Returns the TCP connection of a client, given as in comments and the key log; nil if the capture
+-- does not contain it.
+local function stream_of(client, server_port)
+    local text, port = match(client or "", "^%[?([%x:.]+)%]?:(%d+)$")
+    if not text then return nil end
+    local ok, address = pcall(find(text, ":", 1, true) and Address.ipv6 or Address.ip, text)
+    for _, way in ipairs(ok and ways[tonumber(port) * 65536 + server_port] or {}) do
+        if way.source == address then return way.stream end
+    end
+    return nil
+end
+
+-- Returns the dialect of a packet, and whether it is a guess: the dialect of the lane's connection,
+-- or a dialect that decodes it.
+local function dialect_of_lane(lane, client, to_server, pinfo)
+    local stream = stream_of(client, to_server and pinfo.dst_port or pinfo.src_port) or lane.offer and lane.offer.stream
+    local upgrade = stream and upgrade_of(stream, pinfo.number)
+    if upgrade then return upgrade.dialect, false end
+    if stream and stream.possible then return candidates_of(stream)[1].dialect, true end
+    lane.stream = lane.stream or { client = "client", upgrades = {} }
+    local ends = to_server and { "client", "server" } or { "server", "client" }
+    return guess({ stream = lane.stream, from = ends[1], to = ends[2] }, pinfo).dialect, true
+end
+
+-- Opens a sealed datagram with the known keys. Returns its text, the source of the key, and its
+-- sequence number; false if all keys are wrong, and nil without a key. In a capture that begins
+-- late, the upper bits of the number are unknown: up to MOST_ROUNDS are tried.
+local MOST_ROUNDS = 64
+local function open(lane, way, bytes, direction, number)
+    local keys = {}
+    if lane.log then keys[#keys + 1] = { lane.log.key, "the key log" } end
+    if lane.offer and lane.offer.key then keys[#keys + 1] = { lane.offer.key, "lane_offer" } end
+    for _, one in ipairs(keys) do
+        for round = 0, way.newest == 0 and MOST_ROUNDS or 0 do
+            local text = lanes.open(bytes, one[1], direction, number + round * 65536)
+            if text then return text, one[2], number + round * 65536 end
+        end
+    end
+    if #keys == 0 then return nil end
+    return false
+end
+
+-- Judges a datagram at its first dissection. Returns its number, the text of header and messages,
+-- and the broken rule.
+local function judge(bytes, header, client, is_cut, direction, server, frame)
+    if not header then return { rule = "datagram_too_short" } end
+    local problem = not client and not lanes.is_granted(header.connection) and lanes.read_log(prefs.key_log)
+    local lane = lanes.of(header.connection)
+    -- Captures may have lost their comments. A datagram with readable messages is opened: sealed
+    -- bytes are practically never readable.
+    local is_opened = client or not lanes.has_key(lane) and not select(2, lanes.read(bytes))
+    if not is_opened and #bytes < lanes.HEADER_BYTES + lanes.TAG_BYTES then return { rule = "datagram_too_short" } end
+    if not is_opened and #bytes > lanes.MOST_BYTES then return { rule = "datagram_too_long" } end
+    local way = lanes.way(lane, direction, server)
+    local found = { lane = lane, problem = problem }
+    found.number, found.rule = lanes.number(way, header.sequence)
+    if is_opened then
+        found.text, found.rule, found.is_opened = bytes, nil, true
+    elseif not is_cut and not found.rule then
+        local text, opened_by, number = open(lane, way, bytes, direction, found.number)
+        found.text, found.opened_by, found.number = text or nil, opened_by, number or found.number
+        if text == false then found.rule = "datagram_wrong_tag" end
+    end
+    if not found.rule then lanes.record(way, found.number, frame) end
+    local other = direction == "to_server" and "to_client" or "to_server"
+    found.sent = lanes.way(lane, other, server).newest
+    return found
+end
+
+local function numbers_text(list, none)
+    if #list == 0 then return none end
+    local parts, from = {}, 1
+    for place = 1, #list do
+        -- Numbers are in descending order.
+        if list[place + 1] ~= list[place] - 1 then
+            parts[#parts + 1] = from == place and format("%d", list[from]) or format("%d-%d", list[place], list[from])
+            from = place + 1
+        end
+    end
+    return concat(parts, ", ")
+end
+
+local function add_header(root, view, header, found)
+    root:add(D.connection, view(0, 4))
+    root:add(D.sequence, view(4, 2))
+    if found.number then root:add(D.number, view(4, 2), found.number % 2 ^ 32):set_generated() end
+    local newest = root:add(D.newest, view(6, 2))
+    local arrived, missing = lanes.acknowledged(header, found.sent or 0)
+    if #arrived == 0 then newest:append_text(": nothing has arrived") end
+    local bits, before = root:add(D.received, view(8, 4)), #arrived + #missing - 1
+    if before > 0 then bits:append_text(format(": of the %d before it, %s missing", before, numbers_text(missing, "none is"))) end
+    for _, number in ipairs(arrived) do
+        local item = bits:add(D.acknowledged, number == arrived[1] and view(6, 2) or view(8, 4), number % 2 ^ 32)
+        item:set_generated()
+    end
+    for _, number in ipairs(missing) do bits:add(D.missing, view(8, 4), number % 2 ^ 32):set_generated() end
+end
+
+-- Returns the fields that all packets of a datagram share, as in `segment_of`.
+local function segment_for(pinfo, tree)
+    packet_handle = packet_handle or Dissector.get("tickwire")
+    local is_shown = tree.visible
+    return { is_shown = is_shown, is_asked = is_shown or tree:referenced(packet_handle), way = { stream = {} }, frame = pinfo.number }
+end
+
+-- Returns the line of a packet in MessagePack, which is the whole view. Adds its tree.
+local function packet_line(context, view, tree)
+    local bytes = view:raw()
+    take(bytes, view, BINARY)
+    local dialect, is_guess = dialect_of_lane(context.lane, context.client, context.to_server, context.pinfo)
+    take(bytes, view, BINARY)
+    local segment = context.segment
+    segment.upgrade = not is_guess and { dialect = dialect } or nil
+    segment.way.stream = is_guess and context.lane.stream or {}
+    local line = dissect_taken(segment, view, tree, { dialect = dialect, opcode = BINARY }, context.to_server)
+    return (line:gsub("%s+$", ""))
+end
+
+local function add_same_bits(tree, view, at, block)
+    local branch = tree:add(view(at, block.bits), "same")
+    for place, command in ipairs(block.commands) do
+        local bit = (place - 1) % 8
+        local item = branch:add(D.same, view(at + floor((place - 1) / 8), 1), command.is_same)
+        local dots = string.rep(".", bit) .. (command.is_same and "1" or "0") .. string.rep(".", 7 - bit)
+        item:set_text(format("%s %s = command %d %s", sub(dots, 1, 4), sub(dots, 5), command.sequence,
+            command.is_same and "is the same as the one before it" or "has a body"))
+    end
+end
+
+-- Adds the body of a command, and the command as a packet of the WebSocket. Returns its line.
+local function add_body(context, tree, view, from, command)
+    local at, to = from + command.from - 1, from + command.to - 1
+    local packet = ByteArray.new(command.packet, true):tvb(format("Command %d as a packet", command.sequence))
+    local item = tree and tree:add(view(at, to - at), format("body of command %d", command.sequence))
+    if item then
+        item:add(D.later, view(at, 1))
+        item:add(D.body_length, view(at + 1, 1))
+        local code_bytes = #command.body.code
+        item:add(D.code, view(at + 2, code_bytes))
+        item:add(D.arguments, view(at + 2 + code_bytes, to - at - 2 - code_bytes))
+    end
+    local line = packet_line(context, packet, item or context.root)
+    if item then item:append_text(": " .. (line:gsub("^[^ ]* ", ""))) end
+    return line
+end
+
+-- Adds commands, and their lines to the context. Repeated commands are counted.
+local function add_commands(context, tree, view, message)
+    local from, block, lines, same = message.from - 1, message.block, context.lines, 0
+    if tree then
+        tree:add(D.first, view(from, 4))
+        local tick = tree:add(D.tick, view(from + 4, 4))
+        if not block.tick then tick:set_text("Tick: none") end
+        tree:add(D.step, view(from + 8, 1))
+        tree:add(D.count, view(from + 9, 1))
+        add_same_bits(tree, view, from + 10, block)
+    end
+    for _, command in ipairs(block.commands) do
+        local item = tree
+        if tree then
+            local place = command.is_same and view(from, 10) or view(from + command.from - 1, command.to - command.from)
+            item = tree:add(D.command, place, command.sequence)
+            item:set_generated()
+            if command.tick then item:add(D.command_tick, place, command.tick):set_generated() end
+        end
+        if command.is_same then
+            same = same + 1
+            if item then item:append_text(": the same as the one before it") end
+        else
+            if same > 0 then lines[#lines] = format("%s (and %d more)", lines[#lines], same) end
+            same = 0
+            lines[#lines + 1] = add_body(context, item, view, from, command)
+        end
+    end
+    if same > 0 then lines[#lines] = format("%s (and %d more)", lines[#lines], same) end
+end
+
+-- Adds a message. `tree` is nil if the tree is not visible.
+local function add_message(context, tree, view, message)
+    local name = lanes.NAMES[message.kind]
+    local item = tree and tree:add(D.message, view(message.at - 1, message.to - message.at), name)
+    if item then
+        item:add(D.kind, view(message.at - 1, 1))
+        item:add(D.length, view(message.at, 2))
+    end
+    if message.block then
+        add_commands(context, item, view, message)
+    elseif message.sequence then
+        if item then item:add(D.received_commands, view(message.from - 1, 4)) end
+        context.lines[#context.lines + 1] = format("%s received commands up to %d", context.arrow, message.sequence)
+    elseif message.length == 0 then
+        local range = view(message.at - 1, message.to - message.at)
+        local empty = (item or context.root):add(tickwire, range)
+        empty:add(F.direction, range, direction_of(context.to_server)):set_generated()
+        empty:add(F.length, range, 0):set_generated()
+        empty:add(F.packet, range, "malformed"):set_generated()
+        add_rule(empty, range, "packet_truncated", nil, message.from - 1)
+        context.lines[#context.lines + 1] = context.arrow .. " malformed [packet_truncated]"
+    else
+        context.lines[#context.lines + 1] = packet_line(context, view(message.from - 1, message.length):tvb(), item or context.root)
+    end
+end
+
+-- Adds the messages of an opened datagram. Returns the broken rule, if any.
+local function add_messages(context, root, view, text)
+    local messages, rule, at = lanes.read(text)
+    for _, message in ipairs(messages) do add_message(context, root, view, message) end
+    if not rule then return end
+    add_rule(root or context.root:add(datagram, view()), view(at - 1, #text - at + 1), rule, nil, at - 1)
+    return rule
+end
+
+-- Adds sealed messages and tag, and a note without a key.
+local function add_sealed(root, view, found)
+    local most, head, tag = view:len(), lanes.HEADER_BYTES, lanes.TAG_BYTES
+    if most > head + tag then root:add(D.sealed, view(head, most - head - tag)) end
+    if most >= head + tag then root:add(D.tag, view(most - tag, tag)) end
+    if found.rule or found.text then return end
+    local why = "no key is known: name the server's key log in the preference tickwire.key_log"
+    if found.problem then why = "the key log cannot be read: " .. found.problem end
+    root:add_proto_expert_info(no_key, why)
+end
+
+local function show(view, pinfo, tree, client)
+    local bytes = view:raw()
+    local to_server = is_to_server(pinfo)
+    local direction = direction_of(to_server)
+    local server = to_server and tostring(pinfo.dst) .. " " .. pinfo.dst_port or tostring(pinfo.src) .. " " .. pinfo.src_port
+    local header, is_cut = lanes.read_header(bytes), view:reported_len() > #bytes
+    local found = judged[pinfo.number]
+    if not found then
+        found = judge(bytes, header, client, is_cut, direction, server, pinfo.number)
+        judged[pinfo.number] = found
+    end
+    datagram_handle = datagram_handle or Dissector.get("tickwire.datagram")
+    local segment = segment_for(pinfo, tree)
+    local is_asked = segment.is_asked or tree:referenced(datagram_handle)
+    local root = (is_asked or found.rule) and tree:add(datagram, view()) or nil
+    local arrow = to_server and "→" or "←"
+    local context = {
+        lane = found.lane, client = client or found.lane and found.lane.log and found.lane.log.client, to_server = to_server,
+        pinfo = pinfo, segment = segment, root = root or tree, arrow = arrow, lines = {},
+    }
+    local line, rule = arrow .. " datagram", found.rule
+    if header then
+        line = format("%s %d acknowledges %d", line, header.sequence, header.newest)
+        if root then
+            root:append_text(format(", %d, %s", found.number or header.sequence, to_server and "client to server" or "server to client"))
+            add_header(root, view, header, found)
+        end
+    end
+    if rule then
+        add_rule(root, view(), rule, nil, 0)
+        if header then add_sealed(root, view, found) end
+    elseif not found.text then
+        if root and not is_cut then add_sealed(root, view, found) end
+        line = line .. format(", %d bytes sealed", math.max(0, view:reported_len() - lanes.HEADER_BYTES - lanes.TAG_BYTES))
+    else
+        local plain = view
+        if not found.is_opened then
+            plain = ByteArray.new(found.text, true):tvb("Opened datagram")
+            if root then
+                root:add(D.opened_by, view(), found.opened_by):set_generated()
+                add_sealed(root, view, found)
+            end
+        end
+        if not is_cut then rule = add_messages(context, root, plain, found.text) end
+    end
+    if is_cut and root then root:add_proto_expert_info(cut, format("the capture has %d of %d bytes", #bytes, view:reported_len())) end
+    if show_values and #context.lines > 0 then line = line .. "  " .. concat(context.lines, "  ") end
+    if rule then line = line .. " [" .. rule .. "]" end
+    pinfo.cols.protocol:set("tickwire")
+    pinfo.cols.info:set(line)
+    return #bytes
+end
+
+-- Other protocols on the socket of the lanes: STUN (RFC 8489, section 5), and DTLS (RFC 7983,
+-- section 7).
+local STUN, DTLS
+local function other_protocol(bytes)
+    local first, second = byte(bytes, 1, 2)
+    if first < 4 and sub(bytes, 5, 8) == "\33\18\164\66" then
+        STUN = STUN or Dissector.get("stun-udp")
+        return STUN
+    end
+    if first >= 20 and first < 64 and second == 0xfe and #bytes >= 13 then
+        DTLS = DTLS or Dissector.get("dtls")
+        return DTLS
+    end
+    return nil
+end
+
+function datagram.dissector(view, pinfo, tree)
+    -- The datagram in an ICMP error is a repetition.
+    if view:len() == 0 or pinfo.in_error_pkt then return 0 end
+    local client = connection_of_comment()
+    local other = not client and other_protocol(view:raw())
+    if other then return other:call(view, pinfo, tree) end
+    return show(view, pinfo, tree, client)
+end
+
+-- Dissects a datagram on another port, if a capture of the server marks it or its lane is known.
+local function find_datagram(view, pinfo, tree)
+    if view:len() < lanes.HEADER_BYTES or pinfo.in_error_pkt then return false end
+    local client = connection_of_comment()
+    if not client and not lanes.is_granted(view(0, 4):uint()) then
+        lanes.read_log(prefs.key_log)
+        if not lanes.is_granted(view(0, 4):uint()) then return false end
+    end
+    show(view, pinfo, tree, client)
+    return true
+end
+
+-- Registers the dissector for the server's UDP ports, which have the numbers of its TCP ports.
+function lanes.listen(before, after)
+    local by_port = DissectorTable.get("udp.port")
+    if before and before ~= "" then by_port:remove(before, datagram) end
+    if after ~= "" then by_port:add(after, datagram) end
+end
+
+lanes.listen(nil, tostring(prefs.ports))
+datagram:register_heuristic("udp", find_datagram)
+end)()
 
 do
 -- ---- The world's records -------------------------------------------------------------------------------------------

@@ -22,10 +22,11 @@ use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::{console, prediction, signals, tables, value_parsers};
 use crate::game::GameInfo;
 use crate::limits;
-use crate::server::net::config::LaneMode;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::input_files::restore_room;
+use crate::server::net::key_log::KeyLog;
+use crate::server::net::lane_mode::{LaneMode, UdpPublic};
 use crate::server::net::recorder::{CaptureTarget, Rotation};
 use crate::server::net::state_file::StateFile;
 use crate::server::net::{ServerConfig, ServerHandle, TcpGameFactory, TcpRoom};
@@ -124,10 +125,19 @@ pub struct ServeArgs {
     players: PlayerArgs,
     #[command(flatten)]
     lockstep: LockstepArgs,
-    /// Datagrams in addition to the WebSockets, for clients that request them: off; udp, on the UDP
-    /// port with the number of --bind.
+    /// Datagrams in addition to the WebSockets, for clients that request them, on the UDP port with
+    /// the number of --bind: off; udp, for programs; webrtc, for browsers; both.
     #[arg(long, value_name = "CARRIER", default_value = "off", env = "TICKWIRE_LANE")]
     lane: LaneArg,
+    /// Public address of the UDP port of --lane, with :PORT if the public port differs. Default:
+    /// the local address of each client's WebSocket. Needed with NAT, a proxy or a container.
+    #[arg(long, value_name = "ADDRESS", env = "TICKWIRE_UDP_PUBLIC")]
+    udp_public: Option<UdpPublic>,
+    /// Append the key of each lane to this file, so that Wireshark can decrypt captured datagrams.
+    /// For tests only: anyone with the file can read and forge datagrams. Needs a --lane other than
+    /// off.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_KEY_LOG")]
+    key_log: Option<PathBuf>,
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
@@ -301,6 +311,8 @@ fn serve(
 enum LaneArg {
     Off,
     Udp,
+    Webrtc,
+    Both,
 }
 
 fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<ServerConfig, CliError> {
@@ -335,7 +347,11 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         lane: match args.lane {
             LaneArg::Off => LaneMode::Off,
             LaneArg::Udp => LaneMode::Udp,
+            LaneArg::Webrtc => LaneMode::WebRtc,
+            LaneArg::Both => LaneMode::Both,
         },
+        udp_public: args.udp_public,
+        key_log: key_log(args)?,
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
@@ -350,6 +366,16 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         on_event: games.on_event.clone(),
         ..ServerConfig::for_games(args.bind, game, games.factories.clone(), codes)
     })
+}
+
+/// Opens the key log.
+fn key_log(args: &ServeArgs) -> Result<Option<Arc<KeyLog>>, CliError> {
+    let Some(path) = &args.key_log else { return Ok(None) };
+    if matches!(args.lane, LaneArg::Off) {
+        return Err("--key-log needs --lane: a server without lanes has no keys".to_owned());
+    }
+    let log = KeyLog::open(path).map_err(|error| format!("--key-log {}: {error}", path.display()))?;
+    Ok(Some(Arc::new(log)))
 }
 
 /// Time for which players stay without a connection. With `--state-file`, at least the time of a

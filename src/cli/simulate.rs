@@ -36,6 +36,10 @@ pub struct SimulateArgs {
     /// Number of rooms.
     #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=16))]
     rooms: u32,
+    /// Percentage of clients that request a lane for datagrams, among clients with a dialect that
+    /// has lanes.
+    #[arg(long, value_name = "PERCENT", default_value = "50", value_parser = clap::value_parser!(u32).range(0..=100))]
+    lanes: u32,
     /// Network conditions of every connection: lan, wifi, 4g, transatlantic or train; values such
     /// as delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; or a name with changes, such as wifi,loss=2%.
     #[arg(long, value_name = "CONDITIONS")]
@@ -52,7 +56,15 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
     let time = Duration::from_secs(60) * args.minutes;
     let (connections, rooms) = (args.connections as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let plan = SimulationPlan { game, seed, peers: connections, time, rooms, net: args.netem };
+        let plan = SimulationPlan {
+            game,
+            seed,
+            peers: connections,
+            time,
+            rooms,
+            lanes_percent: args.lanes,
+            net: args.netem,
+        };
         // A panic prints its own message; the error adds the seed.
         let done = panic::catch_unwind(|| simulate::run(&plan));
         let failure = match done {
@@ -63,11 +75,11 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
             Ok((_, Some(failure))) => failure.to_string(),
             Err(_) => "a panic".to_owned(),
         };
-        let SimulateArgs { connections, minutes, rooms, .. } = args;
+        let SimulateArgs { connections, minutes, rooms, lanes, .. } = args;
         let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
         let netem = args.netem.map_or(String::new(), |netem| format!(" --netem {netem}"));
         let again = format!(
-            "{named}--seed {seed} --connections {connections} --minutes {minutes} --rooms {rooms}{netem}"
+            "{named}--seed {seed} --connections {connections} --minutes {minutes} --rooms {rooms} --lanes {lanes}{netem}"
         );
         return Err(format!("seed {seed}: {failure}; reproduce with: {} simulate {again}", program()));
     }
@@ -123,6 +135,7 @@ fn json(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
         "connections": args.connections,
         "minutes": args.minutes,
         "rooms": args.rooms,
+        "lanes_percent": args.lanes,
         "netem": args.netem.map(|netem| netem.to_string()),
         "player_hours": hours,
         "cpu_s": cpu_s,

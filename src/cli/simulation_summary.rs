@@ -17,6 +17,14 @@ const PARTS: [(&str, &[(&str, &str)]); 3] = [
                 "times, the state that a bot has received with the state that its room published: a bot has exactly what the game shows it",
             ),
             (
+                "clients with a lane compared with the published state",
+                "times of these, with a lane whose datagrams are lost, repeated and reordered: the client has the same state as without a lane",
+            ),
+            (
+                "commands executed",
+                "commands that rooms have executed with the commands that they had queued: each ran once and in order, even if several datagrams contained it",
+            ),
+            (
                 "events compared",
                 "events that bots have received with the events that the room sent them: each arrived once and in order",
             ),
@@ -56,6 +64,12 @@ const PARTS: [(&str, &[(&str, &str)]); 3] = [
             ("cut: ", "connections lost while their client has a resume key:"),
             ("half open", "connections of which only one direction was closed"),
             ("hostile: ", "misbehaving clients:"),
+            ("lane: granted", "lanes granted"),
+            ("lane: datagrams", "datagrams sent"),
+            ("lane: datagrams ", "datagrams"),
+            ("lane: outages", "outages of the path of a client's datagrams"),
+            ("lane: addresses changed", "changes of the address of a client's datagrams"),
+            ("lane: packets received by datagram", "packets that bots have received by datagram"),
             ("left ", "clients that left"),
             ("line stalled", "connections stalled for a while"),
             ("lockstep: worlds changed", "worlds of clients in lockstep with a changed field"),

@@ -1,15 +1,15 @@
 //! The client's end of a lane, without I/O.
 //!
 //! ```text
-//!   command ─► queue ─┬─► every datagram, until the server has it ─► server
-//!                     └─► the stream, if it takes too long
+//!   command ─► queue ─┬─► every datagram, until it is acknowledged ─► server
+//!                     └─► the stream, if it is overdue
 //!   datagram ─► packets ─► prediction
 //! ```
 
 use std::time::Duration;
 
 pub use crate::datagram::LaneStats;
-use crate::datagram::commands::CommandQueue;
+use crate::datagram::command_queue::CommandQueue;
 use crate::datagram::endpoint::MESSAGES_BYTES;
 use crate::datagram::message::{self, MESSAGE_HEAD_BYTES};
 use crate::datagram::{LaneEndpoint, LaneKey, Message};
@@ -35,7 +35,11 @@ impl ClientLane {
     pub(super) fn new(offer: &DecodedPacket<'_>) -> Option<ClientLane> {
         let key = offer.get("key").and_then(Value::as_slice)?.try_into().ok()?;
         Some(ClientLane {
-            endpoint: LaneEndpoint::new(Direction::ToServer, offer.integer("connection")?, &LaneKey(key)),
+            endpoint: LaneEndpoint::new(
+                Direction::ToServer,
+                offer.integer("connection")?,
+                Some(&LaneKey(key)),
+            ),
             port: offer.integer("port")?,
             commands: CommandQueue::default(),
             pending: Vec::new(),
@@ -59,15 +63,22 @@ impl ClientLane {
         self.endpoint.is_usable(now)
     }
 
-    /// Starts again with the commands of a new player.
-    pub(super) fn restart(&mut self) {
-        self.commands.restart();
+    /// Empties the command queue for a new player. Passes packets that only the lane has carried to
+    /// `stream`.
+    pub(super) fn restart(&mut self, stream: impl FnMut(&[u8])) {
+        self.commands.restart(stream);
     }
 
-    /// Queues a command. Returns whether its packet must be sent in the stream instead.
-    pub(super) fn command(&mut self, sequence: u32, tick: Option<u32>, packet: &[u8], now: Duration) -> bool {
+    /// Queues a command. Passes the packets that the stream must carry to `stream`.
+    pub(super) fn command(
+        &mut self,
+        (sequence, tick): (u32, Option<u32>),
+        packet: &[u8],
+        now: Duration,
+        stream: impl FnMut(&[u8]),
+    ) {
         self.has_news = true;
-        self.commands.push(sequence, tick, packet, now)
+        self.commands.push(sequence, tick, packet, now, stream);
     }
 
     /// Adds a packet that is not a command to the next datagram. It may be lost.
@@ -76,9 +87,8 @@ impl ClientLane {
         self.has_news = true;
     }
 
-    /// Opens a datagram of the server, and calls `packet` with each of its packets. A packet may be
-    /// older than another one of its row: an update of several datagrams arrives in any order, so
-    /// only the ticks of the packets show which of them are overtaken.
+    /// Opens a datagram of the server, and calls `packet` with each of its packets. The datagrams
+    /// of an update arrive in any order: a packet is late if a newer one of its kind has arrived.
     pub(super) fn receive(&mut self, datagram: &[u8], now: Duration, mut packet: impl FnMut(&[u8])) {
         let Ok(opened) = self.endpoint.open(datagram, now) else { return };
         for message in message::read(&opened.messages) {
@@ -98,7 +108,7 @@ impl ClientLane {
         self.commands.take_overdue(now, patience, stream);
         let since = self.sent.map(|sent| now.saturating_sub(sent));
         let is_repetition_due = since.is_none_or(|since| since >= limits::LANE_REPEAT_INTERVAL);
-        let is_ack_due = since.is_none_or(|since| since >= limits::LANE_ACK_INTERVAL);
+        let is_ack_due = since.is_none_or(|since| since >= limits::LANE_CLIENT_ACK_INTERVAL);
         let is_due = self.has_news || is_ack_due || is_repetition_due && !self.commands.is_empty();
         if !is_due {
             return None;

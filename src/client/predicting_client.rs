@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::client_lane::ClientLane;
 use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
-use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketError, Value, lane_packets};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value, lane_packets};
 
 /// Interval between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
@@ -101,7 +101,7 @@ impl<W: LocalWorld> PredictingClient<W> {
                         }
                         lane_packets::OFFER => self.lane = ClientLane::new(&packet),
                         name if (name != W::UPDATE || !W::UPDATE_HAS_ENTERS)
-                            && is_overtaken(&mut self.newest, &packet, false) =>
+                            && lane_packets::is_overtaken(&mut self.newest, &packet) =>
                         {
                             continue;
                         }
@@ -149,7 +149,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         let Some(lane) = &mut self.lane else { return };
         lane.receive(datagram, now, |packet| {
             let Ok(packet) = dialect.decode(Direction::ToClient, packet) else { return };
-            if is_overtaken(newest, &packet, true) {
+            if lane_packets::is_overtaken(newest, &packet) {
                 return;
             }
             prediction.on_datagram_packet(&packet, now);
@@ -191,6 +191,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         let message = self.dialect.encode(Direction::ToServer, name, values)?;
         self.prediction.on_sent(&self.dialect, &message, now)?;
         let is_lane_in_use = self.lane.as_ref().is_some_and(|lane| lane.is_usable(now));
+        let link = &mut self.link;
         match &mut self.lane {
             Some(lane) if name == "ping" && is_lane_in_use => lane.send(&message),
             Some(lane)
@@ -198,11 +199,9 @@ impl<W: LocalWorld> PredictingClient<W> {
             {
                 let sequence = values.first().and_then(Value::as_u64).unwrap_or_default() as u32;
                 let tick = values.get(1).and_then(Value::as_u64).map(|tick| tick as u32);
-                if lane.command(sequence, tick, &message, now) {
-                    self.link.send_binary(&message);
-                }
+                lane.command((sequence, tick), &message, now, |packet| link.send_binary(packet));
             }
-            _ => self.link.send_binary(&message),
+            _ => link.send_binary(&message),
         }
         Ok(())
     }
@@ -237,7 +236,8 @@ impl<W: LocalWorld> PredictingClient<W> {
     pub fn join(&mut self, now: Duration) -> Result<(), PacketError> {
         // `join` has a sequence number, because the server counts it as a command.
         self.sequence += 1;
-        self.lane.iter_mut().for_each(ClientLane::restart);
+        let link = &mut self.link;
+        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| link.send_binary(packet)));
         self.send_packet("join", &self.named("join", &[]), now)
     }
 
@@ -290,18 +290,4 @@ impl<W: LocalWorld> PredictingClient<W> {
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }
-}
-
-/// Whether a packet has an older state than another packet of its row that came by datagram, or
-/// after one. The prediction decides about packets of its update in the stream.
-fn is_overtaken(newest: &mut BTreeMap<String, u32>, packet: &DecodedPacket<'_>, is_datagram: bool) -> bool {
-    let tick = packet.integer::<u32>("tick").filter(|_| packet.row.lane == Lane::Latest);
-    let Some(tick) = tick else { return false };
-    match newest.get_mut(&packet.row.name) {
-        Some(newest) if tick < *newest => return true,
-        Some(newest) => *newest = tick,
-        None if is_datagram => drop(newest.insert(packet.row.name.clone(), tick)),
-        None => {}
-    }
-    false
 }

@@ -103,7 +103,10 @@ pub enum ClientRequest {
     /// Set the player that a client without a player spectates. `None` selects the leader.
     Spectate(Option<PlayerId>),
     /// Offer the client a lane.
-    Lane,
+    Lane {
+        /// The client's offer of a data channel.
+        offer: Option<String>,
+    },
     /// Send a snapshot to a lockstep client.
     Snapshot,
     /// Compare the checksum of a lockstep client.

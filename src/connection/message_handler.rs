@@ -361,7 +361,7 @@ impl MessageHandler {
                 ClientRequest::Command { command, intended, shared }
             }
             SessionOutput::Spectate(player) => ClientRequest::Spectate(player),
-            SessionOutput::LaneRequest => ClientRequest::Lane,
+            SessionOutput::LaneRequest(offer) => ClientRequest::Lane { offer },
             SessionOutput::SnapshotRequest => ClientRequest::Snapshot,
             SessionOutput::Checksum(tick, checksum) => ClientRequest::Checksum { tick, checksum },
             SessionOutput::DesyncDetails(tick, fields) => ClientRequest::DesyncDetails { tick, fields },

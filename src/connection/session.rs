@@ -44,8 +44,8 @@ pub enum SessionOutput {
     Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
     /// The player to spectate; `None` is the leader.
     Spectate(Option<PlayerId>),
-    /// The client requests a lane.
-    LaneRequest,
+    /// The client requests a lane, with the offer of a data channel if any.
+    LaneRequest(Option<String>),
     /// A lockstep client requests a snapshot.
     SnapshotRequest,
     /// The checksum of a lockstep client's world after this number of ticks.
@@ -154,8 +154,7 @@ impl Session {
         self.player().is_some() && u64::from(sequence) == self.sequence + 1
     }
 
-    /// Counts a command of a client with a lane, also one that was rejected, so that the client
-    /// need not repeat it.
+    /// Counts a command, also one that was rejected: a client with a lane need not repeat it.
     pub fn count_command(&mut self, sequence: u32) {
         if self.player().is_some() {
             self.sequence = self.sequence.max(sequence.into());
@@ -209,7 +208,7 @@ impl Session {
             }
             lane_packets::REQUEST => {
                 self.has_lane = true;
-                outputs.push(SessionOutput::LaneRequest);
+                outputs.push(SessionOutput::LaneRequest(packet.text("offer")));
             }
             "spectate" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
             name if self.packet_handler.is_join_packet(name) => self.handle_join(packet, outputs),
@@ -229,10 +228,8 @@ impl Session {
                 self.packet_handler.handle_packet(packet, now, slack, &mut effects);
                 effects.drain(..).for_each(|effect| self.push_effect(sequence, tick, effect, outputs));
                 self.effects = effects;
-                sequence
-                    .filter(|_| self.has_lane)
-                    .into_iter()
-                    .for_each(|sequence| self.count_command(sequence));
+                // The number of a rejected command is not given to a command without one.
+                sequence.into_iter().for_each(|sequence| self.count_command(sequence));
             }
         }
         Ok(())

@@ -13,10 +13,13 @@ use crate::packet::Direction;
 /// Number of sent datagrams that are remembered. A header acknowledges 33 of them.
 const REMEMBERED: usize = 128;
 
-/// Bytes of a datagram without messages.
+/// Bytes of a datagram with a tag and without messages.
 pub const DATAGRAM_OVERHEAD_BYTES: usize = HEADER_BYTES + TAG_BYTES;
 /// Most bytes of messages in one datagram.
 pub const MESSAGES_BYTES: usize = limits::DATAGRAM_BYTES - DATAGRAM_OVERHEAD_BYTES;
+/// Most bytes of messages in one datagram of a data channel.
+const CHANNEL_MESSAGES_BYTES: usize =
+    limits::DATAGRAM_BYTES - HEADER_BYTES - limits::DATA_CHANNEL_OVERHEAD_BYTES;
 
 /// Counts of one end of a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +64,8 @@ pub struct Opened {
 pub struct LaneEndpoint {
     connection: u32,
     outgoing: Direction,
-    cipher: Cipher,
+    /// `None` if the carrier encrypts the datagrams.
+    cipher: Option<Cipher>,
     sequence: u64,
     received: ReceivedWindow,
     sent: VecDeque<Sent>,
@@ -74,12 +78,13 @@ pub struct LaneEndpoint {
 }
 
 impl LaneEndpoint {
-    /// Creates the end that sends in this direction.
-    pub fn new(outgoing: Direction, connection: u32, key: &LaneKey) -> LaneEndpoint {
+    /// Creates the end that sends in this direction. Without a key, the carrier encrypts the
+    /// datagrams.
+    pub fn new(outgoing: Direction, connection: u32, key: Option<&LaneKey>) -> LaneEndpoint {
         LaneEndpoint {
             connection,
             outgoing,
-            cipher: Cipher::new(key),
+            cipher: key.map(Cipher::new),
             sequence: 0,
             received: ReceivedWindow::default(),
             sent: VecDeque::new(),
@@ -91,8 +96,18 @@ impl LaneEndpoint {
         }
     }
 
-    /// Makes a datagram with these messages, at most [`MESSAGES_BYTES`]. `tick` is the tick of the
-    /// state in them.
+    /// Bytes of a datagram without messages.
+    pub fn overhead_bytes(&self) -> usize {
+        if self.cipher.is_some() { DATAGRAM_OVERHEAD_BYTES } else { HEADER_BYTES }
+    }
+
+    /// Most bytes of messages in one datagram.
+    pub fn messages_bytes(&self) -> usize {
+        if self.cipher.is_some() { MESSAGES_BYTES } else { CHANNEL_MESSAGES_BYTES }
+    }
+
+    /// Makes a datagram with these messages, at most [`LaneEndpoint::messages_bytes`]. `tick` is
+    /// the tick of the state in them.
     pub fn seal(&mut self, messages: &[u8], tick: Option<u32>, now: Duration) -> Vec<u8> {
         self.sequence += 1;
         let (newest, received) = self.received.acks();
@@ -101,13 +116,21 @@ impl LaneEndpoint {
         let mut datagram = Vec::with_capacity(HEADER_BYTES + messages.len() + TAG_BYTES);
         datagram.extend(header.bytes());
         datagram.extend_from_slice(messages);
-        self.cipher.seal(self.outgoing, self.sequence, &mut datagram);
+        if let Some(cipher) = &self.cipher {
+            cipher.seal(self.outgoing, self.sequence, &mut datagram);
+        }
         self.sent.push_back(Sent { sequence: self.sequence, tick, at: now, is_acked: false });
         if self.sent.len() > REMEMBERED {
-            self.sent.pop_front();
+            self.forget_first();
         }
         self.stats.sent += 1;
         datagram
+    }
+
+    /// Forgets the oldest sent datagram. If it was not acknowledged, its tick never will be.
+    fn forget_first(&mut self) {
+        let Some(Sent { tick, is_acked: false, .. }) = self.sent.pop_front() else { return };
+        self.sent.iter_mut().take_while(|sent| sent.tick == tick).for_each(|sent| sent.tick = None);
     }
 
     /// Opens a datagram from the other end. A datagram that breaks a rule changes nothing.
@@ -135,7 +158,7 @@ impl LaneEndpoint {
             return Err(DatagramError::TooLong);
         }
         let header = DatagramHeader::read(datagram).ok_or(DatagramError::TooShort)?;
-        if datagram.len() < HEADER_BYTES + TAG_BYTES {
+        if datagram.len() < self.overhead_bytes() {
             return Err(DatagramError::TooShort);
         }
         if header.connection != self.connection {
@@ -146,9 +169,12 @@ impl LaneEndpoint {
             Direction::ToServer => Direction::ToClient,
             Direction::ToClient => Direction::ToServer,
         };
-        // Whether it is a repetition is cheaper to know than whether its tag is right.
+        // The check for repetition is cheaper than the check of the tag.
         self.received.check(sequence)?;
-        let messages = self.cipher.open(incoming, sequence, datagram).ok_or(DatagramError::WrongTag)?;
+        let messages = match &self.cipher {
+            Some(cipher) => cipher.open(incoming, sequence, datagram).ok_or(DatagramError::WrongTag)?,
+            None => datagram[HEADER_BYTES..].to_vec(),
+        };
         let is_newest = sequence > self.received.newest();
         Ok((header, Opened { sequence, is_newest, messages }))
     }
@@ -160,28 +186,28 @@ impl LaneEndpoint {
         }
         let acked_before = self.acked;
         self.acked = self.acked.max(newest);
-        for sent in self.sent.iter_mut().filter(|sent| !sent.is_acked) {
-            let is_acked = match newest.checked_sub(sent.sequence) {
-                Some(0) => true,
-                Some(age) => age <= 32 && header.received >> (age - 1) & 1 == 1,
-                None => false,
-            };
-            if !is_acked {
+        let acknowledgeable = self.sent.iter_mut().rev().skip_while(|sent| sent.sequence > newest);
+        for sent in acknowledgeable.take_while(|sent| newest - sent.sequence <= 32) {
+            let age = newest - sent.sequence;
+            if sent.is_acked || age > 0 && header.received >> (age - 1) & 1 == 0 {
                 continue;
             }
             sent.is_acked = true;
             self.stats.acknowledged += 1;
-            if sent.sequence == newest && newest > acked_before {
+            if age == 0 && newest > acked_before {
                 self.round_trip = Some(now.saturating_sub(sent.at));
             }
         }
         self.acked_tick = self.acked_tick.max(self.newest_acked_tick());
     }
 
-    /// The newest tick all of whose datagrams are acknowledged.
+    /// Returns the newest tick with an acknowledged datagram, if all its datagrams are
+    /// acknowledged. An older tick does not count, because the client drops its packets if they
+    /// arrive after packets of a newer tick.
     fn newest_acked_tick(&self) -> Option<u32> {
-        let ticks = self.sent.iter().filter(|sent| sent.is_acked).filter_map(|sent| sent.tick);
-        ticks.filter(|tick| self.sent.iter().all(|sent| sent.is_acked || sent.tick != Some(*tick))).max()
+        let newest = self.sent.iter().rfind(|sent| sent.is_acked && sent.tick.is_some())?.tick;
+        let mut same = self.sent.iter().filter(|sent| sent.tick == newest);
+        newest.filter(|_| same.all(|sent| sent.is_acked))
     }
 
     /// The newest tick whose state the other end has; `None` before the first.
@@ -204,12 +230,18 @@ impl LaneEndpoint {
         self.round_trip
     }
 
-    /// Whether the lane is in use: the other end has acknowledged a datagram and has sent one
-    /// lately, and most of its datagrams arrive.
+    /// Whether the lane is in use: the other end has sent a datagram and acknowledged one lately,
+    /// and most of its datagrams arrive.
     pub fn is_usable(&self, now: Duration) -> bool {
         let (missing, sent) = self.received.missing();
-        let patience = self.round_trip.unwrap_or_default() + limits::LANE_SILENCE;
+        let silence = match self.outgoing {
+            Direction::ToServer => limits::LANE_SILENCE,
+            Direction::ToClient => limits::LANE_CLIENT_SILENCE,
+        };
+        let patience = self.round_trip.unwrap_or_default() + silence;
+        let is_late = |sent: &Sent| now.saturating_sub(sent.at) > patience;
         self.acked > 0
+            && !self.sent.iter().find(|sent| sent.sequence > self.acked).is_some_and(is_late)
             && self.last_received.is_some_and(|last_received| now.saturating_sub(last_received) <= patience)
             && (sent < limits::LANE_LOSS_SAMPLE || 2 * missing <= sent)
     }
@@ -228,7 +260,7 @@ mod tests {
 
     fn ends() -> (LaneEndpoint, LaneEndpoint) {
         let key = LaneKey(std::array::from_fn(|n| n as u8));
-        let end = |direction| LaneEndpoint::new(direction, 0xdead_beef, &key);
+        let end = |direction| LaneEndpoint::new(direction, 0xdead_beef, Some(&key));
         (end(Direction::ToServer), end(Direction::ToClient))
     }
 
@@ -277,6 +309,17 @@ mod tests {
     }
 
     #[test]
+    fn a_datagram_without_a_key_is_its_header_and_its_messages() {
+        let end = |direction| LaneEndpoint::new(direction, 7, None);
+        let (mut client, mut server) = (end(Direction::ToServer), end(Direction::ToClient));
+        let datagram = client.seal(b"hello", None, NOW);
+        assert_eq!(datagram, [0, 0, 0, 7, 0, 1, 0, 0, 0, 0, 0, 0, b'h', b'e', b'l', b'l', b'o']);
+        assert_eq!(server.open(&datagram, NOW).map(|opened| opened.messages), Ok(b"hello".to_vec()));
+        assert_eq!(server.open(&datagram, NOW), Err(DatagramError::Repeated));
+        assert_eq!(server.open(&datagram[..11], NOW), Err(DatagramError::TooShort));
+    }
+
+    #[test]
     fn a_tick_is_acknowledged_when_all_its_datagrams_are() {
         let (mut client, mut server) = ends();
         let one = server.seal(b"1", Some(10), NOW);
@@ -284,12 +327,24 @@ mod tests {
         client.open(&one, NOW).expect("it is right");
         client.open(&two[1], NOW).expect("it is right");
         server.open(&client.seal(b"", None, NOW), Duration::from_millis(70)).expect("it is right");
-        assert_eq!((server.acked_tick(), server.round_trip()), (Some(10), Some(Duration::from_millis(70))));
+        // The client may have dropped packets of tick 10, after packets of tick 11.
+        assert_eq!((server.acked_tick(), server.round_trip()), (None, Some(Duration::from_millis(70))));
         client.open(&two[0], NOW).expect("it is right");
         server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
         assert_eq!(server.acked_tick(), Some(11));
         assert_eq!(server.stats().acknowledged, 3);
         assert_eq!(client.stats().reordered, 1);
+    }
+
+    #[test]
+    fn a_tick_with_a_lost_and_forgotten_datagram_is_not_acknowledged() {
+        let (mut client, mut server) = ends();
+        let two = [server.seal(b"1a", Some(10), NOW), server.seal(b"1b", Some(10), NOW)];
+        client.open(&two[1], NOW).expect("it is right");
+        server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
+        (0..REMEMBERED).for_each(|_| drop(server.seal(b"", None, NOW)));
+        server.open(&client.seal(b"", None, NOW), NOW).expect("it is right");
+        assert_eq!(server.acked_tick(), None);
     }
 
     #[test]
@@ -329,5 +384,24 @@ mod tests {
             client.is_usable(NOW)
         };
         assert_eq!([arrive(2), arrive(3), arrive(1)], [true, false, true]);
+    }
+
+    /// The datagrams of the other end still arrive.
+    #[test]
+    fn a_lane_without_acknowledgements_is_not_in_use() {
+        let (mut client, mut server) = ends();
+        let mut now = NOW;
+        let mut turn = |server_arrives: bool| {
+            now += limits::LANE_ACK_INTERVAL;
+            let datagram = server.seal(b"", None, now);
+            if server_arrives {
+                client.open(&datagram, now).expect("it is right");
+            }
+            server.open(&client.seal(b"", None, now), now).expect("it is right");
+            server.is_usable(now)
+        };
+        assert!(turn(true));
+        assert_eq!([(); 10].map(|()| turn(false)), std::array::from_fn(|turn| turn < 8));
+        assert!(turn(true));
     }
 }

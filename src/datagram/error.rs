@@ -53,6 +53,11 @@ impl DatagramError {
         DatagramError::NotMessagePack,
     ];
 
+    /// Returns the rule with this name.
+    pub fn from_name(name: &str) -> Option<DatagramError> {
+        DatagramError::ALL.into_iter().find(|rule| rule.name() == name)
+    }
+
     /// The name of the rule, for metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,6 +75,26 @@ impl DatagramError {
             DatagramError::NothingBefore => "datagram_nothing_before",
             DatagramError::NumberTooLarge => "datagram_number_too_large",
             DatagramError::NotMessagePack => "datagram_not_msgpack",
+        }
+    }
+
+    /// The receiver's response to the broken rule. Messages before a broken one are still handled.
+    pub const fn response(self) -> &'static str {
+        match self {
+            DatagramError::TooShort
+            | DatagramError::TooLong
+            | DatagramError::UnknownConnection
+            | DatagramError::WrongTag
+            | DatagramError::Repeated
+            | DatagramError::TooOld
+            | DatagramError::TooMany => "the datagram is dropped",
+            DatagramError::Truncated
+            | DatagramError::BytesLeft
+            | DatagramError::UnknownKind
+            | DatagramError::NoCommand
+            | DatagramError::NothingBefore
+            | DatagramError::NumberTooLarge
+            | DatagramError::NotMessagePack => "the rest of the datagram is dropped",
         }
     }
 }

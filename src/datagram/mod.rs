@@ -38,9 +38,12 @@
 //!
 //! [`LaneEndpoint`] is one end of a lane: it numbers, seals, opens and acknowledges datagrams.
 
+pub mod command_queue;
 pub mod commands;
 pub mod endpoint;
 mod error;
+#[cfg(test)]
+mod fixture_tests;
 pub mod header;
 pub mod message;
 mod seal;
@@ -50,3 +53,4 @@ pub use endpoint::{LaneEndpoint, LaneStats};
 pub use error::DatagramError;
 pub use message::Message;
 pub use seal::LaneKey;
+pub(crate) use sequence::extend;

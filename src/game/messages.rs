@@ -13,6 +13,8 @@ pub struct Messages {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     misfits: Vec<Misfit>,
+    /// Whether the client has been granted a lane.
+    has_lane: bool,
     /// Set while the client's lane is in use.
     lane: Option<LaneBaseline>,
     /// The messages that go by datagram.
@@ -24,6 +26,9 @@ pub struct Messages {
 pub struct LaneBaseline {
     /// The newest tick whose state the client has acknowledged; `None` before the first.
     pub acked_tick: Option<u32>,
+    /// Whether the stream may carry what can wait. If not, a view holds back changes at the edge of
+    /// the client's view, so that most updates need no message in the stream.
+    pub is_stream_due: bool,
 }
 
 impl LaneBaseline {
@@ -49,14 +54,20 @@ impl Messages {
         self.bytes.clear();
         self.ends.clear();
         self.misfits.clear();
-        self.lane = None;
+        (self.has_lane, self.lane) = (false, None);
         self.datagram.iter_mut().for_each(|datagram| datagram.clear());
     }
 
-    /// Sets the baseline for the part of the update that goes by datagram. `None` sends everything
-    /// in the stream.
-    pub fn set_lane(&mut self, lane: Option<LaneBaseline>) {
-        self.lane = lane;
+    /// Sets whether the client has been granted a lane, and the baseline for the part of the update
+    /// that goes by datagram. Without a baseline, everything goes in the stream.
+    pub fn set_lane(&mut self, has_lane: bool, baseline: Option<LaneBaseline>) {
+        (self.has_lane, self.lane) = (has_lane, baseline);
+    }
+
+    /// Returns whether the client has been granted a lane, in use or not. Packets of such a client
+    /// contain their tick if they can also go by datagram.
+    pub fn has_lane(&self) -> bool {
+        self.has_lane
     }
 
     /// Returns the baseline for the part of the update that goes by datagram. If there is one, a

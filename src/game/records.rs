@@ -59,6 +59,11 @@ pub struct RecordList {
 }
 
 impl RecordList {
+    /// Creates an empty list.
+    pub const fn new() -> RecordList {
+        RecordList { bytes: Vec::new(), values: 0 }
+    }
+
     /// Removes the records and retains the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -223,6 +223,12 @@ pub const ADDRESS_CLIENTS_BURST: u32 = 256;
 pub const ADDRESS_JOINS_PER_SECOND: u32 = 2;
 /// Joins that one address may make at once: twice its maximum number of clients.
 pub const ADDRESS_JOINS_BURST: u32 = 128;
+/// Average lanes per second that one address may request. A data channel begins with a DTLS
+/// handshake, whose signature and key exchange cost more than any packet. `--address-rate-limits
+/// off` disables the limit. Further requests are rejected.
+pub const ADDRESS_LANES_PER_SECOND: u32 = 2;
+/// Lanes that one address may request at once: twice its maximum number of clients.
+pub const ADDRESS_LANES_BURST: u32 = 128;
 /// Rate limit of one address for the chat lines, map pings and clan commands of all its clients
 /// together, as a multiple of one client's limit. `--address-rate-limits off` disables the limit.
 /// Further actions are rejected and counted.

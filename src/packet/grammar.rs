@@ -21,6 +21,7 @@ tickwire_sim::named_enum! {
     Unit {
         Px "px" "Pixels of the map.";
         Hpx "hpx" "Half pixels.";
+        Fix4 "fix4" "1/16 pixel.";
         Fix16 "fix16" "1/65,536 pixel.";
         Rad "rad" "Radians; 0 is right, a quarter turn is down.";
         Turn16 "turn16" "1/65,536 of a turn; 0 is right, a quarter is down.";

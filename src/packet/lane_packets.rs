@@ -1,6 +1,9 @@
 //! The packets with which a client gets a low-latency lane. Every dialect with `hello` has them,
 //! unless its table uses their codes.
 
+use std::collections::BTreeMap;
+
+use super::decoded_packet::DecodedPacket;
 use super::grammar;
 use super::row::{Code, Direction, Lane, Row};
 
@@ -23,12 +26,17 @@ pub fn rows(dialect: &str) -> [Row; 2] {
         meaning: meaning.to_owned(),
     };
     [
-        row(Direction::ToServer, REQUEST, "-", "request a lane for datagrams; again for a new one"),
+        row(
+            Direction::ToServer,
+            REQUEST,
+            "offer:str<=4096|nil",
+            "request a lane for datagrams, again for a new one; with the offer of a data channel (SDP), a lane by WebRTC",
+        ),
         row(
             Direction::ToClient,
             OFFER,
-            "connection:u32 key:bin port:u16",
-            "the client's lane: its number and key in datagrams, and the UDP port of the server; port 0 means no lane",
+            "connection:u32 key:bin port:u16 answer:str|nil",
+            "the client's lane: its number and key in datagrams, and the UDP port of the server; by WebRTC, the answer (SDP) and an empty key",
         ),
     ]
 }
@@ -40,6 +48,20 @@ pub fn is_command(row: &Row) -> bool {
     row.direction == Direction::ToServer && names.next() == Some("sequence") && names.next() == Some("tick")
 }
 
+/// Returns whether the state in a packet is older than a received state of the same row, by
+/// datagram or by stream. Otherwise updates `newest`, the newest tick of each row.
+pub fn is_overtaken(newest: &mut BTreeMap<String, u32>, packet: &DecodedPacket<'_>) -> bool {
+    let tick = packet.integer::<u32>("tick").filter(|_| packet.row.lane == Lane::Latest);
+    let Some(tick) = tick else { return false };
+    match newest.get_mut(&packet.row.name) {
+        Some(newest) if tick < *newest => return true,
+        Some(newest) => *newest = tick,
+        // A packet of the stream counts too, because an older datagram may follow.
+        None => drop(newest.insert(packet.row.name.clone(), tick)),
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +69,6 @@ mod tests {
     #[test]
     fn the_arguments_are_written_as_in_a_table() {
         let counts = rows("test").map(|row| row.arguments.len());
-        assert_eq!(counts, [0, 3]);
+        assert_eq!(counts, [1, 4]);
     }
 }

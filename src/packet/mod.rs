@@ -41,6 +41,7 @@ mod decoded_packet;
 mod dialect;
 pub mod grammar;
 pub mod json;
+pub mod lane_command;
 pub mod lane_packets;
 pub mod msgpack;
 pub(crate) mod routes;

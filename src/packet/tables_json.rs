@@ -19,8 +19,9 @@ pub fn tables_json(codes: &PacketTables) -> Json {
 }
 
 /// The same as [`tables_json()`] without the parsed types, with a line for each row: the file
-/// `codes.json`.
-pub fn tables_json_lines(codes: &PacketTables) -> String {
+/// `codes.json`. `lanes` are the carriers of lanes, `udp` and `webrtc`. The member `lanes` is
+/// omitted if there are none.
+pub fn tables_json_lines(codes: &PacketTables, lanes: &[&str]) -> String {
     let table = |table: &Table| {
         let rows: Vec<String> =
             table.rows.iter().map(|row| json_row(row, notation_json).to_string()).collect();
@@ -28,7 +29,8 @@ pub fn tables_json_lines(codes: &PacketTables) -> String {
         format!("{{\"file\":{file},\"dialects\":{dialects},\"rows\":[\n{}\n]}}", rows.join(",\n"))
     };
     let tables: Vec<String> = codes.tables.iter().map(table).collect();
-    format!("{{\"hash\":\"{}\",\"tables\":[\n{}\n]}}\n", hash_text(codes), tables.join(",\n"))
+    let lanes = if lanes.is_empty() { String::new() } else { format!("\"lanes\":{},", Json::from(lanes)) };
+    format!("{{\"hash\":\"{}\",{lanes}\"tables\":[\n{}\n]}}\n", hash_text(codes), tables.join(",\n"))
 }
 
 /// The [hash](PacketTables::hash) in 16 hexadecimal digits.
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn codes_json_has_the_rows_and_members_without_the_parsed_types() {
         let codes = changed("walk this way", "say \"go\"");
-        let read: Json = serde_json::from_str(&tables_json_lines(&codes)).expect("JSON");
+        let read: Json = serde_json::from_str(&tables_json_lines(&codes, &[])).expect("JSON");
         let whole = tables_json(&codes);
         assert_eq!(read["hash"], whole["hash"]);
         assert_eq!(read["tables"][1]["file"], "native.tsv", "without the directory");

@@ -171,6 +171,13 @@ pub fn heading(from: Point, to: Point) -> Angle {
     direction(i64::from(to.0) - i64::from(from.0), i64::from(to.1) - i64::from(from.1))
 }
 
+/// Returns the distance between two points, rounded down.
+pub fn distance(one: Point, other: Point) -> i32 {
+    let square = |one: i32, other: i32| u64::from(one.abs_diff(other)).pow(2);
+    let distance = square(one.0, other.0).saturating_add(square(one.1, other.1)).isqrt();
+    i32::try_from(distance).unwrap_or(i32::MAX)
+}
+
 /// Returns whether two points are at most `reach` apart.
 pub fn is_near(one: Point, other: Point, reach: i32) -> bool {
     u32::try_from(reach).is_ok_and(|reach| is_within(one.0.abs_diff(other.0), one.1.abs_diff(other.1), reach))
@@ -282,5 +289,12 @@ mod tests {
             misses += u32::from(hit.is_none());
         }
         assert!(hits > 1_000 && misses > 500, "{hits} {misses}");
+    }
+
+    #[test]
+    fn a_distance_is_rounded_down_and_has_no_overflow() {
+        assert_eq!(distance((-3, 1), (0, -3)), 5);
+        assert_eq!(distance((0, 0), (1, 1)), 1);
+        assert_eq!(distance((i32::MIN, i32::MIN), (i32::MAX, i32::MAX)), i32::MAX);
     }
 }

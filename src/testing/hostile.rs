@@ -66,6 +66,9 @@ pub enum HostileKind {
     /// Joins with a lane, and sends 25 datagrams a hundred times per second: repeated ones, forged
     /// ones, and ones without a lane.
     DatagramFlood,
+    /// Joins with a lane, and sends each datagram from another address too: half of them before it
+    /// sends them itself, and half of them after.
+    LaneTheft,
     /// Stops in the middle of a frame.
     HalfFrame,
     /// Never sends `hello`.
@@ -81,9 +84,9 @@ pub enum HostileKind {
 
 use HostileKind::{
     AtBudget, Bombs, BrokenPackets, ByteFlood, Churn, CommandFlood, Contradictions, DatagramFlood,
-    DripReaders, FalseChecksums, Garbage, HalfFrame, HalfOpen, HalfOpenPages, Idle, LateHello, MessageFlood,
-    NoHello, PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders, SyncFlood,
-    TinyFragments,
+    DripReaders, FalseChecksums, Garbage, HalfFrame, HalfOpen, HalfOpenPages, Idle, LaneTheft, LateHello,
+    MessageFlood, NoHello, PingFlood, Reconnect, SeatHolders, Slowloris, Spam, Spectator, StalledReaders,
+    SyncFlood, TinyFragments,
 };
 
 /// Ways in which the connection of a slow reader ends. Over a socket, the client often detects only
@@ -93,7 +96,7 @@ const SLOW: &[&str] = &["1008 slow_client", "broken pipe", "connection reset"];
 /// Each kind in enum order, with its name in reports, and the expected ends of its connection. Each
 /// end is the start of a text in a report. An empty list means that the server has no reason to
 /// close the connection.
-const ROWS: [(HostileKind, &str, &[&str]); 27] = [
+const ROWS: [(HostileKind, &str, &[&str]); 28] = [
     (Idle, "hostile: idle", &["end without an answer"]),
     (Slowloris, "hostile: slowloris", &["status 408"]),
     (StalledReaders, "hostile: stalled-readers", SLOW),
@@ -120,6 +123,7 @@ const ROWS: [(HostileKind, &str, &[&str]); 27] = [
     (BrokenPackets, "hostile: broken-packets", &["1003 ", "1007 "]),
     (AtBudget, "hostile: at-budget", &[]),
     (DatagramFlood, "hostile: datagram-flood", &[]),
+    (LaneTheft, "hostile: lane-theft", &[]),
     (HalfFrame, "hostile: half-frame", &["1011 idle_timeout"]),
     (NoHello, "hostile: no-hello", &["1008 hello_late"]),
     (LateHello, "hostile: late-hello", &[]),
@@ -129,7 +133,7 @@ const ROWS: [(HostileKind, &str, &[&str]); 27] = [
 
 impl HostileKind {
     /// The kinds that run over sockets.
-    pub const ATTACKS: [HostileKind; 20] = [
+    pub const ATTACKS: [HostileKind; 21] = [
         Idle,
         Slowloris,
         StalledReaders,
@@ -150,6 +154,7 @@ impl HostileKind {
         HalfOpenPages,
         HalfOpen,
         DatagramFlood,
+        LaneTheft,
     ];
     /// The kinds that run in a simulation.
     pub const SIMULATED: [HostileKind; 12] = [

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tickwire::internal::util::netem::{Conditions, Direction, PRESETS, SegmentScheduler};
+use tickwire::internal::util::netem::{Conditions, DelayedDatagrams, Direction, PRESETS, SegmentScheduler};
 
 use super::buffers::with;
 
@@ -12,12 +12,20 @@ struct NetemLink {
     conditions: Conditions,
     up: SegmentScheduler,
     down: SegmentScheduler,
+    up_datagrams: DelayedDatagrams,
+    down_datagrams: DelayedDatagrams,
 }
 
 impl NetemLink {
     fn new(conditions: Conditions, seed: u64) -> NetemLink {
         let channel = |direction| SegmentScheduler::new(&conditions, direction, seed);
-        NetemLink { conditions, up: channel(Direction::Up), down: channel(Direction::Down) }
+        NetemLink {
+            conditions,
+            up: channel(Direction::Up),
+            down: channel(Direction::Down),
+            up_datagrams: DelayedDatagrams::new(&conditions, Direction::Up, seed.rotate_left(32)),
+            down_datagrams: DelayedDatagrams::new(&conditions, Direction::Down, !seed.rotate_left(32)),
+        }
     }
 }
 
@@ -45,6 +53,8 @@ pub extern "C" fn netem_set() -> usize {
                     line.conditions = conditions;
                     line.up.set_conditions(&conditions);
                     line.down.set_conditions(&conditions);
+                    line.up_datagrams.set_conditions(&conditions);
+                    line.down_datagrams.set_conditions(&conditions);
                 });
                 format!("+{conditions}")
             }
@@ -72,5 +82,15 @@ pub extern "C" fn netem_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
         channel.queued(now);
         channel.send(now, bytes, |_, at| arrives = arrives.max(at));
         arrives.as_secs_f64() * 1000.0
+    })
+}
+
+/// Like [`netem_send`], for a datagram. Returns a negative number if the datagram is lost.
+#[unsafe(no_mangle)]
+pub extern "C" fn netem_send_datagram(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
+    let now = Duration::try_from_secs_f64(now_ms / 1000.0).unwrap_or_default();
+    LINE.with_borrow_mut(|line| {
+        let datagrams = if is_up == 0 { &mut line.down_datagrams } else { &mut line.up_datagrams };
+        datagrams.schedule(bytes, false, now).map_or(-1.0, |arrives| arrives.as_secs_f64() * 1000.0)
     })
 }

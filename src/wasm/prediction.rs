@@ -67,6 +67,12 @@ pub extern "C" fn prediction_receive(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_received(message, time(now_ms))))
 }
 
+/// Handles a packet in the input that was received by datagram. Returns 1 if it is a packet.
+#[unsafe(no_mangle)]
+pub extern "C" fn prediction_receive_datagram(now_ms: f64) -> u32 {
+    u32::from(call(|predictor, message| predictor.on_datagram(message, time(now_ms))))
+}
+
 /// Returns 1 if the server of the last `welcome` has the rules of this module.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_has_rules() -> u32 {

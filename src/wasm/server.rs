@@ -94,6 +94,20 @@ pub extern "C" fn server_receive(connection: u32, now: f64) {
     serve(|server, input| server.receive(connection, input, time(now)));
 }
 
+/// Handles a datagram in the input from the page's end of a connection's lane.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_receive_datagram(connection: u32, now: f64) {
+    serve(|server, input| server.receive_datagram(connection, input.to_vec(), time(now)));
+}
+
+/// Outputs the next datagram for the page's end of a connection's lane. Returns its length; 0 if
+/// there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_take_datagram(connection: u32) -> usize {
+    let datagram = serve(|server, _| server.take_datagram(connection)).unwrap_or_default();
+    with(|buffers| buffers.put_out(datagram))
+}
+
 /// Handles the end of the page's side of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_close(connection: u32, now: f64) {

@@ -114,6 +114,11 @@ export interface Options<ToClient> {
    * `game.netem()` changes it; default: `?netem=` of the page's address, or none.
    */
   net?: string;
+  /**
+   * Whether to use datagrams in addition to the WebSocket, if the server has lanes (`--lane`) and
+   * the browser has data channels; default: true.
+   */
+  lane?: boolean;
   /** Handlers, as for `game.on`. They also receive the events before the first `welcome`. */
   on?: Handlers<ToClient>;
   /** WebSocket class for Node before 22. */
@@ -226,6 +231,18 @@ export interface Game<ToServer, ToClient> {
   predicted(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
   /** Lead and corrections of the prediction; null without `predict`. */
   readonly prediction: { isActive: boolean; why: string; leadMs: number; compared: number; corrected: number; lastErrorPx: number; p99ErrorPx: number } | null;
+  /**
+   * Status of the lane for datagrams: whether it is on, whether datagrams pass (`isUsable`), whether
+   * it is opening (`isWaiting`), the reason why it is not in use (`why`), its round trip, and
+   * counts. Null if the server has no lanes or the browser has no data channels.
+   */
+  readonly lane: {
+    isOn: boolean; isUsable: boolean; isWaiting: boolean; why: string; tripMs: number | null;
+    stats: { sent: number; received: number; repeated: number; late: number } | null;
+    missing: { sent: number; missing: number } | null;
+  } | null;
+  /** Turns the lane for datagrams on or off. */
+  useLane(isOn: boolean): void;
   /** Turns features on or off, to demonstrate the effect of each. */
   setFeatures(features: Partial<Features>): void;
   /** Features that are on. */

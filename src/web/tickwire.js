@@ -22,12 +22,14 @@
 import { wrongMode, captureFromQuery } from './lib/address.js';
 import { formatTable } from './lib/codec.js';
 import { EntityLists } from './lib/entities.js';
+import { Handlers } from './lib/handlers.js';
 import { EDITION, GAME } from './wasm/edition.js';
 import { Heartbeat } from './lib/heartbeat.js';
 import { NetHistory } from './lib/net-history.js';
 import { NetemLink } from './lib/netem.js';
 import { MODE, ReconnectingConnection, VERSION } from './lib/connection.js';
 import { NO_LOCKSTEP } from './lib/close-reasons.js';
+import { NewestStates } from './lib/lane.js';
 import { Lockstep } from './lib/lockstep.js';
 import { Prediction } from './lib/prediction.js';
 import { ResumeTick } from './lib/resume.js';
@@ -42,8 +44,6 @@ export { newPrivateRoomUrl } from './lib/address.js';
 
 /** Number of recent round trips whose median is `game.ping`. */
 const PINGS = 5;
-/** Names for `on` that are not packets. */
-const EVENTS = ['open', 'close', 'error'];
 
 /**
  * Options of `connect`, which tickwire.d.ts describes.
@@ -64,8 +64,7 @@ export function connect(options = {}) {
 
 /** Connection to a game, created by `connect`. */
 export class Game {
-  /** @type {Map<string, Set<(event: any) => void>>} */
-  #handlers = new Map();
+  #handlers = new Handlers();
   /** @type {import('./lib/codec.js').Dialect | null} */
   #dialect = null;
   /** @type {StateBuffer | null} */
@@ -86,8 +85,6 @@ export class Game {
   /** Instance of `prediction.wasm` with the rules and the network model. */
   #rules = new Prediction((tag) => compileChanged(new URL('wasm/prediction.wasm', import.meta.url), tag));
   #netem = new NetemLink();
-  /** Last reported reason why there is no prediction. */
-  #whyNoPrediction = '';
   #features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
   /** @type {Lockstep | null} */
   #lockstep = null;
@@ -95,6 +92,7 @@ export class Game {
   #isInLockstep = false;
   /** Newest tick of an update. */
   #newestTick = 0;
+  #newest = new NewestStates();
   #resolveConnected;
   #rejectConnected;
 
@@ -138,6 +136,7 @@ export class Game {
     const listener = {
       onOpen: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#onOpen(dialect),
       onMessage: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#onBytes(bytes, now),
+      onDatagramPacket: (/** @type {Uint8Array} */ bytes, /** @type {number} */ now) => this.#onDatagramPacket(bytes, now),
       onClose: (/** @type {import('./lib/connection.js').CloseInfo} */ closed) => this.#onClose(closed),
       onPageReturn: () => this.#heartbeat.probe(performance.now()),
     };
@@ -153,6 +152,7 @@ export class Game {
   async #start(net) {
     if (this.#connection instanceof ReconnectingConnection && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
       this.#connection.wrapSocket = (socket) => this.#netem.wrapSocket(socket);
+      this.#connection.wrapChannel = (open) => this.#netem.wrapChannel(open);
       if (net !== '') await this.netem().then((line) => line.setNetem(net)).then(({ error }) => error, ({ message }) => message).then((why) => {
         if (why !== undefined) this.#warn('network_unavailable', `net=${net}: ${why}. No network is simulated`);
       });
@@ -201,10 +201,7 @@ export class Game {
    * @returns {() => void} removes the handler
    */
   on(name, handler) {
-    const handlers = this.#handlers.get(name) ?? new Set();
-    this.#handlers.set(name, handlers.add(handler));
-    this.#checkHandlerName(name);
-    return () => { handlers.delete(handler); };
+    return this.#handlers.add(name, handler);
   }
 
   /**
@@ -224,7 +221,7 @@ export class Game {
     if (lacks('render_tick')) all.render_tick = this.#states?.renderTick(performance.now()) ?? null;
     const bytes = this.#dialect.encode(name, all);
     this.#sequence = all.sequence ?? this.#sequence;
-    return this.#write(bytes);
+    return this.#write(name, all, bytes);
   }
 
   /**
@@ -301,6 +298,16 @@ export class Game {
     return this.#states?.clock.delayMs ?? null;
   }
 
+  /** Status of the lane for datagrams; null if the server or the browser has no lanes. */
+  get lane() {
+    return this.#connection.laneStatus;
+  }
+
+  /** Turns the lane for datagrams on or off. @param {boolean} isOn */
+  useLane(isOn) {
+    this.#connection.useLane(isOn);
+  }
+
   /** Features that are on. */
   get features() {
     return { ...this.#features };
@@ -363,13 +370,16 @@ export class Game {
     this.#isInLockstep = lockstep?.isActive ?? false;
     const mode = (this.#isSpectating ? MODE.watch : MODE.play) | (this.#isInLockstep ? MODE.lockstep : 0);
     const hello = { version: VERSION, mode, resume_tick: this.#resumeTick.tick, ...this.#player };
-    this.#write(dialect.encode('hello', dialect.supportedValues('hello', hello)));
+    this.#write('hello', hello, dialect.encode('hello', dialect.supportedValues('hello', hello)));
   }
 
-  /** @param {Uint8Array<ArrayBuffer>} bytes */
-  #write(bytes) {
-    this.#connection.send(bytes);
-    this.#prediction?.onMessage(bytes, false, performance.now());
+  /**
+   * @param {string} name @param {Record<string, any>} values
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   */
+  #write(name, values, bytes) {
+    this.#connection.sendPacket(name, values, bytes);
+    this.#prediction?.onMessage(bytes, 'sent', performance.now());
     this.counts.bytesOut += bytes.length;
     this.counts.messagesOut += 1;
     return true;
@@ -389,21 +399,32 @@ export class Game {
     if (!lockstep.isActive) this.#connection.abandon(lockstep.fallbackReason);
   }
 
-  /** Receives a packet. @param {Uint8Array} bytes @param {number} now */
-  #receive(bytes, now) {
+  /**
+   * Receives a packet, in the stream or by datagram.
+   * @param {Uint8Array} bytes @param {number} now @param {boolean} [isDatagram]
+   */
+  #receive(bytes, now, isDatagram = false) {
     let packet;
     try {
       packet = this.#dialect?.decode(bytes);
     } catch (error) {
       this.counts.unreadable += 1;
-      return this.#emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
+      return this.#handlers.emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
     }
     // The world in this page has been resynchronized.
     if (packet?.name === 'welcome' && this.state === 'open') this.#prediction?.forget();
-    this.#prediction?.onMessage(bytes, true, now);
+    if (packet && this.#newest.isOvertaken(packet)) return;
+    this.#prediction?.onMessage(bytes, isDatagram ? 'datagram' : 'received', now);
     if (!packet) this.counts.unknown += 1;
+    else if (this.#connection.onLanePacket(packet.name, packet.values)) return;
     else if (packet.name === 'welcome') this.#onWelcome(packet.values, now);
-    else this.#onPacket(packet.name, packet.values, now);
+    else this.#onPacket(packet.name, packet.values, now, isDatagram);
+  }
+
+  /** @param {Uint8Array} bytes @param {number} now */
+  #onDatagramPacket(bytes, now) {
+    this.counts.bytesIn += bytes.length;
+    this.#receive(bytes, now, true);
   }
 
   /** @param {Record<string, any>} welcome @param {number} now */
@@ -415,39 +436,35 @@ export class Game {
     if (this.#dialect) this.#entities.begin(this.#dialect, this.#states, welcome, now);
     this.#connection.onWelcome(now, welcome.epoch, this.#resolveConnected);
     this.history.begin();
+    this.#newest.begin(this.#dialect);
+    if (!this.#isInLockstep) this.#connection.beginLane();
     this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
-    for (const name of this.#handlers.keys()) this.#checkHandlerName(name);
+    this.#handlers.check(this.#dialect);
     if (!this.#isSpectating && !this.#dialect?.hasArgument('hello', 'mode') && this.#dialect?.serverPackets.has('join')) this.join();
     if (this.#prediction && this.#dialect) this.#startPrediction(this.#prediction, this.#dialect);
     this.#heartbeat.begin(now);
-    this.#emit('welcome', welcome);
-    this.#emit('open', { welcome, isReconnect, isNewWorld });
+    this.#handlers.emit('welcome', welcome);
+    this.#handlers.emit('open', { welcome, isReconnect, isNewWorld });
   }
 
   /** Reports an unavailable option. @param {string} rule @param {string} detail */
   #warn(rule, detail) {
     console.warn(`tickwire: ${detail}`);
-    this.#emit('error', { rule, detail });
+    this.#handlers.emit('error', { rule, detail });
+  }
+
+  /** @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect */
+  async #startPrediction(prediction, { name, codes }) {
+    const why = await prediction.start(name, formatTable(codes, name));
+    if (why !== '') this.#warn('prediction_unavailable', why);
   }
 
   /**
-   * Starts the prediction. Without prediction the game continues, but input acts with a delay.
-   * @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect
+   * @param {string} name @param {Record<string, any>} values @param {number} now
+   * @param {boolean} [isDatagram]
    */
-  async #startPrediction(prediction, { name, codes }) {
-    try {
-      await prediction.begin(name, formatTable(codes, name));
-    } catch (error) {
-      prediction.fail(error);
-    }
-    if (prediction.why === '' || prediction.why === this.#whyNoPrediction) return;
-    this.#whyNoPrediction = prediction.why;
-    this.#warn('prediction_unavailable', prediction.why);
-  }
-
-  /** @param {string} name @param {Record<string, any>} values @param {number} now */
-  #onPacket(name, values, now) {
+  #onPacket(name, values, now, isDatagram = false) {
     const state = this.#entities.apply(name, values);
     this.#states?.onPacket(name, state?.values ?? values, now, name === 'pong', state ?? {});
     if (typeof values.tick === 'number' && values.tick > this.#newestTick && name !== 'pong') {
@@ -455,14 +472,14 @@ export class Game {
       this.history.addUpdateGap(now);
     }
     if (name === 'spawned') this.player = values.player;
-    else if (name === 'pong') this.#onPong(values.nonce, now);
+    else if (name === 'pong') this.#onPong(values.nonce, now, isDatagram);
     else if (name === 'error') this.#onRejected(values.rule);
     this.#resumeTick.onPacket(name, values, this.player !== null, () => this.#states?.clock.tickReceivedAt(now) ?? 0);
-    this.#emit(name, values);
+    this.#handlers.emit(name, values);
     if (name !== 'command_rejected') return;
     for (const { sequence, reason } of values.commands) {
       this.#onRejected(reason);
-      this.#emit('error', { rule: reason, detail: `command ${sequence} was rejected` });
+      this.#handlers.emit('error', { rule: reason, detail: `command ${sequence} was rejected` });
     }
   }
 
@@ -477,12 +494,12 @@ export class Game {
   /** @param {number} nonce */
   #ping(nonce) {
     if (this.state !== 'open' || !this.#dialect?.hasArgument('ping', 'nonce')) return false;
-    return this.#write(this.#dialect.encode('ping', { nonce }));
+    return this.#write('ping', { nonce }, this.#dialect.encode('ping', { nonce }));
   }
 
-  /** @param {number} nonce @param {number} now */
-  #onPong(nonce, now) {
-    const trip = this.#heartbeat.onPong(nonce, now);
+  /** @param {number} nonce @param {number} now @param {boolean} isDatagram */
+  #onPong(nonce, now, isDatagram) {
+    const trip = this.#heartbeat.onPong(nonce, now, isDatagram);
     if (trip === null) return;
     this.#pings = [...this.#pings, trip].slice(-PINGS);
     this.history.addRoundTrip(trip, now);
@@ -496,24 +513,6 @@ export class Game {
     this.state = closed.retryMs === null ? 'closed' : 'reconnecting';
     this.#heartbeat.end();
     if (this.state === 'closed') this.#rejectConnected(closed);
-    this.#emit('close', closed);
-  }
-
-  /** Warns about a name that is neither a packet nor an event. @param {string} name */
-  #checkHandlerName(name) {
-    if (!this.#dialect || EVENTS.includes(name) || this.#dialect.clientPackets.has(name)) return;
-    console.warn(`game.on: the dialect ${this.#dialect.name} has no packet ${name} to the client`);
-  }
-
-  /** @param {string} name @param {any} event */
-  #emit(name, event) {
-    for (const handler of this.#handlers.get(name) ?? []) {
-      try {
-        handler(event);
-      } catch (error) {
-        // Reports the error as an uncaught error, so that the other handlers still run.
-        queueMicrotask(() => { throw error; });
-      }
-    }
+    this.#handlers.emit('close', closed);
   }
 }

@@ -11,15 +11,20 @@ using Shapes = Tickwire.Shapes;
 static class Rows
 {
     static int passed, failed;
+    static readonly SortedDictionary<int, Shapes.ToClient.Entities.EnterRecord> entities =
+        new SortedDictionary<int, Shapes.ToClient.Entities.EnterRecord>();
+    static readonly SortedDictionary<int, Shapes.ToClient.Movers.EnterRecord> movers =
+        new SortedDictionary<int, Shapes.ToClient.Movers.EnterRecord>();
+    /// <summary>The tick of the last packet with movers.</summary>
+    static long? tick;
 
     static int Main(string[] arguments)
     {
-        var entities = new SortedDictionary<int, Shapes.ToClient.Entities.EnterRecord>();
         foreach (string line in File.ReadAllLines(arguments[0]).Skip(1))
         {
             string[] row = line.Split('\t');
             string wanted = row[2].StartsWith("!") ? row[2] : row[2] + " " + row[4];
-            string[] got = row[0] == "coins" ? OfCoins(row) : OfShapes(row, entities);
+            string[] got = row[0] == "coins" ? OfCoins(row) : OfShapes(row);
             Expect(row[2] + " " + row[3] + " " + row[5], got[0], wanted);
             if (got.Length > 1) Expect(wanted, got[1], row[3]);
             if (got.Length > 1 && row[5] != "") Expect("entities", got[2], row[5]);
@@ -43,7 +48,7 @@ static class Rows
         return new[] { packet.ToString(), Hex(Coins.Wire.Encode(packet)) };
     }
 
-    static string[] OfShapes(string[] row, SortedDictionary<int, Shapes.ToClient.Entities.EnterRecord> entities)
+    static string[] OfShapes(string[] row)
     {
         Shapes.Packet packet;
         try
@@ -56,11 +61,24 @@ static class Rows
         catch (Shapes.WrongArgumentException) { return new[] { "!wrong_argument" }; }
         var bytes = Hex(Shapes.Wire.Encode(packet));
         var text = packet.ToString();
-        // The records of `enter` become the entities, which later packets change.
+        return new[] { text, bytes, string.Join(", ", Apply(packet)) };
+    }
+
+    /// <summary>The known entities after a packet of their list. The records of `enter` become the entities, which later
+    /// packets change.</summary>
+    static IEnumerable<string> Apply(Shapes.Packet packet)
+    {
+        var moves = packet as Shapes.ToClient.Movers;
+        if (moves != null)
+        {
+            moves.Apply(movers, tick);
+            tick = moves.tick;
+            return movers.Values.Select(one => string.Join(" ", one.id, one.x, one.vx, one.y, one.vy, one.z, one.vz));
+        }
         var changes = packet as Shapes.ToClient.Entities;
-        if (changes != null) changes.Apply(entities);
-        var known = entities.Values.Select(one => one.id + " " + one.name + " " + one.x + " " + (one.@is ? "true" : "false"));
-        return new[] { text, bytes, string.Join(", ", known) };
+        if (changes == null) return new string[0];
+        changes.Apply(entities);
+        return entities.Values.Select(one => one.id + " " + one.name + " " + one.x + " " + (one.@is ? "true" : "false"));
     }
 
     /// <summary>Packets that the encoder rejects, with its message.</summary>

@@ -10,13 +10,14 @@ import fog
 
 with fog.Connection(sys.argv[2]) as game:
     game.send(fog.ToServer.Hello(version=1, mode=1, name="Ann"))
-    soldiers, player, began = {}, None, None
+    soldiers, last_tick, player, began = {}, None, None, None
     for packet in game:
         if isinstance(packet, fog.ToClient.Spawned):
             player = packet.player
             # To the right and to the left: one of them is free of walls.
         elif isinstance(packet, fog.ToClient.Soldiers):
-            packet.apply(soldiers)
+            packet.apply(soldiers, last_tick)
+            last_tick = packet.tick
         own = soldiers.get(player)
         if own is None:
             continue

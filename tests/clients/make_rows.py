@@ -138,6 +138,34 @@ def entities():
     yield "shapes", DOWN, "entities", "e", [9, [], None, [3, -5], None], packet | {"known": "3 z 65530 false"}
 
 
+# Entities with velocities, with the positions and the velocities that a client knows after each packet.
+def movers():
+    members = {
+        "turned": ("did", "vx", "vy", "vz"), "ticks": ("did", "dvx"), "placed": ("id", "x"), "last_tick": ("id", "dx"),
+        "enter": ("id", "x", "vx", "y", "vy", "z", "vz"),
+    }
+
+    def row(tick, known, **lists):
+        values, sent = {"tick": tick}, [tick]
+        for name, names in members.items():
+            records = lists.get(name, [])
+            values[name] = [named(names, one) for one in records]
+            sent.append([value for one in records for value in one])
+        values["leave"] = lists.get("leave", [])
+        return "shapes", DOWN, "movers", "v", [*sent, values["leave"]], values | {"known": known}
+
+    yield row(100, "1 160 10 320 -3 0 5, 2 -50 -4 0 2 8 1", enter=[(1, 160, 10, 320, -3, 0, 5), (2, -50, -4, 0, 2, 8, 1)])
+    # Two ticks with the old velocities and one with the new ones: values, and a difference.
+    yield row(103, "1 192 12 313 -1 12 2, 2 -68 -10 6 2 11 1", turned=[(1, 12, -1, 2)], ticks=[(2, -6)])
+    # Entities that enter have not moved, and change as of this tick.
+    enter = [(1, 1000, 1, 50, 1, 0, 0), (3, 5, 7, 0, 0, 0, 0)]
+    yield row(104, "1 1001 2 50 1 0 0, 3 -2 0 0 0 0 0", leave=[2], enter=enter, ticks=[(1, 1), (2, -7)])
+    # A second packet of a tick moves nothing. A position that is sent replaces the one that a new velocity has changed.
+    changes = {"turned": [(1, -2, 1, 0)], "placed": [(1, 500)], "last_tick": [(3, -5)]}
+    yield row(104, "1 500 -2 50 1 0 0, 3 -7 0 0 0 0 0", **changes)
+    yield row(204, "1 300 -2 150 1 0 0, 3 -7 0 0 0 0 0")
+
+
 # Bytes that are no packet of the server, or no right one, each with the error of its client.
 ERRORS = (
     ("malformed_packet", "", "no bytes"),
@@ -179,7 +207,7 @@ def row(dialect, direction, packet, code, arguments, values):
 
 def main():
     print("dialect\tdirection\tpacket\thex\tvalues\tknown entities, or what is wrong")
-    for rows in (numbers, texts, maybe, nested, names, coins, entities):
+    for rows in (numbers, texts, maybe, nested, names, coins, entities, movers):
         for one in rows():
             print("\t".join(row(*one)))
     for error, data, what in ERRORS:

@@ -6,11 +6,14 @@ const Coins = preload("res://coins.gd")
 const Shapes = preload("res://shapes.gd")
 var passed := 0
 var failed := 0
+var entities := {}
+var movers := {}
+# The tick of the last packet with movers.
+var tick := -1
 var game = Coins.Connection.new()
 
 
 func _initialize():
-	var entities = {}
 	var file = File.new()
 	if file.open("res://rows.tsv", File.READ) != OK:
 		quit(1)
@@ -19,7 +22,7 @@ func _initialize():
 	while not file.eof_reached():
 		var row = file.get_line().split("\t")
 		if row.size() > 1:
-			check_row(row, entities)
+			check_row(row)
 	wrong_values()
 	game.connect("opened", Callable(self, "_on_opened"))
 	game.connect("closed", Callable(self, "_on_closed"))
@@ -55,7 +58,7 @@ func expect(what: String, got: String, wanted: String) -> void:
 		print("FAILED  %s\n  expected %s\n  got      %s" % [what, wanted, got])
 
 
-func check_row(row, entities: Dictionary) -> void:
+func check_row(row) -> void:
 	var client = Coins if row[0] == "coins" else Shapes
 	var packet = client.Wire.decode(unhex(row[3]), client.ToServer if row[1] == "to_server" else client.ToClient)
 	var what = "%s %s %s" % [row[2], row[3], row[5]]
@@ -70,14 +73,23 @@ func check_row(row, entities: Dictionary) -> void:
 	expect(what, packet.packet_name() + " " + str(packet), row[2] + " " + row[4])
 	var payload = client.Wire.encode(packet)
 	expect(what, payload.hex_encode() if payload is PackedByteArray else str(payload), row[3])
-	if row[5] == "" or row[2] != "entities":
-		return
-	packet.apply(entities)
+	if row[5] != "":
+		expect(what, apply(packet).join(", "), row[5])
+
+
+# The known entities after a packet of their list.
+func apply(packet) -> PackedStringArray:
 	var known = PackedStringArray()
-	for id in entities:
-		var one = entities[id]
-		known.append("%d %s %d %s" % [one.id, one.name, one.x, "true" if one.is_ else "false"])
-	expect("entities", known.join(", "), row[5])
+	if packet is Shapes.ToClient.MoversPacket:
+		packet.apply(movers, tick)
+		tick = packet.tick
+		for one in movers.values():
+			known.append("%d %d %d %d %d %d %d" % [one.id, one.x, one.vx, one.y, one.vy, one.z, one.vz])
+	else:
+		packet.apply(entities)
+		for one in entities.values():
+			known.append("%d %s %d %s" % [one.id, one.name, one.x, "true" if one.is_ else "false"])
+	return known
 
 
 # Packets that the encoder rejects, with its message.

@@ -32,7 +32,7 @@ def text_of(packet):
     return json.dumps(plain(packet), separators=(",", ":"), ensure_ascii=False)
 
 
-def check_row(row, entities):
+def check_row(row, lists):
     dialect, direction, name, data, values, known = row
     client = importlib.import_module(dialect)
     payload = bytes.fromhex(data)
@@ -46,9 +46,22 @@ def check_row(row, entities):
     expect(data, (packet.NAME, text_of(packet)), (name, values))
     expect(name, client.encode(packet).hex(), data)
     if known:
+        expect(name, apply(packet, lists.setdefault(name, {"entities": {}, "tick": None})), known)
+
+
+def apply(packet, known):
+    """The known entities after a packet of their list."""
+    entities = known["entities"]
+    if packet.NAME == "movers":
+        packet.apply(entities, known["tick"])
+        known["tick"] = packet.tick
+    else:
         packet.apply(entities)
-        shown = [f"{one.id} {one.name} {one.x} {json.dumps(one.is_)}" for one in entities.values()]
-        expect("entities", ", ".join(shown), known)
+    return ", ".join(" ".join(map(text_of_value, plain(one).values())) for one in entities.values())
+
+
+def text_of_value(value):
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def check_wrong_values(coins, shapes):
@@ -97,10 +110,10 @@ def error_of(call):
         return type(error), *(detail for detail in details if detail is not None)
 
 
-entities = {}
+lists = {}
 with open(sys.argv[2], encoding="utf-8") as rows:
     for line in rows.readlines()[1:]:
-        check_row(line.rstrip("\n").split("\t"), entities)
+        check_row(line.rstrip("\n").split("\t"), lists)
 check_wrong_values(importlib.import_module("coins"), importlib.import_module("shapes"))
 check_ends(importlib.import_module("coins"), sys.argv[3])
 print(f"{counts['passed']} passed, {counts['failed']} failed")

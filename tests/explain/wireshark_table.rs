@@ -10,6 +10,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tickwire::internal::cli::tables::print::{TablesFormat, print};
+use tickwire::internal::datagram::DatagramError;
+use tickwire::internal::datagram::endpoint::DATAGRAM_OVERHEAD_BYTES;
+use tickwire::internal::datagram::header::HEADER_BYTES;
 use tickwire::internal::games;
 use tickwire::internal::limits;
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
@@ -145,6 +148,12 @@ fn bounds_are_those_of_the_server() {
     for (name, value) in bounds {
         assert_eq!(local(&text, name), value.to_string(), "{name}");
     }
+    let lanes = format!(
+        "local lanes = {{ HEADER_BYTES = {HEADER_BYTES}, TAG_BYTES = {}, MOST_BYTES = {} }}\n",
+        DATAGRAM_OVERHEAD_BYTES - HEADER_BYTES,
+        limits::DATAGRAM_BYTES,
+    );
+    assert!(text.contains(&lanes), "no line {lanes}");
 }
 
 #[test]
@@ -164,6 +173,12 @@ fn paths_and_their_dialects_are_those_of_the_server() {
 fn every_rule_of_a_message_is_named_by_the_dissector() {
     let text = dissector();
     for name in Rule::ALL.iter().map(|rule| rule.name()).chain(["wrong_arguments", "unknown_code"]) {
+        assert!(text.contains(&format!("\"{name}\"")), "the dissector does not name {name}");
+    }
+    // Only the server knows all connection ids and its rate limit.
+    let of_server = [DatagramError::UnknownConnection, DatagramError::TooMany];
+    for rule in DatagramError::ALL.iter().filter(|rule| !of_server.contains(rule)) {
+        let name = rule.name();
         assert!(text.contains(&format!("\"{name}\"")), "the dissector does not name {name}");
     }
 }

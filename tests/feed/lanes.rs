@@ -29,16 +29,16 @@ impl Random {
 }
 
 /// A world in which everything happens that clients are sent.
-struct Busy {
-    world: World,
-    publisher: MooPublisher,
+pub struct Busy {
+    pub world: World,
+    pub publisher: MooPublisher,
     random: Random,
     sequences: BTreeMap<u16, u64>,
     present: Vec<bool>,
 }
 
 impl Busy {
-    fn new(seed: u64, native_hz: u32, map_size_px: u32) -> Busy {
+    pub fn new(seed: u64, native_hz: u32, map_size_px: u32) -> Busy {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
         let publisher =
             MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
@@ -111,7 +111,7 @@ impl Busy {
         Some((player, action))
     }
 
-    fn step(&mut self) {
+    pub fn step(&mut self) {
         let acts: Vec<(u16, Action)> = (1..=PLAYERS).filter_map(|player| self.act(player)).collect();
         let mut commands = acts.into_iter().map(|(player, action)| self.command(player, action)).collect();
         self.world.step(&mut commands);

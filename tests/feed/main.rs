@@ -3,6 +3,7 @@
 mod clans;
 mod clicks;
 mod company;
+mod datagrams;
 mod fight;
 mod interest;
 mod lanes;

@@ -94,8 +94,8 @@ const TOLERATED: [(&str, Direction, &str, &str); 63] = [
     ("letters", ToClient, r#"["T",[12]]"#, "[12,null,null]"),
     ("native", ToServer, "[1.0,[1,1.0]]", "[1,1,null,null,null]"),
     ("native", ToServer, "[3,[1]]", "[1,null,null]"),
-    ("native", ToClient, "[2,[5]]", "[5,null,null,null,null,null,null]"),
-    ("native", ToClient, "[2,[5,[],[7]]]", "[5,[],[7],null,null,null,null]"),
+    ("native", ToClient, "[2,[5]]", "[5,null,null,null,null,null,null,null,null]"),
+    ("native", ToClient, "[2,[5,[],[7]]]", "[5,[],[7],null,null,null,null,null,null]"),
 ];
 
 #[test]

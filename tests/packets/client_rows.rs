@@ -1,10 +1,11 @@
 //! The rows that the clients in other languages decode and encode (`tests/clients/rows.tsv`), by the
 //! codec of the server: the same packets, values, bytes and errors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
+use tickwire::game::simple::ReceivedEntities;
 use tickwire::packet::grammar::{Argument, Shape, Type};
 use tickwire::packet::{Dialect, Direction, PacketError, PacketTables, Value, json as json_codec};
 
@@ -93,6 +94,30 @@ fn each_row_is_decoded_to_its_values_and_encoded_to_its_bytes() {
         let encoded = dialect.encode(direction, packet, &decoded.values);
         assert_eq!(encoded.as_deref(), Ok(&bytes[..]), "{packet} {values}");
     }
+}
+
+/// The entities of a list with all their values, as in the last cell of a row.
+fn known_entities(list: &ReceivedEntities) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let entity = |id| list.values(id).expect("a known entity").map(|(_, value)| text(value));
+    list.ids().map(|id| entity(id).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn rows_of_entity_lists_lead_to_the_known_entities() {
+    let mut lists = BTreeMap::new();
+    for Row { dialect, direction, packet, bytes, remark, .. } in rows() {
+        if packet.starts_with('!') || remark.is_empty() {
+            continue;
+        }
+        let list = lists
+            .entry(packet)
+            .or_insert_with(|| ReceivedEntities::new(&dialect, packet).expect("an entity list"));
+        // A packet may remove an entity that the client does not know.
+        let _ = list.apply(&dialect.decode(direction, &bytes).expect("a valid packet"));
+        assert_eq!(known_entities(list), remark, "{packet}");
+    }
+    assert!(lists.len() > 1, "lists with and without velocities");
 }
 
 #[test]

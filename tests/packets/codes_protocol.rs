@@ -43,7 +43,7 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
 /// The page of a server gets the tables in force and the rules; that of the tab edition these files.
 #[test]
 fn the_tables_and_rules_of_the_tab_edition_are_those_of_the_code() {
-    let tables = tickwire::internal::packet::tables_json::tables_json_lines(&PacketTables::builtin());
+    let tables = tickwire::internal::packet::tables_json::tables_json_lines(&PacketTables::builtin(), &[]);
     for (name, listed) in
         [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::rules_json::rules_json())]
     {
@@ -101,7 +101,7 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
 fn the_limits_of_the_document_are_the_limits_of_the_code() {
     use tickwire::internal::limits::*;
     let (_, text) = document();
-    let constants: [(&str, u64); 27] = [
+    let constants: [(&str, u64); 29] = [
         ("MESSAGE_BYTES", MESSAGE_BYTES as u64),
         ("MESSAGE_FRAGMENTS", MESSAGE_FRAGMENTS as u64),
         ("CONTROL_PAYLOAD_BYTES", CONTROL_PAYLOAD_BYTES as u64),
@@ -122,6 +122,8 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("ADDRESS_CLIENTS_BURST", u64::from(ADDRESS_CLIENTS_BURST)),
         ("ADDRESS_JOINS_PER_SECOND", u64::from(ADDRESS_JOINS_PER_SECOND)),
         ("ADDRESS_JOINS_BURST", u64::from(ADDRESS_JOINS_BURST)),
+        ("ADDRESS_LANES_PER_SECOND", u64::from(ADDRESS_LANES_PER_SECOND)),
+        ("ADDRESS_LANES_BURST", u64::from(ADDRESS_LANES_BURST)),
         ("ADDRESS_ACTION_RATE_FACTOR", u64::from(ADDRESS_ACTION_RATE_FACTOR)),
         ("COMMANDS_PER_PLAYER_TICK", COMMANDS_PER_PLAYER_TICK as u64),
         ("COMMAND_BYTES_PER_PLAYER_TICK", COMMAND_BYTES_PER_PLAYER_TICK as u64),

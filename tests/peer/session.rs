@@ -121,6 +121,23 @@ fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
 }
 
 #[test]
+fn the_number_of_a_rejected_command_is_not_used_again() {
+    let mut session = playing(true);
+    let chat = |sequence| ClientPacket::Chat { sequence, tick: None, text: "hi".into() };
+    assert!(matches!(handled(&mut session, &chat(Some(4)))[..], [SessionOutput::Command(..)]));
+    for (packet, rule) in [(chat(Some(5)), "chat_too_soon"), (step(Some(5)), "repeated")] {
+        let outputs = handled(&mut session, &packet);
+        assert!(
+            matches!(outputs[..], [SessionOutput::CommandRejected(5, is, _)] if is == rule),
+            "{outputs:?}"
+        );
+    }
+    let outputs = handled(&mut session, &step(None));
+    let SessionOutput::Command(command, ..) = &outputs[0] else { panic!("{outputs:?}") };
+    assert_eq!(command.sequence, 6);
+}
+
+#[test]
 fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
     for (name, skin, expected) in [
         ("Ä".repeat(20), None::<u8>, joins(&"Ä".repeat(15), 0)),

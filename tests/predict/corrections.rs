@@ -56,6 +56,15 @@ impl Around {
         }
     }
 
+    /// Stores the animals of a list with six values each.
+    fn note_animals(&mut self, list: &[i64]) {
+        self.animals.extend(list.chunks(6).map(|one| {
+            let kind = rules::ANIMALS.iter().find(|kind| kind.kind as i64 == one[1]);
+            let radius = kind.expect("an animal of the rules").radius_px;
+            (one[0], ((one[2] as f64 / 2.0, one[3] as f64 / 2.0), f64::from(radius)))
+        }));
+    }
+
     fn hear(&mut self, packet: &DecodedPacket<'_>) {
         match packet.row.name.as_str() {
             "update" => {
@@ -65,16 +74,14 @@ impl Around {
                 let tick = packet.integer("tick").expect("the row has it");
                 self.own =
                     (place.len() > 3).then(|| (tick, (px(2), px(3)))).or(self.own.map(|(_, at)| (tick, at)));
+                numbers(packet, "animals_gone").iter().for_each(|id| _ = self.animals.remove(id));
+                self.note_animals(&numbers(packet, "animals"));
             }
             "objects" => self.scenery.extend(numbers(packet, "objects").chunks(5).map(|one| {
                 let share = if one[1] < 2 { rules::LEAF_RADIUS_PERCENT } else { 100 };
                 (one[0], ((one[2] as f64, one[3] as f64), one[4] as f64 * f64::from(share) / 100.0))
             })),
-            "animals" => self.animals.extend(numbers(packet, "animals").chunks(6).map(|one| {
-                let kind = rules::ANIMALS.iter().find(|kind| kind.kind as i64 == one[1]);
-                let radius = kind.expect("an animal of the rules").radius_px;
-                (one[0], ((one[2] as f64 / 2.0, one[3] as f64 / 2.0), f64::from(radius)))
-            })),
+            "animals" => self.note_animals(&numbers(packet, "animals")),
             "animals_gone" => {
                 numbers(packet, "animals").iter().for_each(|id| _ = self.animals.remove(id));
             }

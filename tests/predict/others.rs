@@ -1,5 +1,6 @@
 //! How far from its place another player is shown, with and without dead reckoning.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tickwire::game::prediction::{LocalWorld, Position, PositionHistory};
@@ -138,5 +139,60 @@ fn a_lane_brings_others_nearer_to_where_they_are() {
             let [_, lane] = measure(&format!("{name}, lane"), net, true);
             assert!(3.0 * lane <= stream, "{name}: {lane} px with a lane, {stream} px without");
         }
+    }
+}
+
+/// Milliseconds from each turn of a player of moo to the first frame of another client that shows it: the frame whose
+/// rendered tick is the tick in which the server executed the command.
+fn turns_to_other_screen(net: Conditions, seed: u32, has_lane: bool) -> Vec<u64> {
+    let mut server = server("moo", seed, 0, net);
+    let mut players = [(); 2].map(|()| {
+        let client = Client::<MooLocalWorld>::new(&mut server, "native", "moo");
+        if has_lane { client.with_lane() } else { client }
+    });
+    let (mut now, mut turns, mut frames) = (Duration::ZERO, Vec::new(), Vec::new());
+    let mut executed = BTreeMap::<u64, u32>::new();
+    let act = |players: &mut [Client<MooLocalWorld>], server: &mut EmbeddedServer, now, frame: u64| {
+        let [watcher, walker] = players else { return };
+        if walker.shown.is_some() && frame.is_multiple_of(23) {
+            let way = (frame as u32 / 23).wrapping_mul(40_503) as u16;
+            walker.command(server, "move", &[way.into()], now);
+            turns.push(now);
+        }
+        let clock = watcher.prediction().clock();
+        frames.extend(clock.render_tick(now).map(|tick| (tick >> 16, now)));
+    };
+    let see = |at: usize, _: &Client<MooLocalWorld>, packet: &DecodedPacket<'_>, _| {
+        let own = packet.get("own").and_then(Value::as_array).and_then(|own| own.first()?.as_u64());
+        if let Some((sequence, tick)) = own.zip(packet.integer("tick")).filter(|_| at == 1) {
+            let first = executed.entry(sequence).or_insert(tick);
+            *first = tick.min(*first);
+        }
+    };
+    play(&mut server, &mut players, &mut now, 60, act, see);
+    let shown_at = |tick: u32| frames.iter().find(|(shown, _)| *shown >= i64::from(tick)).map(|(_, at)| *at);
+    // The lead adapts to the line during the first seconds.
+    let later = turns.iter().zip(1..).skip(20);
+    let latency = |(sent, sequence): (&Duration, u64)| {
+        let shown_at = shown_at(*executed.get(&sequence)?)?;
+        Some(shown_at.saturating_sub(*sent).as_millis() as u64)
+    };
+    later.filter_map(latency).collect()
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "docs/sync.md quotes the figures")]
+fn a_lane_shows_a_turn_on_another_screen_earlier() {
+    for loss_ppm in [20_000, 50_000] {
+        let net = Conditions { loss_ppm, ..bad() };
+        let [stream, lane] = [false, true].map(|has_lane| {
+            let mut all: Vec<u64> =
+                (3..5).flat_map(|seed| turns_to_other_screen(net, seed, has_lane)).collect();
+            all.sort_unstable();
+            assert!(all.len() > 200, "{}", all.len());
+            [50, 99].map(|percent| all[all.len() * percent / 100])
+        });
+        println!("{} % loss, p50 and p99 ms: stream {stream:?}, lane {lane:?}", loss_ppm / 10_000);
+        assert!(lane[0] < stream[0] && lane[1] < stream[1], "stream {stream:?}, lane {lane:?}");
     }
 }

@@ -33,6 +33,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let codes = PacketTables::builtin();
     let mut plan = CrowdPlan {
+        lane: false,
         game: Moo::INFO,
         url: format!("ws://{}", server.address()).parse().unwrap(),
         dialects: ["native", "legacy", "letters"].map(|name| codes.dialect(name).unwrap()).into(),

@@ -19,7 +19,7 @@ use tickwire::internal::testing::hostile::HostileKind;
 use tickwire::packet::PacketTables;
 
 use crate::replay::{File, number, replay};
-use crate::support::{PATIENCE, server, server_with};
+use crate::support::{PATIENCE, Peer, server, server_with};
 
 fn url(server: &ServerHandle) -> Url {
     format!("ws://{}/play", server.address()).parse().expect("a URL")
@@ -120,6 +120,30 @@ fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
     let dropped =
         ["dropped_while_connected", "dropped_on_leave", "after_end"].map(|name| number(&report, name));
     assert!(dropped.iter().sum::<u64>() > 0, "the rejected lines were decoded: {report}");
+}
+
+#[test]
+fn lane_requests_above_the_limit_of_the_address_are_rejected() {
+    let server = server();
+    // [hello, [version 1, mode 0]], then [lane_request, []], within the message rate of a client.
+    let joined = || {
+        let mut peer = Peer::connect(server.address(), "/play?dialect=native");
+        peer.send(&[0x92, 1, 0x92, 1, 0]);
+        peer
+    };
+    let request = |peer: &mut Peer, count: u32, reason: &str| {
+        (0..count).for_each(|_| peer.send(&[0x92, 126, 0x90]));
+        let has_reason = |message: &[u8]| message.windows(reason.len()).any(|text| text == reason.as_bytes());
+        (0..count).for_each(|_| drop(peer.receive_until(has_reason).expect(reason)));
+    };
+    // Each client waits for its answers, so that the last one requests above the burst.
+    let half = limits::ADDRESS_LANES_BURST / 2;
+    let mut peers = [joined(), joined(), joined()];
+    request(&mut peers[0], half, "no_lane");
+    request(&mut peers[1], half, "no_lane");
+    (0..half).for_each(|_| peers[2].send(&[0x92, 126, 0x90]));
+    request(&mut peers[2], 1, "address_lane_rate");
+    assert_eq!(server.stop(), 0);
 }
 
 /// What an upgrade from this machine is answered with.

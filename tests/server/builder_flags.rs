@@ -51,6 +51,8 @@ const ROWS: &[Row] = &[
     ("checksum-interval-ticks", |server| server.checksum_interval_ticks(100)),
     ("self-check", |server| server.self_check(true)),
     ("lane", |server| server.lane(LaneMode::Udp)),
+    ("udp-public", |server| server.lane(LaneMode::Udp).udp_public("192.0.2.1:3000")),
+    ("key-log", |server| server.lane(LaneMode::Udp).key_log(file("keys"))),
     ("save-dir", |server| server.save_dir(env!("CARGO_TARGET_TMPDIR"))),
     ("restore", |_| in_default_room(|room| room.restore(saved_world()))),
     ("state-file", |server| server.state_file(file("state"))),
@@ -101,7 +103,7 @@ fn a_server_starts_with_each_of_these_settings() {
         let server = set(Server::for_game::<Moo>()).start();
         server.unwrap_or_else(|why| panic!("{flag}: {why}")).stop();
     }
-    for name in ["state", "capture", "plain"] {
+    for name in ["state", "keys", "capture", "plain"] {
         file(name);
     }
     std::fs::remove_dir_all(file("worlds")).expect("its own directory");

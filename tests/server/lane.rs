@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,13 +13,17 @@ use tickwire::client::connection::ClientConnection;
 use tickwire::client::dial;
 use tickwire::client::local_worlds::MooLocalWorld;
 use tickwire::client::predicting_client::PredictingClient;
-use tickwire::explain::Content;
 use tickwire::explain::capture_walk::{self, CaptureItemKind};
+use tickwire::explain::{Content, hex};
+use tickwire::internal::datagram::header::{DatagramHeader, HEADER_BYTES};
+use tickwire::internal::datagram::{DatagramError, LaneEndpoint, LaneKey, message};
 use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::key_log::KeyLog;
 #[cfg(target_os = "linux")]
 use tickwire::internal::server::net::netem_proxy::{NetemProxy, ProxyConfig};
 use tickwire::internal::server::net::recorder::CaptureTarget;
-use tickwire::packet::PacketTables;
+use tickwire::internal::server::net::tap::{EventKind, Side};
+use tickwire::packet::{Direction, PacketTables};
 
 use crate::replay::{File, number, replay};
 use crate::support::server_with;
@@ -37,7 +43,13 @@ struct Player {
     own_in_stream: usize,
     commands: u32,
     last_command: Duration,
+    last_datagram: Vec<u8>,
     refusals: Vec<String>,
+    /// The newest sealed datagram of the server.
+    sealed: Vec<u8>,
+    /// Sends each datagram of the player before the player does.
+    stranger: Option<UdpSocket>,
+    from_stranger: usize,
 }
 
 impl Player {
@@ -60,7 +72,11 @@ impl Player {
             own_in_stream: 0,
             commands: 0,
             last_command: Duration::ZERO,
+            last_datagram: Vec::new(),
             refusals: Vec::new(),
+            sealed: Vec::new(),
+            stranger: None,
+            from_stranger: 0,
         }
     }
 
@@ -91,6 +107,7 @@ impl Player {
         }
         while let Some(read) = self.lane.as_ref().and_then(|lane| lane.recv(&mut buffer).ok()) {
             if self.is_line_up {
+                self.sealed = buffer[..read].to_vec();
                 self.client.receive_datagram(&buffer[..read], now, |_, _| {});
             }
         }
@@ -104,7 +121,11 @@ impl Player {
         self.client.drain_output(&mut bytes);
         self.stream.write_all(&bytes).expect("the server reads");
         for datagram in self.client.drain_datagrams().iter().filter(|_| self.is_line_up) {
+            if let Some(stranger) = &self.stranger {
+                self.from_stranger += stranger.send(datagram).expect("it is sent");
+            }
             let _ = self.lane.as_ref().map(|lane| lane.send(datagram));
+            self.last_datagram.clone_from(datagram);
         }
         thread::sleep(Duration::from_millis(5));
     }
@@ -169,11 +190,11 @@ fn a_stranger_gets_no_answer_and_the_owner_of_a_lane_plays_on() {
     let stranger = dial::connect_lane(server.address()).expect("a free port");
     let before = metric(&server, "tickwire_datagrams_dropped_total{rule=\"datagram_unknown_connection\"}");
     for n in 0..50u32 {
-        // Of every length, with any connection id.
-        let datagram = vec![n as u8 ^ 0x5a; 12 + n as usize * 30];
+        // Datagrams of many lengths with unknown connection ids. Packets of data channels have lower first bytes.
+        let datagram = vec![n as u8 ^ 0xda; 12 + n as usize * 30];
         stranger.send(&datagram).expect("it is sent");
     }
-    stranger.send(&[]).expect("it is sent");
+    stranger.send(&[0xff]).expect("it is sent");
     let dropped = |server: &ServerHandle| {
         ["unknown_connection", "too_short", "too_long", "wrong_tag"]
             .map(|rule| {
@@ -194,6 +215,57 @@ fn a_stranger_gets_no_answer_and_the_owner_of_a_lane_plays_on() {
 }
 
 #[test]
+fn a_stranger_that_sends_the_datagrams_first_gets_no_update_and_the_player_plays_on() {
+    let mut server = server_with(|config| config.lane = LaneMode::Udp);
+    let mut player = Player::new(&server);
+    player.until("the lane is in use", Player::is_usable);
+    player.stranger = Some(dial::connect_lane(server.address()).expect("a free port"));
+    let (own, commands, compared) = (player.own_in_stream, player.commands, player.compared());
+    player.until("the state is in the stream", |player| {
+        let plays = player.commands > commands + 10 && player.compared() > compared + 60;
+        player.own_in_stream > own + 20 && plays
+    });
+    let stranger = player.stranger.take().expect("it is there");
+    player.until("the lane is back", Player::is_usable);
+    let compared = player.compared();
+    player.until("the server follows", |player| player.compared() > compared + 60);
+    let to_stranger: usize = std::iter::from_fn(|| stranger.recv(&mut [0; 2_000]).ok()).sum();
+    assert!((1..=player.from_stranger).contains(&to_stranger), "{to_stranger} of {}", player.from_stranger);
+    assert_eq!(player.refusals, Vec::<String>::new(), "no command was refused, whatever its way");
+    assert_eq!(server.shut_down(), 0);
+}
+
+#[test]
+fn the_key_log_has_connection_id_key_and_client_of_each_lane() {
+    let file = File::new("lane-keys");
+    let log = KeyLog::open(&file.0).expect("a new file");
+    let server = server_with(|config| {
+        config.lane = LaneMode::Udp;
+        config.key_log = Some(log.into());
+    });
+    let mut player = Player::new(&server);
+    player.until("the lane is in use", Player::is_usable);
+    let text = std::fs::read_to_string(&file.0).expect("the key log");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let client = player.stream.local_addr().expect("it is connected").to_string();
+    assert!(matches!(words[..], ["TICKWIRE_LANE", _, _, address] if address == client), "{text}");
+    let connection = u32::from_str_radix(words[1], 16).expect("a number");
+    let key = hex::parse(words[2]).expect("hexadecimal").try_into().expect("32 bytes");
+    let mut end = LaneEndpoint::new(Direction::ToServer, connection, Some(&LaneKey(key)));
+    let opened = end.open(&player.sealed, Duration::ZERO).expect("the key of the lane");
+    assert_eq!(message::read(&opened.messages).find_map(Result::err), None);
+    #[cfg(unix)]
+    {
+        let mode = std::fs::metadata(&file.0).expect("the key log").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(0o644)).expect("its own file");
+        let refused = KeyLog::open(&file.0).expect_err("every user may read it");
+        assert!(refused.to_string().contains("chmod 600"), "{refused}");
+    }
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
 fn a_server_without_lanes_says_so_and_the_player_plays() {
     let mut server = server_with(|_| {});
     let mut player = Player::new(&server);
@@ -201,6 +273,57 @@ fn a_server_without_lanes_says_so_and_the_player_plays() {
     let compared = player.compared();
     player.until("the player plays", |player| player.compared() > compared + 30);
     assert!(player.client.lane().is_none());
+    assert_eq!(server.shut_down(), 0);
+}
+
+#[test]
+fn subscriptions_receive_opened_datagrams_and_only_inspectors_receive_dropped_ones() {
+    let mut server = server_with(|config| config.lane = LaneMode::Udp);
+    let mut player = Player::new(&server);
+    player.until("the lane is in use", Player::is_usable);
+    assert!(!server.tap().is_on(), "nothing is copied without a subscription");
+    let all = server.tap().subscribe(None, 1 << 20);
+    let opened = all.receive(Duration::ZERO).items;
+    let client = opened.first().expect("the player").client;
+    let (inspector, recorder) = (
+        server.tap().subscribe(Some(client), 1 << 20),
+        server.tap().subscribe_with_world(Some(client), 1 << 20),
+    );
+    let lane = player.lane.as_ref().expect("it has one");
+    let address = lane.local_addr().expect("it is bound");
+    let mut forged = player.last_datagram.clone();
+    forged[5] ^= 0x20;
+    for datagram in [&player.last_datagram, &forged] {
+        lane.send(datagram).expect("it is sent");
+    }
+    let (mut sent, mut received, mut dropped) = (0, 0, Vec::new());
+    let deadline = Instant::now() + PATIENCE;
+    while sent < 5 || received < 5 || dropped.len() < 2 {
+        assert!(Instant::now() < deadline, "{sent} sent, {received} received, dropped: {dropped:?}");
+        player.frame();
+        for event in inspector.receive(Duration::ZERO).items {
+            match &event.kind {
+                EventKind::Datagram { from, address: udp, bytes, .. } => {
+                    assert_eq!(*udp, address);
+                    *(if *from == Side::Client { &mut received } else { &mut sent }) += 1;
+                    let header = DatagramHeader::read(bytes).expect("a header");
+                    assert_eq!(header.connection.to_be_bytes(), player.last_datagram[..4]);
+                    let messages: Result<Vec<_>, _> = message::read(&bytes[HEADER_BYTES..]).collect();
+                    assert!(messages.is_ok(), "{messages:?}: they are opened");
+                }
+                EventKind::DroppedDatagram { rule, bytes, .. } => dropped.push((*rule, bytes.clone())),
+                _ => {}
+            }
+        }
+    }
+    let repeated = dropped.iter().find(|(rule, _)| *rule == DatagramError::Repeated);
+    assert_eq!(repeated.map(|(_, bytes)| bytes.len()), Some(forged.len()), "as it arrived");
+    assert!(dropped.contains(&(DatagramError::WrongTag, forged)), "{dropped:?}");
+    for other in [all, recorder] {
+        let events = other.receive(Duration::ZERO).items;
+        assert!(events.iter().any(|event| matches!(event.kind, EventKind::Datagram { .. })));
+        assert!(!events.iter().any(|event| matches!(event.kind, EventKind::DroppedDatagram { .. })));
+    }
     assert_eq!(server.shut_down(), 0);
 }
 

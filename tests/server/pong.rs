@@ -206,6 +206,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     let url = format!("ws://{}", server.address());
     let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
     let plan = crowd::CrowdPlan {
+        lane: false,
         url: url.parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![codes.dialect("pong").expect("its dialect")],
@@ -231,6 +232,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
 
     let game = simulate::SimGameFactory::for_game::<Game_>();
     let plan = simulate::SimulationPlan {
+        lanes_percent: 50,
         game,
         seed: 1,
         peers: 12,

@@ -100,6 +100,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
     });
     assert!(returned.expect("on this machine").passed());
     let crowd = |lockstep| CrowdPlan {
+        lane: false,
         url: url(),
         game: games::INFO[0],
         dialects: vec![games::built_in_tables().dialect("native").expect("built in")],
@@ -126,6 +127,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
 fn tanks_raise_no_alarm() {
     let server = tanks_with(|config| config.self_check = true);
     let plan = CrowdPlan {
+        lane: false,
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![games::built_in_tables().dialect("tanks").expect("the game's")],

@@ -125,7 +125,7 @@ fn bots_talk_wire_and_the_list_for_the_page_follow_the_tables_of_the_server() {
     page.read_to_string(&mut answer).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("Content-Type: application/json"), "{head}");
-    assert_eq!(body, tables_json::tables_json_lines(&codes));
+    assert_eq!(body, tables_json::tables_json_lines(&codes, &[]));
     let mut wire = Raw::connect(server.address(), "/wire?");
     wire.read_until(b"moved:[player:u32,");
     assert!(!wire.heard.windows(4).any(|four| four == b"/tab"), "no directory of the server is told");

@@ -91,6 +91,7 @@ fn words(taken: &TapBatch) -> Vec<String> {
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
         EventKind::Datagram { bytes, .. } => format!("datagram {}", String::from_utf8_lossy(bytes)),
+        EventKind::DroppedDatagram { rule, .. } => format!("dropped {}", rule.name()),
         EventKind::Skipped(missed) => format!("{} missed {}", seen.client, missed.bytes),
         EventKind::Ended { rule } => format!("ended {} {rule}", seen.client),
         EventKind::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),

@@ -7,6 +7,7 @@ mod circles;
 mod delivery;
 mod docs;
 mod games;
+mod layer_table;
 mod layers;
 mod readme;
 mod rules;

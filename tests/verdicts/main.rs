@@ -10,6 +10,7 @@
 //! `TICKWIRE_FRAMES` mutants are made from `TICKWIRE_SEED`; `scripts/verdicts.sh` sets them. Node and
 //! tshark run if `TICKWIRE_TOOLS` is set, as `scripts/test.sh` does.
 
+mod datagrams;
 mod mutants;
 mod peer;
 
@@ -280,12 +281,18 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
+/// Creates a temporary folder for a test.
+fn folder(test: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tickwire-verdicts-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
 #[test]
 fn every_reader_has_the_same_verdict_on_mutated_frames() {
     let (frames, seed) = (number("TICKWIRE_FRAMES", FRAMES), number("TICKWIRE_SEED", 1));
     let has_tools = std::env::var_os(TOOLS).is_some();
-    let folder: PathBuf = std::env::temp_dir().join(format!("tickwire-verdicts-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = folder("frames");
     let packets = Packets::read();
     let [mut wasm, mut wireshark, mut peer] = [(); 3].map(|()| Tally::default());
     let (mut broken, mut kept_back, mut rules) = (0, 0, BTreeMap::<String, usize>::new());

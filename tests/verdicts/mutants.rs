@@ -121,10 +121,10 @@ const FOUND: [(&str, bool, Side, &str); 4] = [
 ];
 
 /// Numbers that look random (splitmix64).
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, sides: usize) -> usize {
+    pub fn below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -132,11 +132,11 @@ impl Dice {
         ((z ^ (z >> 31)) % sides as u64) as usize
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    fn is_one_of(&mut self, sides: usize) -> bool {
+    pub fn is_one_of(&mut self, sides: usize) -> bool {
         self.below(sides) == 0
     }
 }
@@ -164,6 +164,13 @@ impl Packets {
             (cells[0].to_owned(), direction, hex::parse(cells[4]).expect("hexadecimal"))
         });
         Packets { rows: rows.collect() }
+    }
+
+    /// Returns a random packet of a dialect and a direction in MessagePack.
+    pub fn pick(&self, dice: &mut Dice, dialect: &str, direction: Direction) -> &[u8] {
+        let is_wanted = |row: &&(String, Direction, Vec<u8>)| row.0 == dialect && row.1 == direction;
+        let rows: Vec<_> = self.rows.iter().filter(is_wanted).collect();
+        &rows[dice.below(rows.len())].2
     }
 
     /// The mutant with this number.

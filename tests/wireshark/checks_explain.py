@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import fields as table
-from checks import differs, flags_are_written_alike, run_named
+from checks import WITHOUT_MESSAGES, differs, flags_are_written_alike, run_named
 from tshark import NAMES, SECONDS, fields, messages
 
 
@@ -121,5 +121,5 @@ def both_say_the_same(sample, program):
 
 def run(results, program):
     run_named(results, ((f"{sample}: the same as explain says", lambda sample=sample: both_say_the_same(sample, program))
-                        for sample in NAMES if sample != "world"))
+                        for sample in NAMES if sample not in WITHOUT_MESSAGES))
     run_named(results, [("flags: the same as explain writes", lambda: flags_are_written_alike(program))])

@@ -2,8 +2,9 @@
 """Records the sample captures that are conversations with a real server: native, legacy, letters, json, ipv6, server.
 
     tests/wireshark/record_samples.py PROGRAM
+    tests/wireshark/record_samples.py PROGRAM lane
 
-PROGRAM is a built tickwire. It is started on a free port of this machine; four clients of different dialects play beside one
+The second command records `lane` and `sealed` alone. PROGRAM is a built tickwire. It is started on a free port of this machine; four clients of different dialects play beside one
 another for some seconds, and what each said and heard is written down as packets. No rights are needed: the bytes are those
 of the sockets, the TCP around them is made here, with addresses of documentation and the server's usual port. `server` alone is what the server itself writes with `--capture`.
 """
@@ -19,7 +20,8 @@ from pathlib import Path
 
 from capture_file import CLIENT, SERVER, CaptureFile, Connection, frame
 
-SAMPLES = Path(__file__).resolve().parents[2] / "scripts/wireshark/samples"
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "scripts/wireshark/samples"
 SECONDS = 4.0
 
 
@@ -138,8 +140,56 @@ def serve(program, bind, *more):
     sys.exit(f"{program} did not say where it listens")
 
 
+# Shortens examples/clients/lane.py from five seconds to two.
+PLAY = ("TURN_S, TURNS, PATIENCE = 0.05, 100,", "TURN_S, TURNS, PATIENCE = 0.05, 40,")
+
+
+def wait_for(stream, words):
+    for line in stream:
+        if words in line:
+            return
+    sys.exit(f"nothing says {words!r}")
+
+
+def record_lane(program):
+    """Records a player with a lane on a network with loss: `lane` by the server, `sealed` by the network, and `lane.keys`. Needs the packages of
+    tests/clients/requirements.txt in target/clients, permission to capture on lo, and the port 3000."""
+    own, network, keys = SAMPLES / "lane.pcapng", SAMPLES / "sealed.pcapng", SAMPLES / "lane.keys"
+    for file in (own, network, keys):
+        file.unlink(missing_ok=True)
+    server, port = serve(program, "127.0.0.1:3000", "--lane", "udp", "--key-log", str(keys), "--capture-plain", "--capture", str(own))
+    line = subprocess.Popen([program, "netem", "--bind", f"127.0.0.2:{port}", "--upstream", f"127.0.0.1:{port}", "--delay", "60ms",
+                             "--jitter", "20ms", "--loss", "10%"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_for(line.stdout, "netem http")
+    tshark = subprocess.Popen(["tshark", "-i", "lo", "-f", f"udp port {port} and host 127.0.0.2", "-F", "pcap", "-w", str(network)],
+                              stderr=subprocess.PIPE, text=True)
+    wait_for(tshark.stderr, "started")
+    source = (ROOT / "examples/clients/lane.py").read_text()
+    if PLAY[0] not in source:
+        sys.exit("lane.py has other constants")
+    subprocess.run([ROOT / "target/clients/bin/python", "-c", source.replace(*PLAY), f"ws://127.0.0.2:{port}/play"], check=True)
+    # tshark needs a moment to receive the last packets.
+    time.sleep(1)
+    for program in (tshark, line, server):
+        program.terminate()
+        program.wait(60)
+    without_ethernet(network)
+
+
+def without_ethernet(path):
+    """Rewrites a capture of lo as IP packets, without data of this machine."""
+    data, at, file = path.read_bytes(), 24, CaptureFile()
+    while at < len(data):
+        seconds, micros, length, _ = struct.unpack_from("<IIII", data, at)
+        file.add(seconds * 10**9 + micros * 1000, data[at + 16 + 14:at + 16 + length])
+        at += 16 + length
+    file.write(path)
+
+
 def main():
     program = sys.argv[1]
+    if sys.argv[2:] == ["lane"]:
+        return record_lane(program)
     server, port = serve(program, "127.0.0.1:0")
     for place, (name, client) in enumerate(play(("127.0.0.1", port), CLIENTS).items()):
         client.write(SAMPLES / f"{name}.pcapng", (("192.0.2.7", 40001 + place), ("192.0.2.1", 3000)))

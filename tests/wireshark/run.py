@@ -17,6 +17,7 @@ import checks
 import checks_cut
 import checks_explain
 import checks_frames
+import checks_lane
 import checks_rules
 import checks_session
 import checks_tls
@@ -34,6 +35,7 @@ def main():
     results = Results(arguments.names)
     checks.run(results)
     checks_frames.run_all(results)
+    checks_lane.run_all(results)
     checks_rules.run(results, program)
     checks_cut.run_all(results)
     checks_tls.run_all(results)

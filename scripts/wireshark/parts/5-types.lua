@@ -9,10 +9,10 @@ local WIDTHS = {
     i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 },
 }
 -- Units whose numbers are shown in pixels: how many of them make one.
-local PARTS_PER_PX = { hpx = 2, fix16 = 65536 }
+local PARTS_PER_PX = { hpx = 2, fix4 = 16, fix16 = 65536 }
 -- Units whose numbers are shown as they are, with degrees beside them.
 local DEGREES = { rad = 180 / math.pi, turn16 = 360 / 65536, turn8 = 360 / 256 }
-local UNIT_TEXT = { px = " px", hpx = " px", fix16 = " px", ms = " ms", s = " s", hz = " Hz", px_per_ms = " px/ms" }
+local UNIT_TEXT = { px = " px", hpx = " px", fix4 = " px", fix16 = " px", ms = " ms", s = " s", hz = " Hz", px_per_ms = " px/ms" }
 
 local parse_type
 
@@ -153,6 +153,22 @@ for _, field in pairs(F) do all_fields[#all_fields + 1] = field end
 -- Every dialect: by direction, its packets by code and by name.
 local DIALECTS = {}
 
+-- Adds `lane_request` and `lane_offer` to each dialect with `hello`, unless its table uses their code.
+local function add_lane_packets(packets)
+    for line in string.gmatch(TABLES.lane, "[^\n]+") do
+        local direction, name, code, arguments = match(line, "^(%S+)\t(%S+)\t(%d+)\t(.*)$")
+        local packet = { name = name, arguments = arguments == "-" and {} or parse_members(arguments, 1, "") }
+        packets[#packets + 1] = packet
+        for _, dialect in pairs(DIALECTS) do
+            local side = dialect[direction]
+            local is_free = not side.by_code[tonumber(code)] and not side.by_name[name]
+            if dialect.to_server.by_name.hello and is_free then
+                side.by_code[tonumber(code)], side.by_name[name] = packet, packet
+            end
+        end
+    end
+end
+
 -- A row of the table to a packet that all of its dialects share.
 local function read_row(line, dialects)
     local cells = {}
@@ -191,6 +207,7 @@ local function read_tables()
             end
         end
     end
+    add_lane_packets(packets)
     return packets
 end
 

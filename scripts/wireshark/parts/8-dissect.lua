@@ -22,6 +22,7 @@ local choices = { { 1, "guess", 0 } }
 for place, name in ipairs(LIKELY) do choices[place + 1] = { place + 1, name, place } end
 prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "The dialect of connections whose upgrade is missing from the " ..
     "capture. Dialects share many codes, so a guess can be ambiguous.", choices, false)
+prefs.key_log = Pref.string("Key log of lanes", "", "The file of the server's `--key-log`, with which captured datagrams are decrypted.")
 prefs.values = Pref.bool("Arguments in the Info column", true, "Show each packet's values after its name.")
 
 local streams = {}
@@ -31,6 +32,8 @@ local last = {} -- The connection of the frame that was looked at last: a frame 
 local show_values = true
 
 function tickwire.init()
+    lanes.begin()
+    lanes.forget_log()
     streams, ways, last, TABLES.rooms = {}, {}, {}, {}
     show_values = prefs.values
     forget_lines()
@@ -443,6 +446,28 @@ local function dissect_slowly(side, segment, tree, root, whole, to_server, early
     return line_of(to_server, name, text, problem)
 end
 
+-- Returns the line of the current packet, and whether the line can be cached. Adds the visible part of its tree.
+local function dissect_taken(segment, view, tree, known, to_server, early)
+    local side, is_asked = DIALECTS[known.dialect][direction_of(to_server)], segment.is_asked
+    again(to_server)
+    local root = tree
+    if is_asked then
+        root = tree:add(tickwire, view())
+        add_own(root, view(), direction_of(to_server), known)
+        local words = not segment.upgrade and words_of_guess(segment.way.stream)
+        if words then
+            if places then words = words .. ", as JSON" end
+            root:add(F.guess, view(), words, "dialect: " .. words):set_generated()
+        end
+    end
+    if not segment.is_shown and not places and not early then
+        local name, text = summarize(side, root, view, is_asked)
+        if name then return line_of(to_server, name, text), true end
+        again(to_server)
+    end
+    return dissect_slowly(side, segment, tree, root, view(), to_server, early), false
+end
+
 -- Dissects a message. A call of `tickwire.dissector` goes through Wireshark, and counts as one more layer of the packet.
 local function dissect_message(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
@@ -466,6 +491,7 @@ local function dissect_message(view, pinfo, tree)
     end
     local to_server = known.client == way.from
     local side = DIALECTS[known.dialect][direction_of(to_server)]
+    if byte(bytes, 2) == 0x7e and not to_server and side.by_name.lane_offer then lanes.note_offer(bytes, way) end
     local wrong_kind = segment.is_judged and wrong_frame_type(segment, length)
     local line = not is_asked and not wrong_kind and known.opcode ~= TEXT and side.lines[bytes]
     if line then
@@ -478,28 +504,9 @@ local function dissect_message(view, pinfo, tree)
     elseif segment.upgrade then
         early = take(bytes, view, known.opcode)
     end
-    again(to_server)
-    local root = tree
-    if is_asked then
-        root = tree:add(tickwire, view())
-        add_own(root, view(), direction_of(to_server), known)
-        local words = not segment.upgrade and words_of_guess(way.stream)
-        if words then
-            if places then words = words .. ", as JSON" end
-            root:add(F.guess, view(), words, "dialect: " .. words):set_generated()
-        end
-    end
-    if not segment.is_shown and not places and not early then
-        local name, text = summarize(side, root, view, is_asked)
-        if name then
-            line = line_of(to_server, name, text)
-            keep_line(side, bytes, line)
-            set_columns(segment, line)
-            return length
-        end
-        again(to_server)
-    end
-    set_columns(segment, dissect_slowly(side, segment, tree, root, view(), to_server, early))
+    local can_keep
+    line, can_keep = dissect_taken(segment, view, tree, known, to_server, early)
+    if can_keep then keep_line(side, bytes, line) end
+    set_columns(segment, line)
     return length
 end
-

@@ -244,6 +244,7 @@ end
 
 local ports
 local function listen()
+    if lanes.listen then lanes.listen(ports, tostring(prefs.ports)) end
     if ports then
         DissectorTable.get("ws.port"):remove(ports, tickwire)
         DissectorTable.get("tcp.port"):remove(ports, tcp)
@@ -257,6 +258,7 @@ end
 
 function tickwire.prefs_changed()
     show_values = prefs.values
+    lanes.forget_log()
     forget_lines()
     if tostring(prefs.ports) ~= ports then listen() end
 end

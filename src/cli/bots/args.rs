@@ -57,6 +57,10 @@ pub struct BotsArgs {
     /// and sends its checksums.
     #[arg(long, value_name = "MODE", default_value = "stream")]
     pub mode: FollowMode,
+    /// Request a lane for datagrams for each bot; the server needs --lane udp. The report counts
+    /// lanes in use and datagrams since the lanes were granted.
+    #[arg(long, conflicts_with_all = ["attack", "resume_rate"])]
+    pub lane: bool,
     /// Reconnect a bot with its resume key when its connection is lost, and check that it receives
     /// its own player. With a number, the bots also cut that many of their connections per second,
     /// in turn.

@@ -157,6 +157,7 @@ fn plan(
         behavior,
         seed,
         lockstep: args.mode == FollowMode::Lockstep,
+        lane: args.lane,
         reconnects: args.reconnect,
     }
 }

@@ -53,6 +53,10 @@ pub struct ExplainArgs {
     /// frames from a server.
     #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
     from: Option<String>,
+    /// The bytes are an opened datagram of a lane, or one on each line of a file: header and
+    /// messages, without a tag. Default sender: client.
+    #[arg(long, conflicts_with_all = ["client", "packet", "received"])]
+    datagram: bool,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
     /// file, or a capture that contains its tables. A capture with tables is always explained by
     /// its own.
@@ -111,6 +115,15 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
         (_, true) => OutputFormat::Line,
         _ => OutputFormat::Full,
     };
+    if args.datagram {
+        for (at, InputPiece { from, bytes }) in pieces.iter().enumerate() {
+            let side = from.or(side(args)).unwrap_or(Side::Client);
+            let between = if at == 0 || form != OutputFormat::Full { "" } else { "\n" };
+            let explanation = explain::parse::datagram::explain(bytes, side, dialect);
+            print(&format!("{between}{}", format_explanation(&explanation, form, args.color.paint())));
+        }
+        return Ok(());
+    }
     if let [InputPiece { from, bytes }] = &pieces[..] {
         let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
         streaming::write(begin, (side, bytes), (form, args.color.paint()), print);

@@ -5,9 +5,10 @@
 
 use std::fmt::Write as _;
 
-use crate::packet::PacketTables;
+use crate::datagram::DatagramError;
 use crate::packet::msgpack::Rule;
 use crate::packet::tables::Table;
+use crate::packet::{Code, PacketTables, grammar, lane_packets};
 use crate::ws::close::CloseCode;
 use crate::ws::violation::{Violation, ViolationResponse};
 
@@ -20,9 +21,9 @@ macro_rules! parts {
 /// The part before the tables.
 const LUA_HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
 /// The parts after the tables.
-const PARTS: [&str; 11] = parts! {
-    "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-dissect.lua" "8-frames.lua"
-    "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua"
+const PARTS: [&str; 14] = parts! {
+    "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-cipher.lua" "8-datagrams.lua"
+    "8-dissect.lua" "8-frames.lua" "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua" "8-udp.lua"
 };
 /// The last part, in a block of its own, because a Lua file can have only 200 local names.
 const LUA_TAIL: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
@@ -32,7 +33,9 @@ pub fn print(codes: &PacketTables) -> String {
     let mut out = LUA_HEAD.to_owned();
     out.push_str("-- table:begin, from packet_codes/\nlocal TABLES = {\n");
     codes.tables.iter().for_each(|one| out.push_str(&table(one)));
-    out.push_str("}\n-- table:end\n\n-- rules:begin, from src/ws/ and src/packet/\nlocal RULES = {\n");
+    out.push_str("}\n-- table:end\n\n");
+    out.push_str(&lane_packets());
+    out.push_str("-- rules:begin, from src/ws/, src/packet/ and src/datagram/\nlocal RULES = {\n");
     out.push_str(&rules());
     out.push_str("}\n-- rules:end\n\n");
     PARTS.iter().for_each(|part| out.push_str(part));
@@ -60,6 +63,17 @@ fn table(table: &Table) -> String {
     format!("[{level}[\n{text}]{level}],\n")
 }
 
+/// The packets of lanes, which are in no table: direction, name, code, arguments.
+fn lane_packets() -> String {
+    let mut out = "-- src/packet/lane_packets.rs\nTABLES.lane = [[\n".to_owned();
+    for row in lane_packets::rows("") {
+        let code = row.code("").map(Code::to_string).unwrap_or_default();
+        let arguments = grammar::format_arguments(&row.arguments);
+        let _ = writeln!(out, "{}\t{}\t{code}\t{arguments}", row.direction.name(), row.name);
+    }
+    out + "]]\n\n"
+}
+
 /// Each rule that a peer can break: its citation, the response, and its description.
 fn rules() -> String {
     let mut out = String::new();
@@ -77,6 +91,9 @@ fn rules() -> String {
     let answer = format!("close {}", CloseCode::INVALID_PAYLOAD);
     for rule in Rule::ALL {
         row(rule.name(), "PROTOCOL.md", &answer, rule.sentence());
+    }
+    for rule in DatagramError::ALL {
+        row(rule.name(), "PROTOCOL.md", rule.response(), &rule.to_string());
     }
     out
 }
@@ -97,6 +114,7 @@ mod tests {
     fn no_sentence_ends_the_text_that_holds_it() {
         let sentences = Violation::ALL.iter().map(ToString::to_string);
         let all = sentences.chain(Rule::ALL.iter().map(|rule| rule.sentence().to_owned()));
+        let all = all.chain(DatagramError::ALL.iter().map(ToString::to_string));
         all.for_each(|sentence| assert!(!sentence.contains(['"', '\\']), "{sentence}"));
     }
 }

@@ -10,9 +10,12 @@ pub(crate) mod shared_world;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::client_lane::ClientLane;
 use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
-use crate::game::bots::{Agent, AgentOutput, ServerFault, ViewStats};
+use crate::game::bots::{Agent, AgentOutput, ServerFault, Tolerance, ViewStats};
 use crate::game::lockstep_packets::STATE_SYNC;
+use crate::packet::lane_command::LaneCommand;
+use crate::packet::lane_packets;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::close::CloseCode;
 
@@ -27,6 +30,18 @@ pub enum BotStage {
     Leaving,
     /// The connection has ended.
     Closed,
+}
+
+/// How a bot handles a packet that it received by datagram.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DatagramPacketUse {
+    /// Passes it to [`Agent::on_datagram_packet`].
+    #[default]
+    Handle,
+    /// Passes it to [`Agent::on_packet`]. An injected bug of tests.
+    AsStream,
+    /// Drops it. An injected bug of tests.
+    Drop,
 }
 
 /// Observes the traffic of a bot.
@@ -58,6 +73,12 @@ pub trait BotObserver {
         let _ = (name, detail);
     }
 
+    /// A packet was received by datagram. Tests inject bugs by the returned value.
+    fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>) -> DatagramPacketUse {
+        let _ = packet;
+        DatagramPacketUse::Handle
+    }
+
     /// The connection ended before the bot closed it.
     fn on_closed(&mut self, reason: &str) {
         let _ = reason;
@@ -83,6 +104,10 @@ pub struct Bot<A, W = ()> {
     /// Number of its player, according to the newest packet that names it.
     player: Option<u16>,
     output: AgentOutput,
+    /// Whether the bot requests a lane.
+    wants_lane: bool,
+    lane: Option<ClientLane>,
+    datagrams: Vec<Vec<u8>>,
     /// The agent.
     pub agent: A,
     /// The observer.
@@ -92,8 +117,64 @@ pub struct Bot<A, W = ()> {
 impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new connection.
     pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
-        let (stage, outcome) = (BotStage::Connecting, AgentOutput::default());
-        Bot { link, dialect, is_json: false, stage, player: None, output: outcome, agent, observer: witness }
+        Bot {
+            link,
+            dialect,
+            is_json: false,
+            stage: BotStage::Connecting,
+            player: None,
+            output: AgentOutput::default(),
+            wants_lane: false,
+            lane: None,
+            datagrams: Vec::new(),
+            agent,
+            observer: witness,
+        }
+    }
+
+    /// Requests a lane for datagrams after `welcome`. The driver then carries the datagrams:
+    /// [`Bot::receive_datagram`] and [`Bot::drain_datagrams`].
+    pub fn use_lane(&mut self) {
+        self.wants_lane = true;
+    }
+
+    /// The lane, if the server has granted one.
+    pub fn lane(&self) -> Option<&ClientLane> {
+        self.lane.as_ref()
+    }
+
+    /// Requests a lane, which replaces the current one.
+    pub fn request_lane(&mut self) {
+        if let Ok(message) = self.dialect.encode(Direction::ToServer, lane_packets::REQUEST, &[]) {
+            self.link.send_binary(&message);
+        }
+    }
+
+    /// Handles a datagram from the server that arrived at `now`.
+    pub fn receive_datagram(&mut self, datagram: &[u8], now: Duration) {
+        let dialect = Arc::clone(&self.dialect);
+        let Some(lane) = &mut self.lane else { return };
+        let mut packets = Vec::new();
+        lane.receive(datagram, now, |packet| packets.push(packet.to_vec()));
+        for packet in packets {
+            let packet = dialect.decode(Direction::ToClient, &packet);
+            let packet_use = packet.as_ref().map(|packet| self.observer.on_datagram_packet(packet));
+            match packet_use.unwrap_or_default() {
+                DatagramPacketUse::Handle => self.receive_packet(packet, true, now),
+                DatagramPacketUse::AsStream => self.receive_packet(packet, false, now),
+                DatagramPacketUse::Drop => {}
+            }
+        }
+    }
+
+    /// Makes the datagram that is due at `now`, and takes the datagrams to send to the server. Call
+    /// it at least 30 times a second.
+    pub fn drain_datagrams(&mut self, now: Duration) -> Vec<Vec<u8>> {
+        let link = &mut self.link;
+        let datagram =
+            self.lane.as_mut().and_then(|lane| lane.advance(now, |packet| link.send_binary(packet)));
+        self.datagrams.extend(datagram);
+        std::mem::take(&mut self.datagrams)
     }
 
     /// The stage of the session.
@@ -128,7 +209,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     pub fn act(&mut self, now: Duration) {
         if self.stage == BotStage::Playing {
             self.agent.act(now, &mut self.output);
-            self.apply_agent_output();
+            self.apply_agent_output(now);
         }
     }
 
@@ -158,9 +239,12 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     }
 
     /// Sends the agent's packets, and passes its faults to the observer.
-    fn apply_agent_output(&mut self) {
-        for message in self.output.packets.drain(..) {
+    fn apply_agent_output(&mut self, now: Duration) {
+        for message in std::mem::take(&mut self.output.packets) {
             self.observer.on_sent();
+            if self.lane.is_some() && self.send_in_lane(&message, now) {
+                continue;
+            }
             if !self.is_json {
                 self.link.send_binary(&message);
             } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {
@@ -170,6 +254,22 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         self.output.faults.drain(..).for_each(|fault| self.observer.on_fault(fault));
     }
 
+    /// Passes a command to the lane. Returns false for other packets.
+    fn send_in_lane(&mut self, message: &[u8], now: Duration) -> bool {
+        let (Some(lane), link) = (&mut self.lane, &mut self.link) else { return false };
+        match LaneCommand::read(&self.dialect, message) {
+            LaneCommand::Command(sequence, tick) => {
+                lane.command((sequence, tick), message, now, |packet| link.send_binary(packet));
+                true
+            }
+            LaneCommand::Join => {
+                lane.restart(|packet| link.send_binary(packet));
+                false
+            }
+            LaneCommand::Other => false,
+        }
+    }
+
     fn take_events(&mut self, now: Duration) {
         loop {
             let dialect = Arc::clone(&self.dialect);
@@ -177,7 +277,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => {
                     self.agent.on_open(&mut self.output);
-                    self.apply_agent_output();
+                    self.apply_agent_output(now);
                     continue;
                 }
                 Ok(Some(ClientEvent::Binary(message))) => dialect.decode(Direction::ToClient, message),
@@ -197,20 +297,32 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                 Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame", true),
                 Err(error) => return self.fail(error),
             };
-            self.receive_packet(packet, now);
+            self.receive_packet(packet, false, now);
         }
     }
 
-    fn receive_packet(&mut self, packet: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
+    fn receive_packet(
+        &mut self,
+        packet: Result<DecodedPacket<'_>, PacketError>,
+        is_datagram: bool,
+        now: Duration,
+    ) {
         self.observer.on_received();
         match packet {
             Ok(packet) => {
-                if matches!(packet.row.name.as_str(), "spawned" | STATE_SYNC) {
-                    self.player = packet.integer("player").or(self.player);
+                match packet.row.name.as_str() {
+                    "spawned" | STATE_SYNC => self.player = packet.integer("player").or(self.player),
+                    "welcome" if self.wants_lane => self.request_lane(),
+                    lane_packets::OFFER => self.start_lane(&packet),
+                    _ => {}
                 }
-                self.agent.on_packet(&packet, now, &mut self.output);
+                if is_datagram {
+                    self.agent.on_datagram_packet(&packet, now, &mut self.output);
+                } else {
+                    self.agent.on_packet(&packet, now, &mut self.output);
+                }
                 let saw_update = std::mem::take(&mut self.output.saw_update);
-                self.apply_agent_output();
+                self.apply_agent_output(now);
                 self.observer.on_view(saw_update, self.agent.view_stats(), now);
             }
             Err(error) => self.observer.on_error(error.name(), error.to_string()),
@@ -218,6 +330,15 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         if self.stage == BotStage::Connecting && self.agent.is_playing() {
             self.stage = BotStage::Playing;
         }
+    }
+
+    /// Starts the lane of an offer. Commands that only the earlier lane has carried go in the
+    /// stream first.
+    fn start_lane(&mut self, offer: &DecodedPacket<'_>) {
+        let link = &mut self.link;
+        self.lane.iter_mut().for_each(|lane| lane.restart(|packet| link.send_binary(packet)));
+        self.agent.tolerate(Tolerance::Lane);
+        self.lane = ClientLane::new(offer);
     }
 
     fn fail(&mut self, error: ClientConnectionError) {

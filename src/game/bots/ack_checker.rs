@@ -55,7 +55,8 @@ impl AckChecker {
 
     /// Tolerates faults with this cause from now on.
     pub fn tolerate(&mut self, reason: Tolerance) {
-        self.is_late |= reason == Tolerance::Network;
+        // The commands of lost datagrams arrive together, in the next datagram.
+        self.is_late |= matches!(reason, Tolerance::Network | Tolerance::Lane);
         self.shares_address |= reason == Tolerance::SharedAddress;
     }
 

@@ -82,6 +82,8 @@ pub enum Tolerance {
     OperatorGift,
     /// The client has resumed, so its player may already have possessions.
     Resumed,
+    /// The client has a lane for datagrams, which overtake the packets of the stream.
+    Lane,
 }
 
 /// Statistics of a bot: name, description and count of each kind of action.
@@ -124,6 +126,12 @@ pub trait Agent: Any + Send {
     /// Called for each received packet.
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput);
 
+    /// Called for each packet received by datagram. Its state may be older or newer than the state
+    /// in the stream. The agent tolerates [`Tolerance::Lane`].
+    fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
+        self.on_packet(packet, now, out);
+    }
+
     /// Called at least about ten times per second while the agent plays.
     fn act(&mut self, now: Duration, out: &mut AgentOutput);
 
@@ -161,6 +169,10 @@ impl Agent for Box<dyn Agent> {
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
         (**self).on_packet(packet, now, out);
+    }
+
+    fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
+        (**self).on_datagram_packet(packet, now, out);
     }
 
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {

@@ -13,6 +13,9 @@ pub trait Predictor: Send {
     /// Processes a received message. Returns whether it is a packet.
     fn on_received(&mut self, message: &[u8], now: Duration) -> bool;
 
+    /// Processes a packet received by datagram. Returns false if it is not a packet.
+    fn on_datagram(&mut self, packet: &[u8], now: Duration) -> bool;
+
     /// Processes a message that the client sends. Returns whether it is a packet.
     fn on_sent(&mut self, message: &[u8], now: Duration) -> bool;
 
@@ -96,6 +99,12 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
         let dialect = Arc::clone(&self.dialect);
         let packet = dialect.decode(Direction::ToClient, message);
         packet.map(|packet| self.prediction.on_packet(&packet, now)).is_ok()
+    }
+
+    fn on_datagram(&mut self, packet: &[u8], now: Duration) -> bool {
+        let dialect = Arc::clone(&self.dialect);
+        let packet = dialect.decode(Direction::ToClient, packet);
+        packet.map(|packet| self.prediction.on_datagram_packet(&packet, now)).is_ok()
     }
 
     fn on_sent(&mut self, message: &[u8], now: Duration) -> bool {

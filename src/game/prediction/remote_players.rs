@@ -13,6 +13,8 @@ use crate::limits;
 struct RemotePlayer {
     /// The last received position.
     at: Position,
+    /// The newest position received by datagram, and its tick.
+    by_datagram: Option<(u32, Position)>,
     track: PositionHistory,
     start_blend: ErrorBlend,
 }
@@ -56,9 +58,9 @@ pub(super) struct RenderTime<'a, F> {
 #[derive(Debug, Clone, Default)]
 pub struct RemotePlayers {
     all: BTreeMap<u32, RemotePlayer>,
-    /// Positions by datagram of players that have not entered the view in the stream.
+    /// Positions by datagram of players that are not in view, according to the stream.
     waiting: BTreeMap<u32, (u32, Position)>,
-    /// Whether the packet that is processed came by datagram.
+    /// Whether the current packet was received by datagram.
     pub(super) is_datagram: bool,
     /// Whether positions between two updates are interpolated. On by default.
     pub interpolation_enabled: bool,
@@ -78,7 +80,8 @@ impl RemotePlayers {
         let other = self.all.entry(number).or_default();
         other.at = place;
         other.track.push(tick, place);
-        if let Some((tick, place)) = self.waiting.remove(&number) {
+        if let Some((tick, place)) = self.waiting.remove(&number).filter(|(at, _)| *at >= tick) {
+            other.by_datagram = Some((tick, place));
             other.track.push(tick, place);
         }
     }
@@ -97,25 +100,31 @@ impl RemotePlayers {
         match self.all.get_mut(&number) {
             Some(other) => {
                 // Differences in the stream add to the last position in the stream.
-                if !self.is_datagram {
+                if self.is_datagram {
+                    other.by_datagram = Some((tick, place));
+                } else {
                     other.at = place;
                 }
                 other.track.push(tick, place);
             }
-            None if self.is_datagram => {
-                if self.waiting.len() >= limits::LANE_WAITING_PLAYERS {
-                    self.waiting.pop_first();
-                }
-                self.waiting.insert(number, (tick, place));
-            }
+            None if self.is_datagram => self.wait(number, (tick, place)),
             None => self.push(number, tick, place),
         }
     }
 
-    /// Removes a player that has left the view.
+    fn wait(&mut self, number: u32, position: (u32, Position)) {
+        if self.waiting.len() >= limits::LANE_WAITING_PLAYERS {
+            self.waiting.pop_first();
+        }
+        self.waiting.insert(number, position);
+    }
+
+    /// Removes a player that has left the view. Stores its newest position by datagram, in case the
+    /// stream reports an earlier enter.
     pub fn remove(&mut self, number: u32) {
-        self.all.remove(&number);
-        self.waiting.remove(&number);
+        if let Some(position) = self.all.remove(&number).and_then(|other| other.by_datagram) {
+            self.wait(number, position);
+        }
     }
 
     /// Removes the players for which `is_retained` returns false.
@@ -197,6 +206,23 @@ mod tests {
     use super::*;
 
     const PX: i32 = 1 << 16;
+
+    #[test]
+    fn a_position_by_datagram_replaces_only_the_position_of_an_earlier_enter() {
+        let mut others = RemotePlayers::new();
+        let newest = |others: &RemotePlayers| others.all[&1].track.interpolate(i64::MAX);
+        others.push(1, 10, (PX, 0));
+        others.is_datagram = true;
+        others.update(1, 15, (5 * PX, 0));
+        others.is_datagram = false;
+        // The stream is late: the player died, and respawned in tick 14.
+        others.remove(1);
+        others.push(1, 14, (4 * PX, 0));
+        assert_eq!(newest(&others), Some((5 * PX, 0)));
+        others.remove(1);
+        others.push(1, 16, (6 * PX, 0));
+        assert_eq!(newest(&others), Some((6 * PX, 0)), "the stored position is older than the enter");
+    }
 
     /// A player walks to the right at 4 px per tick and 20 ticks per second. After the first
     /// second, no update contains the player. Half a second later, an update reports that the

@@ -31,7 +31,11 @@ impl LaneRows {
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
-        self.is_used = true;
+        // The client drops older packets of the stream that arrive after the first datagram.
+        if !std::mem::replace(&mut self.is_used, true) {
+            self.rows.clear();
+            self.own = None;
+        }
         self.rows.resize(rows.len(), (0, 0));
         for (row, (version, changed)) in rows.iter().zip(&mut self.rows) {
             if *version != row.version {

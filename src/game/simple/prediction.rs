@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
+use super::SimplePacketHandler;
 use super::rows::{ReceivedRow, RowValues};
 use super::simple_game::{Joining, SimpleGame, SimplePrediction, TickContext};
+use super::table_check::OWN_STATE_PACKET;
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, rules_hash};
-use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers, new_predictor};
 use crate::packet::{DecodedPacket, Dialect};

@@ -3,7 +3,7 @@
 //! [`BotPolicy`].
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use tickwire_sim::PlayerId;
 
 use super::bot_policy::{BotPolicy, BotView};
+use super::entities::EntityError;
 use super::random_packet::{self, COMMON};
 use super::received_packets::{ReceivedPackets, is_event};
 use super::rows::GameAction as _;
@@ -19,7 +20,7 @@ use crate::game::BotRng;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
 use crate::game::command_acks::has_command_acks;
-use crate::packet::{DecodedPacket, Dialect, Direction, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Value, lane_packets};
 
 /// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -59,6 +60,10 @@ pub struct RandomBot<S: SimpleGame> {
     errors: u32,
     acts: Duration,
     is_late: bool,
+    /// Whether datagrams may overtake the stream.
+    has_lane: bool,
+    /// The newest tick of each row.
+    newest: BTreeMap<String, u32>,
     game: PhantomData<fn() -> S>,
 }
 
@@ -87,6 +92,8 @@ impl<S: SimpleGame> RandomBot<S> {
             errors: 0,
             acts,
             is_late: false,
+            has_lane: false,
+            newest: BTreeMap::new(),
             game: PhantomData,
         }
     }
@@ -152,7 +159,8 @@ impl<S: SimpleGame> RandomBot<S> {
                 self.ticks[1] = tick;
             }
             "state" => {
-                if tick.is_some() && tick <= self.ticks[0] {
+                let is_same = tick == self.ticks[0] && !self.has_lane;
+                if tick.is_some() && (tick < self.ticks[0] || is_same) {
                     out.add_fault(
                         "tick_not_increased",
                         format!("{packet}: the state before had {:?}", self.ticks[0]),
@@ -164,9 +172,40 @@ impl<S: SimpleGame> RandomBot<S> {
             _ => {}
         }
         if let Some(acks) = &mut self.acks {
-            let settled = if name == "state" { acks.on_state() } else { Ok(()) };
+            // A state by datagram may arrive between the acks of two commands.
+            let settled = if name == "state" && !self.has_lane { acks.on_state() } else { Ok(()) };
             let judged = acks.on_packet(packet).and(settled);
             judged.unwrap_or_else(|what| out.add_fault("answer", what));
+        }
+    }
+
+    fn receive(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
+        if self.checks {
+            self.check_packet(packet, out);
+        }
+        let name = packet.row.name.as_str();
+        out.saw_update = name == "state" || self.received.entities.contains_key(name);
+        match self.received.apply(packet) {
+            // Datagrams repeat leaves, and so does the stream after a lane.
+            Err(EntityError::UnknownLeave(_)) if self.has_lane => {}
+            Err(error) if self.checks => out.add_fault("entities", format!("{packet}: {error}")),
+            _ => {}
+        }
+        match name {
+            "welcome" => self.welcomed = true,
+            "spawned" => self.player = packet.integer("player").map(PlayerId),
+            _ => {}
+        }
+        if let Some(tactics) = &mut self.tactics {
+            let before = out.faults.len();
+            tactics.on_packet(packet, out);
+            // A state by datagram may overtake the events that explain its changes.
+            if !self.checks || self.has_lane {
+                out.faults.truncate(before);
+            }
+        }
+        if self.checks && is_event(packet) {
+            self.marks.extend(packet_hash(&self.dialect, packet));
         }
     }
 
@@ -195,28 +234,14 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut AgentOutput) {
-        if self.checks {
-            self.check_packet(packet, out);
+        if !lane_packets::is_overtaken(&mut self.newest, packet) {
+            self.receive(packet, out);
         }
-        let name = packet.row.name.as_str();
-        out.saw_update = name == "state" || self.received.entities.contains_key(name);
-        if let (Err(error), true) = (self.received.apply(packet), self.checks) {
-            out.add_fault("entities", format!("{packet}: {error}"));
-        }
-        match name {
-            "welcome" => self.welcomed = true,
-            "spawned" => self.player = packet.integer("player").map(PlayerId),
-            _ => {}
-        }
-        if let Some(tactics) = &mut self.tactics {
-            let before = out.faults.len();
-            tactics.on_packet(packet, out);
-            if !self.checks {
-                out.faults.truncate(before);
-            }
-        }
-        if self.checks && is_event(packet) {
-            self.marks.extend(packet_hash(&self.dialect, packet));
+    }
+
+    fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut AgentOutput) {
+        if !lane_packets::is_overtaken(&mut self.newest, packet) {
+            self.receive(packet, out);
         }
     }
 
@@ -256,7 +281,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
     }
 
     fn tolerate(&mut self, reason: Tolerance) {
-        self.is_late |= reason == Tolerance::Network;
+        self.is_late |= matches!(reason, Tolerance::Network | Tolerance::Lane);
+        self.has_lane |= reason == Tolerance::Lane;
         self.acks.iter_mut().for_each(|acks| acks.tolerate(reason));
     }
 

@@ -7,14 +7,14 @@ use super::entities::{EntityError, ReceivedEntities};
 use super::rows::ReceivedRow;
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 use crate::game::lockstep_packets;
-use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value, lane_packets};
 
 /// Maximum number of stored events. A bot reads them about ten times a second; the oldest ones are
 /// dropped.
 const MAX_EVENTS: usize = 1_024;
 
 /// Packets from the server that are not events of the game.
-const NON_EVENT_PACKETS: [&str; 10] = [
+const NON_EVENT_PACKETS: [&str; 11] = [
     "welcome",
     "spawned",
     "pong",
@@ -25,6 +25,7 @@ const NON_EVENT_PACKETS: [&str; 10] = [
     lockstep_packets::SNAPSHOT,
     lockstep_packets::COMMAND_FRAME,
     lockstep_packets::DESYNC_REPORT,
+    lane_packets::OFFER,
 ];
 
 /// The packets of a client: the entity lists, the newest packet of each name, and the events

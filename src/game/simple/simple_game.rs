@@ -1,6 +1,7 @@
 //! The trait of a simple game.
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use super::bot_policy::BotPolicy;
 use super::entities::{Entities, EntityInfo, EntityRef, Sight, Viewer};
@@ -14,6 +15,10 @@ use crate::game::report::Report;
 use crate::game::room_properties::RoomProperties;
 #[cfg(doc)]
 use crate::limits;
+
+/// The [`Game`](crate::game::Game) that implements a [`SimpleGame`].
+#[derive(Debug)]
+pub struct Simple<S>(PhantomData<S>);
 
 /// A game whose clients receive the same state, except for [entity lists](super#entity-lists).
 ///

@@ -24,6 +24,8 @@ pub struct CheckingObserver {
     had_network_fault: bool,
     /// Whether the operator may have granted resources to the player.
     got_operator_gift: bool,
+    /// Whether datagrams may overtake the stream.
+    has_lane: bool,
 }
 
 impl CheckingObserver {
@@ -36,6 +38,7 @@ impl CheckingObserver {
             shares_address: false,
             had_network_fault: false,
             got_operator_gift: false,
+            has_lane: false,
         }
     }
 
@@ -45,13 +48,22 @@ impl CheckingObserver {
         let is_moomoo = !self.world_model().is_native;
         match rule {
             // Packets of the MooMoo dialects have no tick, so the check depends on their arrival
-            // times, which network faults distort.
-            CheckRule::TooFast => self.had_network_fault && is_moomoo,
-            CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
-            // After a stall, commands that the agent sent at intervals reach the server together.
+            // times, which network faults distort. With a lane, an update by datagram may overtake
+            // an older update of the stream.
+            CheckRule::TooFast => self.had_network_fault && is_moomoo || self.has_lane,
+            // After a respawn, a datagram may overtake the enter of the new body. The attack of an
+            // animal in the stream may overtake the animal.
+            CheckRule::OwnPositionDiffers | CheckRule::AnimalUnknown => self.has_lane,
+            // The check counts updates, and updates by datagram may overtake the hits in the
+            // stream.
+            CheckRule::GainUnearned => {
+                self.got_operator_gift || self.had_network_fault && is_moomoo || self.has_lane
+            }
+            // After a stall or after lost datagrams, commands that the agent sent at intervals
+            // reach the server together.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
-                    || self.had_network_fault && detail.contains("_too_soon")
+                    || (self.had_network_fault || self.has_lane) && detail.contains("_too_soon")
             }
             _ => false,
         }
@@ -95,6 +107,10 @@ impl PacketObserver for CheckingObserver {
             Tolerance::Network => self.had_network_fault = true,
             Tolerance::OperatorGift => self.got_operator_gift = true,
             Tolerance::Resumed => self.check.on_resumed(),
+            Tolerance::Lane => {
+                self.has_lane = true;
+                self.check.on_lane();
+            }
         }
     }
 

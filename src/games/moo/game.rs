@@ -206,14 +206,14 @@ impl game::View<Moo> for MooView {
             self.events(events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
         }
         if turn == StateOutcome::Written {
-            let lane = messages.lane();
+            let (has_lane, lane) = (messages.has_lane(), messages.lane());
             let out = &mut messages.writer(dialect, Lane::Latest);
             match self {
                 MooView::Native(view) => {
-                    view.state((&state.state, &state.since, lane), &mut scratch.native, out);
+                    view.state((&state.state, &state.since, has_lane, lane), &mut scratch.native, out);
                     if lane.is_some() {
                         let lists = &mut scratch.native.lists;
-                        NativeView::datagram(state.state.tick, lists, &mut messages.datagram_writer(dialect));
+                        view.datagram(&state.state, lists, &mut messages.datagram_writer(dialect));
                     }
                 }
                 MooView::Moomoo(view) => view.state(&state.state, &mut scratch.moomoo, out),

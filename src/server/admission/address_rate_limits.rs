@@ -34,12 +34,14 @@ pub enum LimitedAction {
     Room,
     /// Receiving a snapshot in lockstep.
     Snapshot,
+    /// Being granted a lane.
+    Lane,
     /// An action of a game that affects other players.
     Shared(&'static SharedRateLimit),
 }
 
 /// Number of actions that are not declared by games.
-const BUILT_IN_ACTIONS: usize = 5;
+const BUILT_IN_ACTIONS: usize = 6;
 /// Number of all actions.
 const ACTIONS: usize = BUILT_IN_ACTIONS + limits::GAME_RATE_LIMITS;
 
@@ -90,6 +92,7 @@ impl LimitedAction {
             LimitedAction::Join => 2,
             LimitedAction::Room => 3,
             LimitedAction::Snapshot => 4,
+            LimitedAction::Lane => 5,
             LimitedAction::Shared(shared) => BUILT_IN_ACTIONS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
         }
     }
@@ -102,6 +105,7 @@ impl LimitedAction {
             LimitedAction::Join => "address_join_rate",
             LimitedAction::Room => "address_room_rate",
             LimitedAction::Snapshot => "address_snapshot_rate",
+            LimitedAction::Lane => "address_lane_rate",
             LimitedAction::Shared(shared) => shared.rule,
         }
     }
@@ -115,6 +119,7 @@ impl LimitedAction {
             LimitedAction::Join => "too many joins from your address: wait a few seconds and enter again",
             LimitedAction::Room => "too many new rooms from your address: wait a few seconds",
             LimitedAction::Snapshot => "too many snapshots for your address: the next one comes by itself",
+            LimitedAction::Lane => "too many lanes for your address: play on, and request one later",
             LimitedAction::Shared(shared) => shared.detail,
         }
     }
@@ -137,6 +142,9 @@ impl LimitedAction {
             }
             LimitedAction::Snapshot => {
                 RateLimit { every: limits::ADDRESS_SNAPSHOT_EVERY, burst: limits::ADDRESS_SNAPSHOTS_BURST }
+            }
+            LimitedAction::Lane => {
+                RateLimit::per_second(limits::ADDRESS_LANES_PER_SECOND, limits::ADDRESS_LANES_BURST)
             }
             LimitedAction::Shared(shared) => RateLimit { every: shared.every, burst: shared.burst },
         }

@@ -1,5 +1,7 @@
 //! The checks of a server's settings.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::start_error::StartError;
@@ -9,6 +11,8 @@ use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::TcpGameFactory;
 use crate::server::net::forwarded::CidrRange;
+use crate::server::net::key_log::KeyLog;
+use crate::server::net::lane_mode::{LaneMode, UdpPublic};
 use crate::server::net::recorder::Rotation;
 use crate::server::room::lockstep::LockstepConfig;
 
@@ -30,6 +34,24 @@ pub(super) fn trusted_proxies(ranges: &[String]) -> Result<Vec<CidrRange>, Start
         read.map_err(|rule| StartError::setting("trusted_proxy", format!("{range}: {rule}")))
     };
     ranges.iter().map(read).collect()
+}
+
+/// Parses the public address of the UDP port.
+pub(super) fn udp_public(address: Option<&str>) -> Result<Option<UdpPublic>, StartError> {
+    let read = |text: &str| {
+        text.parse().map_err(|rule| StartError::setting("udp_public", format!("{text:?}: {rule}")))
+    };
+    address.map(read).transpose()
+}
+
+/// Opens the key log of lanes.
+pub(super) fn key_log(path: Option<&Path>, lane: LaneMode) -> Result<Option<Arc<KeyLog>>, StartError> {
+    let Some(path) = path else { return Ok(None) };
+    if lane == LaneMode::Off {
+        return Err(StartError::setting("key_log", "needs lanes: a server without lanes has no keys"));
+    }
+    let failed = |error| StartError::setting("key_log", format!("{}: {error}", path.display()));
+    KeyLog::open(path).map(|log| Some(Arc::new(log))).map_err(failed)
 }
 
 /// Checks the time for which a seat stays suspended.

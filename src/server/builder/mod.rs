@@ -13,9 +13,9 @@ use std::time::Duration;
 use crate::game::Game;
 use crate::limits;
 use crate::packet::PacketTables;
-pub use crate::server::net::config::LaneMode;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
+pub use crate::server::net::lane_mode::LaneMode;
 use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
@@ -114,6 +114,8 @@ pub struct Server {
     lockstep: LockstepConfig,
     self_check: bool,
     lane: LaneMode,
+    udp_public: Option<String>,
+    key_log: Option<PathBuf>,
     save_dir: PathBuf,
     state_file: Option<PathBuf>,
     prediction_module: Option<&'static [u8]>,
@@ -148,6 +150,8 @@ impl Server {
             lockstep: LockstepConfig::default(),
             self_check: false,
             lane: LaneMode::Off,
+            udp_public: None,
+            key_log: None,
             save_dir: PathBuf::from("."),
             state_file: None,
             prediction_module: None,
@@ -345,6 +349,22 @@ impl Server {
         Server { lane: mode, ..self }
     }
 
+    /// Sets the public address of the UDP port of [`Server::lane`]: an IP address, with `:PORT` if
+    /// the public port differs. Default: the local address of each client's WebSocket. Needed with
+    /// NAT, a proxy or a container.
+    #[must_use]
+    pub fn udp_public(self, address: impl Into<String>) -> Server {
+        Server { udp_public: Some(address.into()), ..self }
+    }
+
+    /// Sets the file to which the server appends the key of each lane, so that Wireshark can
+    /// decrypt captured datagrams. For tests only: anyone with the file can read and forge
+    /// datagrams.
+    #[must_use]
+    pub fn key_log(self, file: impl Into<PathBuf>) -> Server {
+        Server { key_log: Some(file.into()), ..self }
+    }
+
     /// Sets the module by which the page of a game predicts the local player: the file that the
     /// command `prediction` of a program with this game writes. By default, pages of games that are
     /// not built in have no prediction.
@@ -450,6 +470,8 @@ impl Server {
             lockstep: self.lockstep,
             self_check: self.self_check,
             lane: self.lane,
+            udp_public: checks::udp_public(self.udp_public.as_deref())?,
+            key_log: checks::key_log(self.key_log.as_deref(), self.lane)?,
             allowed_origins: self.allowed_origins.clone(),
             prediction_module: self.prediction_module.map(PredictionModule::new),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,

@@ -25,6 +25,10 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::frame;
 
+/// Error text when a client requests a lane that it cannot have.
+pub const NO_LANE_TEXT: &str =
+    "this server has no lane for datagrams of this kind, or none for JSON: play on the WebSocket alone";
+
 /// Carries a client's bytes: a socket, or a model of one.
 pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Sends as much as the other end accepts now. Returns the number of bytes; 0 if it accepts
@@ -47,10 +51,13 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Closes the connection immediately, which wakes its reader.
     fn abort(&self);
 
-    /// Makes the grant of a lane for the client with this number. `None` if the transport has no
-    /// datagrams.
-    fn grant_lane(&self, _client: u64) -> Option<LaneGrant> {
-        None
+    /// Makes the grant of a lane for the client with this number: of a data channel if the client
+    /// has made an offer.
+    ///
+    /// # Errors
+    /// The reason, as a text for the client.
+    fn grant_lane(&self, _client: u64, _offer: Option<&str>) -> Result<LaneGrant, &'static str> {
+        Err(NO_LANE_TEXT)
     }
 
     /// Sends a datagram of a client's lane to this address, if there are addresses. It may be lost.
@@ -344,23 +351,31 @@ impl<L: Transport> Client<L> {
         self.lane.lock().iter_mut().for_each(|lane| lane.add(messages));
     }
 
-    /// Replaces the client's lane, and returns its grant. `None` if the transport has no datagrams.
-    pub fn grant_lane(&self) -> Option<LaneGrant> {
-        let grant = self.transport.grant_lane(self.id)?;
+    /// Replaces the client's lane, and returns its grant: of a data channel if the client has made
+    /// an offer.
+    ///
+    /// # Errors
+    /// The reason, as a text for the client.
+    pub fn grant_lane(&self, offer: Option<&str>) -> Result<LaneGrant, &'static str> {
+        let grant = self.transport.grant_lane(self.id, offer)?;
         *self.lane.lock() = Some(ClientLane::new(&grant));
         self.has_lane.store(true, Ordering::Release);
-        Some(grant)
+        Ok(grant)
+    }
+
+    /// Returns whether the client has been granted a lane.
+    pub fn has_lane(&self) -> bool {
+        self.has_lane.load(Ordering::Acquire)
     }
 
     /// Returns the baseline of updates by datagram. `None` without a lane in use.
-    pub fn lane_baseline(&self, now: Duration) -> Option<LaneBaseline> {
-        let has_lane = self.has_lane.load(Ordering::Acquire);
-        has_lane.then(|| self.lane.lock().as_ref()?.baseline(now)).flatten()
+    pub fn lane_baseline(&self, is_stream_due: bool, now: Duration) -> Option<LaneBaseline> {
+        self.has_lane().then(|| self.lane.lock().as_ref()?.baseline(is_stream_due, now)).flatten()
     }
 
     /// Sends the part of an update that goes by datagram, and acknowledgements.
     pub fn send_datagrams(&self, messages: &Messages, tick: u32, now: Duration) {
-        if !self.has_lane.load(Ordering::Acquire) {
+        if !self.has_lane() {
             return;
         }
         let sequence = self.connection.lock().sequence();

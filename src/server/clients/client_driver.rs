@@ -18,7 +18,7 @@ use std::time::Duration;
 use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{PlayerId, RawCommand};
 
-use super::client::{Client, Transport};
+use super::client::{Client, NO_LANE_TEXT, Transport};
 use super::client_lane::LaneGrant;
 use crate::connection::sender::Frames;
 use crate::connection::session::ReportedField;
@@ -38,10 +38,6 @@ use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 /// Error text when a spectator tries to join.
 const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
-
-/// Error text when a client requests a lane that it cannot have.
-const NO_LANE_TEXT: &str =
-    "there is no lane for datagrams on this server or for JSON: play on the WebSocket alone";
 
 /// Error text when a resumed player no longer exists.
 const PLAYER_GONE_TEXT: &str = "your earlier player has left the world: you start over";
@@ -80,12 +76,23 @@ pub enum DriverEvent<'a> {
     Datagram {
         /// When it was received.
         at: ReadTime,
-        /// The client's UDP address.
-        address: SocketAddr,
+        /// The client's UDP address, if the lane has addresses.
+        address: Option<SocketAddr>,
         /// Its header and messages.
         bytes: &'a [u8],
         /// The connection's state before it; `None` in the middle of a message of the stream.
         saved: Option<&'a [u8]>,
+    },
+    /// A datagram that the client's lane dropped by this rule, as it arrived.
+    DatagramDropped {
+        /// When it was received.
+        at: ReadTime,
+        /// The sender's UDP address, if the lane has addresses.
+        address: Option<SocketAddr>,
+        /// The broken rule.
+        rule: DatagramError,
+        /// Its bytes.
+        bytes: &'a [u8],
     },
     /// A command or join was rejected for this reason, such as a rate limit of the address or a
     /// full inbox.
@@ -152,21 +159,42 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
     /// # Errors
     /// The reason to drop the datagram.
     pub fn receive_datagram(&self, datagram: &[u8], from: Option<SocketAddr>) -> Result<(), DatagramError> {
+        self.receive_datagram_with(datagram, from, |_| {}, |output| self.execute(output))
+    }
+
+    /// Like [`ClientDriver::receive_datagram`], with `execute` instead of
+    /// [`ClientDriver::execute`]. `on_opened` gets the messages before they are handled.
+    ///
+    /// # Errors
+    /// As [`ClientDriver::receive_datagram`].
+    pub fn receive_datagram_with(
+        &self,
+        datagram: &[u8],
+        from: Option<SocketAddr>,
+        on_opened: impl FnOnce(&[u8]),
+        execute: impl FnMut(ConnectionOutput<'_>) -> Option<Answer>,
+    ) -> Result<(), DatagramError> {
         let client = self.client;
-        let opened = client.open_datagram(datagram, from, self.read_time.now)?;
+        let opened = client.open_datagram(datagram, from, self.read_time.now).inspect_err(|rule| {
+            if self.is_observed {
+                let (at, address, rule) = (self.read_time, from, *rule);
+                (self.on_event)(DriverEvent::DatagramDropped { at, address, rule, bytes: datagram });
+            }
+        })?;
         if client.sender.ending().is_some() {
             return Ok(());
         }
+        on_opened(&opened);
         let mut connection = client.connection.lock();
         self.configure(&mut connection);
-        if let Some(address) = from.filter(|_| self.is_observed) {
+        if self.is_observed {
             let bytes = [&datagram[..HEADER_BYTES], &opened].concat();
             let saved = connection.is_between_messages().then(|| connection.save(self.read_time.now));
-            let (at, saved) = (self.read_time, saved.as_deref());
+            let (at, address, saved) = (self.read_time, from, saved.as_deref());
             (self.on_event)(DriverEvent::Datagram { at, address, bytes: &bytes, saved });
         }
         let received = connection.receive_datagram(&opened, self.read_time);
-        if let Err(ending) = drain(&mut connection, |output| self.execute(output)) {
+        if let Err(ending) = drain(&mut connection, execute) {
             client.close(ending, self.read_time.now);
         }
         received
@@ -269,7 +297,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
                 client.room.reject((client.prefix(), client.id), sequence, rule);
             }
             ClientRequest::Spectate(player) => client.set_spectated(player),
-            ClientRequest::Lane => self.offer_lane(),
+            ClientRequest::Lane { offer } => self.offer_lane(offer.as_deref()),
             ClientRequest::Snapshot => client.room.lockstep.request_snapshot(client.id),
             ClientRequest::Checksum { tick, checksum } => self.checksum(tick, checksum),
             ClientRequest::DesyncDetails { tick, fields } => self.report_desync_details(tick, fields),
@@ -344,21 +372,35 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
         }
     }
 
-    /// Grants the client a lane, or reports that there is none. Captures and inspectors get zeros
-    /// instead of the key.
-    fn offer_lane(&self) {
+    /// Grants the client a lane, or reports why there is none. Captures and inspectors get zeros
+    /// instead of the key and the password.
+    fn offer_lane(&self, offer: Option<&str>) {
         let (client, endpoint) = (self.client, &self.client.endpoint);
-        let grant = if endpoint.is_json { None } else { client.grant_lane() };
-        let mut frames = Vec::new();
-        let Some(LaneGrant { connection, key, port }) = grant else {
-            let values = [("rule", NO_LANE.into()), ("detail", NO_LANE_TEXT.into())];
-            endpoint.write_packet(&mut frames, "error", &values);
-            return client.send(Frames::Borrowed(&frames), self.read_time.now);
+        let grant = if endpoint.is_json {
+            Err((NO_LANE, NO_LANE_TEXT))
+        } else if let Err(Denial::Rejected(rule, detail)) = self.charge(LimitedAction::Lane) {
+            Err((rule, detail))
+        } else {
+            client.grant_lane(offer).map_err(|detail| (NO_LANE, detail))
         };
+        let mut frames = Vec::new();
+        let LaneGrant { connection, key, port, answer } = match grant {
+            Ok(grant) => grant,
+            Err((rule, detail)) => {
+                let values = [("rule", rule.into()), ("detail", detail.into())];
+                endpoint.write_packet(&mut frames, "error", &values);
+                return client.send(Frames::Borrowed(&frames), self.read_time.now);
+            }
+        };
+        let key = key.map_or_else(Vec::new, |key| key.0.to_vec());
+        let answer = answer.as_ref();
+        let secret = (key.clone(), answer.map_or(Value::Nil, |answer| answer.text.as_str().into()));
+        let redacted = (vec![0; key.len()], answer.map_or(Value::Nil, |answer| answer.shown.as_str().into()));
         let mut shown = Vec::new();
-        for (out, key) in [(&mut frames, key.0), (&mut shown, Default::default())] {
-            let key = Value::Binary(key.to_vec());
-            let values = [("connection", connection.into()), ("key", key), ("port", port.into())];
+        for (out, (key, answer)) in [(&mut frames, secret), (&mut shown, redacted)] {
+            let key = Value::Binary(key);
+            let values =
+                [("connection", connection.into()), ("key", key), ("port", port.into()), ("answer", answer)];
             endpoint.write_packet(out, lane_packets::OFFER, &values);
         }
         client.send_secret(&frames, &shown, self.read_time.now);

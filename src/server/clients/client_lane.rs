@@ -4,7 +4,6 @@ use core::net::SocketAddr;
 use std::time::Duration;
 
 use super::lane_path::LanePath;
-use crate::datagram::endpoint::{DATAGRAM_OVERHEAD_BYTES, MESSAGES_BYTES};
 use crate::datagram::message::{MESSAGE_HEAD_BYTES, write_packet, write_received};
 use crate::datagram::{DatagramError, LaneEndpoint, LaneKey};
 use crate::game::{LaneBaseline, Messages};
@@ -12,14 +11,26 @@ use crate::limits;
 use crate::packet::Direction;
 
 /// The grant of a lane.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct LaneGrant {
     /// The number of the lane in datagrams.
     pub connection: u32,
-    /// The key of the lane.
-    pub key: LaneKey,
+    /// The key of the lane. `None` if the carrier encrypts the datagrams.
+    pub key: Option<LaneKey>,
     /// The UDP port of the server; 0 if the transport needs none.
     pub port: u16,
+    /// The answer to the offer of a data channel, if the client has made one.
+    pub answer: Option<ChannelAnswer>,
+}
+
+/// The answer to the offer of a data channel.
+#[derive(Debug, Clone)]
+pub struct ChannelAnswer {
+    /// The session description.
+    pub text: String,
+    /// The session description for captures and inspectors, of the same length, without its
+    /// password.
+    pub shown: String,
 }
 
 /// The server's end of a client's lane.
@@ -44,7 +55,7 @@ impl ClientLane {
     /// Creates the lane of a grant.
     pub fn new(grant: &LaneGrant) -> ClientLane {
         ClientLane {
-            endpoint: LaneEndpoint::new(Direction::ToClient, grant.connection, &grant.key),
+            endpoint: LaneEndpoint::new(Direction::ToClient, grant.connection, grant.key.as_ref()),
             replies: Vec::new(),
             acknowledged: 0,
             sent: None,
@@ -87,11 +98,11 @@ impl ClientLane {
     }
 
     /// Returns the baseline of updates by datagram. `None` while the lane is not in use.
-    pub fn baseline(&self, now: Duration) -> Option<LaneBaseline> {
-        let is_proven = self.path.is_none_or(|path| path.is_proven(&self.endpoint));
+    pub fn baseline(&self, is_stream_due: bool, now: Duration) -> Option<LaneBaseline> {
+        let is_proven = self.path.is_none_or(|path| path.is_proven());
         let is_in_stream = self.stream_until.is_some_and(|until| now < until);
         (is_proven && !is_in_stream && self.endpoint.is_usable(now))
-            .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick() })
+            .then(|| LaneBaseline { acked_tick: self.endpoint.acked_tick(), is_stream_due })
     }
 
     /// Makes the datagrams of an update, or one without a state for acknowledgements. `sequence` is
@@ -104,7 +115,9 @@ impl ClientLane {
         mut send: impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
         let is_too_large = |(messages, _): &(&Messages, u32)| {
-            messages.datagram().any(|packet| packet.len() > limits::LANE_PACKET_BYTES)
+            let lengths = || messages.datagram().map(<[u8]>::len);
+            lengths().max() > Some(limits::LANE_PACKET_BYTES)
+                || lengths().sum::<usize>() > limits::LANE_UPDATE_BYTES
         };
         // The next update has this state, too, in the stream.
         if state.as_ref().is_some_and(is_too_large) {
@@ -121,7 +134,7 @@ impl ClientLane {
         (self.acknowledged, self.sent) = (sequence, Some(now));
         let tick = state.map(|(_, tick)| tick);
         for packet in state.into_iter().flat_map(|(messages, _)| messages.datagram()) {
-            if content.len() + MESSAGE_HEAD_BYTES + packet.len() > MESSAGES_BYTES {
+            if content.len() + MESSAGE_HEAD_BYTES + packet.len() > self.endpoint.messages_bytes() {
                 self.send(&content, tick, now, &mut send);
                 content.clear();
             }
@@ -137,10 +150,10 @@ impl ClientLane {
         now: Duration,
         send: &mut impl FnMut(Option<SocketAddr>, &[u8], &[u8]),
     ) {
-        // An address that is not proven may get a datagram without messages, if it may get that.
+        // An unproven address gets a datagram without messages if the messages exceed its limit.
         for content in [content, &[]] {
-            let bytes = DATAGRAM_OVERHEAD_BYTES + content.len();
-            if self.path.as_mut().is_none_or(|path| path.take(bytes, &self.endpoint)) {
+            let bytes = self.endpoint.overhead_bytes() + content.len();
+            if self.path.as_mut().is_none_or(|path| path.take(bytes)) {
                 let datagram = self.endpoint.seal(content, tick.filter(|_| !content.is_empty()), now);
                 return send(self.path.map(|path| path.address), &datagram, content);
             }
@@ -169,8 +182,8 @@ mod tests {
 
     /// A lane in use, and its other end.
     fn lane() -> (ClientLane, LaneEndpoint) {
-        let grant = LaneGrant { connection: 7, key: LaneKey([1; 32]), port: 0 };
-        let mut client = LaneEndpoint::new(Direction::ToServer, grant.connection, &grant.key);
+        let grant = LaneGrant { connection: 7, key: Some(LaneKey([1; 32])), port: 0, answer: None };
+        let mut client = LaneEndpoint::new(Direction::ToServer, grant.connection, grant.key.as_ref());
         let mut lane = ClientLane::new(&grant);
         for _ in 0..2 {
             let now = Duration::ZERO;
@@ -179,7 +192,8 @@ mod tests {
             lane.seal(None, 1 + client.sequence(), now, |_, datagram, _| sealed.push(datagram.to_vec()));
             sealed.iter().for_each(|datagram| _ = client.open(datagram, now).expect("it is right"));
         }
-        assert_eq!(lane.baseline(Duration::ZERO), Some(LaneBaseline { acked_tick: None }));
+        let baseline = LaneBaseline { acked_tick: None, is_stream_due: true };
+        assert_eq!(lane.baseline(true, Duration::ZERO), Some(baseline));
         (lane, client)
     }
 
@@ -196,13 +210,94 @@ mod tests {
         assert_eq!(several.len(), 3);
         let longest = sizes(&mut lane, &[limits::LANE_PACKET_BYTES - 8], 6);
         assert!(longest.iter().chain(&several).all(|size| *size <= limits::DATAGRAM_BYTES), "{longest:?}");
-        assert!(lane.baseline(Duration::ZERO).is_some());
+        assert!(lane.baseline(true, Duration::ZERO).is_some());
         let small = sizes(&mut lane, &[10, limits::LANE_PACKET_BYTES], 7);
         assert!(small.iter().all(|size| *size < 60), "{small:?}: no part of the update is sent");
-        assert_eq!(lane.baseline(Duration::ZERO), None, "the stream carries the next update");
+        assert_eq!(lane.baseline(true, Duration::ZERO), None, "the stream carries the next update");
         let later = limits::LANE_STREAM_TIME;
-        lane.open(&client.seal(b"", None, later), None, later).expect("it is right");
-        assert!(lane.baseline(later - Duration::from_millis(1)).is_none());
-        assert!(lane.baseline(later).is_some());
+        let reopen = |lane: &mut ClientLane, client: &mut LaneEndpoint, now| {
+            lane.open(&client.seal(b"", None, now), None, now).expect("it is right");
+        };
+        reopen(&mut lane, &mut client, later);
+        assert!(lane.baseline(true, later - Duration::from_millis(1)).is_none());
+        assert!(lane.baseline(true, later).is_some());
+        lane.seal(Some((&update(&[800; 6]), 8)), 9, later, |_, _, _| {});
+        assert_eq!(lane.baseline(true, later), None, "its six packets would be a burst");
+    }
+
+    /// A client that seals, a stranger with its datagrams, and the bytes of the stranger's address.
+    struct Theft {
+        lane: ClientLane,
+        client: LaneEndpoint,
+        now: Duration,
+        from_stranger: usize,
+        to_stranger: usize,
+    }
+
+    const CLIENT: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 1);
+    const STRANGER: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 2);
+
+    impl Theft {
+        fn new() -> Theft {
+            let (lane, client) = lane();
+            let mut theft = Theft { lane, client, now: Duration::ZERO, from_stranger: 0, to_stranger: 0 };
+            for _ in 0..3 {
+                theft.turn(&[CLIENT]);
+            }
+            assert!(theft.lane.path.is_some_and(|path| path.is_proven()));
+            theft
+        }
+
+        /// A datagram of the client arrives from these addresses in turn, and the server sends an
+        /// update. Returns whether updates go by datagram.
+        fn turn(&mut self, addresses: &[SocketAddr]) -> bool {
+            self.now += limits::LANE_ACK_INTERVAL / 2;
+            let datagram = self.client.seal(b"", None, self.now);
+            for (at, address) in addresses.iter().enumerate() {
+                let opened = self.lane.open(&datagram, Some(*address), self.now);
+                assert_eq!(opened.err(), (at > 0).then_some(DatagramError::Repeated));
+                self.from_stranger += if *address == STRANGER { datagram.len() } else { 0 };
+            }
+            let has_baseline = self.lane.baseline(true, self.now).is_some();
+            let update = update(&[300]);
+            let state = has_baseline.then_some((&update, (self.now.as_millis() / 50) as u32));
+            let mut sealed = Vec::new();
+            self.lane.seal(state, 9, self.now, |to, datagram, _| sealed.push((to, datagram.to_vec())));
+            for (to, datagram) in sealed {
+                if to == Some(CLIENT) {
+                    self.client.open(&datagram, self.now).expect("it is right");
+                } else {
+                    self.to_stranger += datagram.len();
+                }
+            }
+            assert!(self.to_stranger <= self.from_stranger, "a stranger is sent no more than it sends");
+            has_baseline
+        }
+    }
+
+    #[test]
+    fn a_stranger_that_sends_the_datagrams_first_gets_no_update_and_the_client_gets_the_lane_back() {
+        let mut theft = Theft::new();
+        assert!(theft.turn(&[CLIENT]));
+        for _ in 0..200 {
+            assert!(!theft.turn(&[STRANGER, CLIENT]), "the stream carries the update");
+        }
+        assert!(theft.to_stranger > 0 && !theft.client.is_usable(theft.now));
+        // Its address needs no proof, but acknowledgements have to come again: the server's next
+        // datagram without a state is due at the second turn.
+        assert_eq!([(); 3].map(|()| theft.turn(&[CLIENT])), [false, false, true]);
+        // A single datagram stops the updates by datagram for one turn.
+        assert!(!theft.turn(&[STRANGER, CLIENT]));
+        // The client uses the lane once most of the last 32 datagrams have arrived.
+        assert!((0..16).all(|_| theft.turn(&[CLIENT])) && theft.client.is_usable(theft.now));
+    }
+
+    #[test]
+    fn a_stranger_that_sends_the_datagrams_later_changes_nothing() {
+        let mut theft = Theft::new();
+        for _ in 0..200 {
+            assert!(theft.turn(&[CLIENT, STRANGER]));
+        }
+        assert_eq!(theft.to_stranger, 0);
     }
 }

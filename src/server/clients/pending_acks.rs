@@ -38,6 +38,11 @@ impl PendingAcks {
         }
     }
 
+    /// Returns whether a command was rejected.
+    pub fn has_rejections(&self) -> bool {
+        !self.rejected.is_empty()
+    }
+
     /// Encodes and removes all acks. Retains the memory.
     pub fn write(&mut self, dialect: &Dialect, messages: &mut Messages) {
         let mut out = messages.writer(dialect, Lane::Reliable);

@@ -90,6 +90,8 @@ pub struct ClientUpdates<G: Game, L> {
     answers: PendingAcks,
     /// Whether the client's updates have started.
     has_begun: bool,
+    /// The time of the last update with everything in the stream that can wait.
+    stream_sent: Duration,
 }
 
 /// After a resume, sends the missed events that the game retains. Sends only events from before
@@ -127,6 +129,8 @@ pub struct UpdateResult {
     pub send_calls: Option<u64>,
     /// Packets of the game that do not fit their tables.
     pub misfits: Vec<Misfit>,
+    /// Whether a part of the update waits for a later one: see [`limits::LANE_STREAM_INTERVAL`].
+    pub is_partial: bool,
 }
 
 /// A backlog with the types of its game.
@@ -213,7 +217,8 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let dialect = &client.endpoint.dialect;
         let relay = LockstepFeed::new(&client.endpoint);
         let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
-        ClientUpdates { view, lockstep_feed: relay, answers, has_begun: false, client }
+        let (has_begun, stream_sent) = (false, Duration::ZERO);
+        ClientUpdates { view, lockstep_feed: relay, answers, has_begun, stream_sent, client }
     }
 
     fn serve(
@@ -264,25 +269,31 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
-        messages.set_lane(client.lane_baseline(now));
+        let is_stream_due = now.saturating_sub(self.stream_sent) >= limits::LANE_STREAM_INTERVAL;
+        messages.set_lane(client.has_lane(), client.lane_baseline(is_stream_due, now));
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
         brought.iter().for_each(|tick| self.answers.add(tick, client.id));
+        let is_partial = messages.lane().is_some_and(|lane| !lane.is_stream_due);
         if turn != StateOutcome::NotDue {
-            self.answers.write(dialect, answers);
-        }
-        if turn != StateOutcome::NotDue {
+            if !is_partial || !messages.is_empty() || self.answers.has_rejections() {
+                self.answers.write(dialect, answers);
+            }
             client.send_datagrams(messages, newest.tick, now);
+        }
+        if turn == StateOutcome::Written && !is_partial {
+            self.stream_sent = now;
         }
         let misfits = messages.take_misfits();
         if answers.is_empty() && messages.is_empty() {
-            return UpdateResult { turn, send_calls: None, misfits };
+            return UpdateResult { turn, send_calls: None, misfits, is_partial };
         }
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();
         client.send(Frames::Borrowed(frames), now);
-        UpdateResult { turn, send_calls: Some(client.sender.sends() - sends_before), misfits }
+        let send_calls = Some(client.sender.sends() - sends_before);
+        UpdateResult { turn, send_calls, misfits, is_partial }
     }
 
     /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal.
@@ -296,7 +307,8 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let ClientUpdates { client, lockstep_feed: relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.can_take_state() {
-            return UpdateResult { turn: StateOutcome::Deferred, send_calls: None, misfits: Vec::new() };
+            let (turn, misfits) = (StateOutcome::Deferred, Vec::new());
+            return UpdateResult { turn, send_calls: None, misfits, is_partial: false };
         }
         pending.write(&client.endpoint.dialect, answers);
         view.set_subject(client.player_as_of(gap.1), client.spectated());
@@ -311,6 +323,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             turn: StateOutcome::Written,
             send_calls: Some(client.sender.sends() - sends_before),
             misfits,
+            is_partial: false,
         }
     }
 }

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::datagram::LaneKey;
+use crate::datagram::header::HEADER_BYTES;
 use crate::limits;
 use crate::server::clients::client::{Client, Transport};
 use crate::server::clients::client_lane::LaneGrant;
 use crate::server::host::HostTransport;
 use crate::server::host::inspector_queues::InspectorQueues;
-use crate::tools::inspector::observed_format::{ObservedKind, ObservedRecord};
+use crate::tools::inspector::observed_format::{ObservedDatagram, ObservedKind, ObservedRecord};
 use crate::util::sync::Mutex;
 use crate::ws::Side;
 
@@ -78,23 +79,31 @@ impl Transport for MemoryTransport {
         self.output.is_aborted.store(true, Ordering::Release);
     }
 
-    /// The program has the server in its own memory, so the key need not be secret.
-    fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
+    /// The key need not be secret, because client and server share the memory of one program. A
+    /// client with an offer is a page, which has no cipher and therefore gets no key.
+    fn grant_lane(&self, client: u64, offer: Option<&str>) -> Result<LaneGrant, &'static str> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&client.to_be_bytes());
-        Some(LaneGrant { connection: client as u32, key: LaneKey(key), port: 0 })
+        let key = Some(LaneKey(key)).filter(|_| offer.is_none());
+        Ok(LaneGrant { connection: client as u32, key, port: 0, answer: None })
     }
 
     fn send_datagram(
         &self,
-        _: &Client<MemoryTransport>,
-        _: Option<SocketAddr>,
+        client: &Client<MemoryTransport>,
+        address: Option<SocketAddr>,
         datagram: &[u8],
-        _: &[u8],
-        _: Duration,
+        messages: &[u8],
+        now: Duration,
     ) {
+        if self.sight.is_inspected(client.id) {
+            let bytes = &[&datagram[..HEADER_BYTES], messages].concat();
+            let (from, dropped, tick) = (Side::Server, None, client.room.tick());
+            let what = ObservedKind::Datagram(ObservedDatagram { from, address, dropped, bytes });
+            self.sight.push(client.id, None, &ObservedRecord { at: now, tick, what });
+        }
         let mut datagrams = self.output.datagrams.lock();
-        // A program that does not take them loses them.
+        // Drops datagrams that the program does not take.
         if datagrams.len() < limits::EMBEDDED_DATAGRAMS {
             datagrams.push(datagram.to_vec());
         }

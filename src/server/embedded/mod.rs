@@ -241,7 +241,7 @@ impl EmbeddedServer {
         let Some(link) = self.net.datagrams(number) else { return };
         let Some(connection) = self.connections.get(&number) else { return };
         while let Some(datagram) = link.up.receive(now) {
-            connection.receive_datagram(&datagram, &self.host);
+            connection.receive_datagram((&datagram, None), &self.host, &mut NoObserver);
         }
         for datagram in connection.line.take_datagrams() {
             link.down.send(datagram, now);

@@ -120,6 +120,7 @@ impl TestInspector {
                             ObservedKind::Lost(_) => (4, Vec::new()),
                             ObservedKind::Ended(rule) => (5, rule.as_bytes().to_vec()),
                             ObservedKind::Injected(bytes) => (6, bytes.to_vec()),
+                            ObservedKind::Datagram(datagram) => (7, datagram.bytes.to_vec()),
                         });
                     }
                 }

@@ -109,10 +109,16 @@ impl<T: HostTransport> HostConnection<T> {
         }
     }
 
-    /// Processes a datagram of the client's lane. A datagram that breaks a rule is dropped.
-    pub fn receive_datagram(&self, datagram: &[u8], host: &HostState<T>) {
+    /// Processes a datagram of the client's lane. The address is `None` on transports without
+    /// addresses. A datagram that breaks a rule is dropped.
+    pub fn receive_datagram(
+        &self,
+        datagram: (&[u8], Option<SocketAddr>),
+        host: &HostState<T>,
+        observer: &mut impl HostObserver<T>,
+    ) {
         if let ConnectionStage::Client(client) = &self.stage {
-            let _ = host.driver(client).receive_datagram(datagram, None);
+            let _ = observer.receive_datagram(host, client, datagram);
         }
     }
 

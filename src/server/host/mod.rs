@@ -24,6 +24,7 @@ use std::time::Duration;
 use self::clients::HostClients;
 use self::worker::HostWorker;
 use crate::connection::{DisconnectReason, ObservedBytes};
+use crate::datagram::DatagramError;
 use crate::packet::PacketTables;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::refusal::Refusal;
@@ -33,7 +34,7 @@ use crate::server::clients::client::{Client, Transport};
 use crate::server::clients::client_driver::{ClientDriver, DriverEvent};
 use crate::server::clients::dyn_room::GameFactory;
 use crate::server::room::RoomHandle;
-use crate::tools::inspector::observed_format::{Handshake, ObservedKind, ObservedRecord};
+use crate::tools::inspector::observed_format::{Handshake, ObservedDatagram, ObservedKind, ObservedRecord};
 use crate::ws::Side;
 use crate::ws::http::RequestHead;
 
@@ -84,6 +85,19 @@ pub trait HostObserver<T: HostTransport> {
         bytes: &[u8],
     ) -> Result<(), DisconnectReason> {
         host.driver(client).receive(bytes)
+    }
+
+    /// Passes a datagram and its source address to the lane of a client.
+    ///
+    /// # Errors
+    /// The reason to drop the datagram.
+    fn receive_datagram(
+        &mut self,
+        host: &HostState<T>,
+        client: &Client<T>,
+        (datagram, from): (&[u8], Option<SocketAddr>),
+    ) -> Result<(), DatagramError> {
+        host.driver(client).receive_datagram(datagram, from)
     }
 
     /// Removes a client from the world after its connection was closed.
@@ -157,16 +171,24 @@ impl<T: HostTransport> HostState<T> {
             read_time: client.read_time(self.now),
             is_observed: queues.is_inspected(client.id),
             on_event: |event: DriverEvent<'_>| {
-                if let DriverEvent::Observed { at, bytes: ObservedBytes { bytes, is_injected, .. }, .. } =
-                    event
-                {
-                    let what = if is_injected {
-                        ObservedKind::Injected(bytes)
-                    } else {
-                        ObservedKind::Bytes(Side::Client, bytes)
-                    };
-                    queues.push(client.id, None, &ObservedRecord { at: at.now, tick: at.tick, what });
-                }
+                let datagram = |address, dropped, bytes| {
+                    ObservedKind::Datagram(ObservedDatagram { from: Side::Client, address, dropped, bytes })
+                };
+                let (at, what) = match event {
+                    DriverEvent::Observed { at, bytes: ObservedBytes { bytes, is_injected, .. }, .. } => {
+                        let what = match is_injected {
+                            true => ObservedKind::Injected(bytes),
+                            false => ObservedKind::Bytes(Side::Client, bytes),
+                        };
+                        (at, what)
+                    }
+                    DriverEvent::Datagram { at, address, bytes, .. } => (at, datagram(address, None, bytes)),
+                    DriverEvent::DatagramDropped { at, address, rule, bytes } => {
+                        (at, datagram(address, Some(rule), bytes))
+                    }
+                    _ => return,
+                };
+                queues.push(client.id, None, &ObservedRecord { at: at.now, tick: at.tick, what });
             },
         }
     }

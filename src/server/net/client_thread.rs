@@ -79,8 +79,15 @@ impl<'a> ClientEvents<'a> {
                 host.tap.record_received(source, bytes, &|| saved.to_vec());
             }
             DriverEvent::Datagram { at, address, bytes, saved } => {
+                // Every datagram of a socket has an address.
+                let Some(address) = address else { return };
                 let source = self.client.event_source(at.now, at.tick);
                 host.tap.record_received_datagram(source, (address, bytes, at.slack), saved);
+            }
+            DriverEvent::DatagramDropped { at, address, rule, bytes } => {
+                let Some(address) = address else { return };
+                let source = self.client.event_source(at.now, at.tick);
+                host.tap.record_dropped_datagram(source, address, (rule, bytes));
             }
             DriverEvent::CommandRejected(reason) => {
                 Metrics::count(&host.metrics.rejected_commands, "reason", reason);

@@ -9,6 +9,8 @@ use tickwire_sim::WorldParams;
 
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
+use super::key_log::KeyLog;
+use super::lane_mode::{LaneMode, UdpPublic};
 use super::pages::prediction_module::PredictionModule;
 use super::recorder::Rotation;
 use super::server_events::EventHook;
@@ -26,17 +28,6 @@ use crate::util::os;
 /// Returns a new random value for [`RoomConfig::epoch`].
 pub fn new_epoch() -> String {
     format!("{:016x}", u64::from_le_bytes(os::random()))
-}
-
-/// How clients exchange datagrams with a server in addition to their WebSockets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LaneMode {
-    /// Not at all.
-    #[default]
-    Off,
-    /// By UDP, on the port with the number of the server's address.
-    Udp,
 }
 
 /// The settings of one server.
@@ -64,6 +55,10 @@ pub struct ServerConfig {
     pub lockstep: LockstepConfig,
     /// The carrier of lanes.
     pub lane: LaneMode,
+    /// The public address of the UDP port. `None`: the local address of each client's WebSocket.
+    pub udp_public: Option<UdpPublic>,
+    /// The file for the keys of lanes (`--key-log`).
+    pub key_log: Option<Arc<KeyLog>>,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
     /// Maximum number of clients, further limited by the machine's capacity.
@@ -125,6 +120,8 @@ impl ServerConfig {
             seat_time: Duration::ZERO,
             lockstep: LockstepConfig::default(),
             lane: LaneMode::Off,
+            udp_public: None,
+            key_log: None,
             self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,

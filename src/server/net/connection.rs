@@ -198,7 +198,9 @@ fn respond(
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let (stream, suspended) = (Arc::clone(stream), Suspended::start());
     let (lanes, datagrams_out) = (host.lanes.clone(), host.metrics.datagrams_out.clone());
-    let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted, lanes, datagrams_out };
+    let key_log = host.config.key_log.clone();
+    let socket =
+        TcpTransport { stream, suspended, tap, bytes_out, room: hosted, lanes, key_log, datagrams_out };
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), socket, entry, now)), presence))
 }
 

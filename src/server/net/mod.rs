@@ -34,11 +34,15 @@ pub mod client_thread;
 pub mod config;
 pub mod connection;
 pub mod console;
+#[cfg_attr(not(feature = "webrtc"), path = "no_data_channels.rs")]
+pub mod data_channels;
 pub mod echo;
 pub mod forwarded;
 pub mod input_files;
 pub mod inspector;
 pub mod keep_alive;
+pub mod key_log;
+pub mod lane_mode;
 pub mod lane_socket;
 pub mod lane_thread;
 pub mod listener;

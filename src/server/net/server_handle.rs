@@ -117,6 +117,7 @@ impl ServerHandle {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let lanes = lane_thread::bind(&config, address);
+        config.key_log.iter().for_each(|log| log.warn());
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, lanes));
         let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
+use super::key_log::KeyLog;
 use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
 use crate::datagram::header::HEADER_BYTES;
-use crate::server::clients::client::Transport;
+use crate::server::clients::client::{NO_LANE_TEXT, Transport};
 use crate::server::clients::client_lane::LaneGrant;
 use crate::util::os::{self, Suspended};
 
@@ -32,6 +33,8 @@ pub struct TcpTransport {
     pub room: Arc<RunningRoom>,
     /// The socket of the lanes, if the server has one.
     pub lanes: Option<Arc<LaneSocket>>,
+    /// The key log, if the server writes one.
+    pub key_log: Option<Arc<KeyLog>>,
     /// Datagrams sent to all clients.
     pub datagrams_out: Counter,
 }
@@ -50,8 +53,14 @@ impl Transport for TcpTransport {
         self.suspended.time()
     }
 
-    fn grant_lane(&self, client: u64) -> Option<LaneGrant> {
-        self.lanes.as_ref().map(|lanes| lanes.grant(client))
+    fn grant_lane(&self, client: u64, offer: Option<&str>) -> Result<LaneGrant, &'static str> {
+        let lanes = self.lanes.as_ref().ok_or(NO_LANE_TEXT)?;
+        let local = self.stream.local_addr().map_err(|_| NO_LANE_TEXT)?;
+        let grant = lanes.grant(client, local.ip(), offer)?;
+        if let (Some(log), Ok(peer)) = (&self.key_log, self.stream.peer_addr()) {
+            log.append(&grant, SocketAddr::new(peer.ip().to_canonical(), peer.port()));
+        }
+        Ok(grant)
     }
 
     fn send_datagram(

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::bot_datagrams::BotDatagrams;
 use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
 use super::reconnects::Reconnects;
 use super::report::{CrowdReport, Measurements};
@@ -49,6 +50,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const WARMUP_TIME: Duration = Duration::from_secs(1);
 /// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
+/// Interval at which the datagrams of bots are received and sent.
+const DATAGRAM_INTERVAL: Duration = Duration::from_millis(33);
 /// Maximum time for the close handshakes.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The last part of the measured time, in which no connection is cut, so that the bots are back.
@@ -81,6 +84,8 @@ pub struct CrowdPlan {
     pub seed: u64,
     /// Whether the bots use lockstep.
     pub lockstep: bool,
+    /// Whether the bots request lanes for datagrams.
+    pub lane: bool,
     /// With `Some`, a bot whose connection is lost reconnects with its resume key, and must receive
     /// its own player. The number is how many connections per second the crowd itself cuts, in
     /// turn.
@@ -197,6 +202,7 @@ struct CrowdBot {
     /// The connection; `None` once it has ended.
     stream: Option<Arc<TcpStream>>,
     unsent: Outgoing,
+    datagrams: BotDatagrams,
     is_ready: bool,
     /// Whether the bot is counted in [`CrowdState::over`].
     is_over: bool,
@@ -210,6 +216,8 @@ struct BotThread<'a> {
     unconnected: Vec<usize>,
     members: Vec<CrowdBot>,
     acted: Duration,
+    /// Time of the last exchange of datagrams.
+    exchanged: Duration,
     /// Index of the bot whose connection is cut next.
     next_cut: usize,
     buffer: Vec<u8>,
@@ -224,6 +232,7 @@ impl<'a> BotThread<'a> {
             unconnected: indexes,
             members: Vec::new(),
             acted: Duration::ZERO,
+            exchanged: Duration::ZERO,
             next_cut: 0,
             buffer: vec![0; READ_BYTES],
         })
@@ -261,6 +270,7 @@ impl<'a> BotThread<'a> {
             report.playing += usize::from(played);
             report.tally.merge(&member.bot.observer.measurements);
             report.tally.stats.add(&member.bot.agent.take_stats());
+            report.tally.stats.add(&member.datagrams.stats(&member.bot, self.shared.started.elapsed()));
         }
         let before: Vec<_> =
             self.members.iter().map(|member| member.bot.observer.measurements.all()).collect();
@@ -301,16 +311,34 @@ impl<'a> BotThread<'a> {
                 self.dial(index)?;
             }
         }
-        let next = self.acted + ACT_EVERY;
+        self.exchange_datagrams()?;
+        let mut next = self.acted + ACT_EVERY;
+        if self.shared.plan.lane {
+            next = next.min(self.exchanged + DATAGRAM_INTERVAL);
+        }
         let wait = if self.unconnected.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
         self.receive(wait)?;
-        if self.now() >= next {
+        if self.now() >= self.acted + ACT_EVERY {
             self.acted = self.now();
             self.reconnect_due_bots()?;
             for member in &mut self.members {
                 member.bot.act(self.shared.started.elapsed());
                 member.flush(self.shared);
             }
+        }
+        Ok(())
+    }
+
+    /// Exchanges the datagrams of all bots when it is time.
+    fn exchange_datagrams(&mut self) -> io::Result<()> {
+        let now = self.now();
+        if !self.shared.plan.lane || now < self.exchanged + DATAGRAM_INTERVAL {
+            return Ok(());
+        }
+        self.exchanged = now;
+        for member in self.members.iter_mut().filter(|member| member.stream.is_some()) {
+            member.datagrams.exchange(&mut member.bot, self.shared.to, self.shared.started.elapsed())?;
+            member.flush(self.shared);
         }
         Ok(())
     }
@@ -326,6 +354,9 @@ impl<'a> BotThread<'a> {
         };
         let mut bot = checking_bot::bot(link, dialect, agent);
         bot.observer.is_resuming = reconnects.has_key();
+        if plan.lane {
+            bot.use_lane();
+        }
         let mut member = CrowdBot {
             bot,
             dialect: number,
@@ -333,6 +364,7 @@ impl<'a> BotThread<'a> {
             reconnects,
             stream: None,
             unsent: Outgoing::default(),
+            datagrams: BotDatagrams::default(),
             is_ready: false,
             is_over: false,
         };
@@ -365,6 +397,10 @@ impl<'a> BotThread<'a> {
                     let link = self.shared.link(&dialect, &member.reconnects);
                     member.reconnects.reconnect(&mut member.bot, link, dialect, agent);
                     (member.stream, member.unsent) = (Some(stream), Outgoing::default());
+                    member.datagrams = BotDatagrams::default();
+                    if plan.lane {
+                        member.bot.use_lane();
+                    }
                     member.flush(self.shared);
                 }
                 Err(_) if member.reconnects.on_failed(&mut member.bot, now) => {}

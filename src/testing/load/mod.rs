@@ -1,5 +1,6 @@
 //! Many bots that check what they receive, and their measurements.
 
+mod bot_datagrams;
 pub mod checking_bot;
 pub mod crowd;
 pub mod reconnects;

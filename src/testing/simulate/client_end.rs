@@ -16,6 +16,8 @@ use crate::game::bots::{Agent, Tolerance};
 
 /// Interval at which a bot decides on its actions.
 const ACT_EVERY: Duration = Duration::from_millis(66);
+/// One in this many clients requests another lane when an outage of its path begins.
+const NEW_LANE_ONE_IN: u32 = 3;
 /// Maximum number of bytes that a slow reader reads in one step.
 const SLOW_BYTES: u32 = 40;
 
@@ -94,6 +96,7 @@ impl ClientEnd {
             self.next_trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
             self.start_network_fault(now, counts);
         }
+        self.exchange_datagrams(now);
         self.read(now, counts)?;
         self.act(now, counts);
         if let ClientKind::Bot(bot) = &mut self.kind {
@@ -102,6 +105,29 @@ impl ClientEnd {
         let taken = self.tcp.write(&self.out);
         self.out.drain(..taken);
         self.collect_faults(counts)
+    }
+
+    /// Receives the datagrams of the lane, and sends those that are due. In an outage of the path,
+    /// the client may request another lane.
+    fn exchange_datagrams(&mut self, now: Duration) {
+        let ClientKind::Bot(bot) = &mut self.kind else { return };
+        let udp = &self.tcp.udp;
+        if udp.step() && self.dice.below(NEW_LANE_ONE_IN) == 0 {
+            bot.request_lane();
+        }
+        while let Some(datagram) = udp.receive() {
+            bot.receive_datagram(&datagram, now);
+        }
+        bot.drain_datagrams(now).into_iter().for_each(|datagram| udp.send(datagram));
+    }
+
+    /// Delivers the datagrams in flight, and the server's newest ones. Returns false if they can
+    /// no longer reach the client.
+    pub fn deliver_datagrams(&mut self, now: Duration) -> bool {
+        let ClientKind::Bot(bot) = &mut self.kind else { return true };
+        let Some(datagrams) = self.tcp.udp.deliver_now() else { return false };
+        datagrams.iter().for_each(|datagram| bot.receive_datagram(datagram, now));
+        true
     }
 
     /// Closes the connection in an orderly way.
@@ -290,9 +316,13 @@ impl ClientEnd {
         Ok(true)
     }
 
-    /// Reports the first fault that the bot found.
+    /// Reports the first fault that the bot or the model of its datagrams found.
     fn collect_faults(&mut self, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let ClientKind::Bot(bot) = &mut self.kind else { return Ok(()) };
+        self.tcp.udp.check()?;
+        let by_datagram = bot.observer.by_datagram;
+        let new = by_datagram - std::mem::replace(&mut bot.observer.counted, by_datagram);
+        counts.add_many("lane: packets received by datagram", new);
         counts.messages += std::mem::take(&mut bot.observer.messages);
         match bot.observer.faults.first() {
             Some((rule, detail)) => {

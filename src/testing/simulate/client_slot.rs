@@ -11,7 +11,7 @@ use super::bot_checker::BotChecker;
 use super::client_end::{ClientEnd, ClientKind, SimCheckingBot};
 use super::connection_pair::{ConnectionPair, LostConnection};
 use super::counts::SimulationCounts;
-use super::failure::InvariantFailure;
+use super::failure::{InjectedBug, InvariantFailure};
 use super::lockstep_bot::{self, LockstepBot};
 use super::misbehaving_client::MisbehavingClient;
 use super::plan::MAX_ABSENCE;
@@ -23,7 +23,7 @@ use crate::connection::session::has_hello;
 use crate::game::BotRng;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, ClientVariant, Tolerance};
 use crate::game::lockstep_packets::has_lockstep;
-use crate::packet::Dialect;
+use crate::packet::{Dialect, Direction, lane_packets};
 use crate::testing::hostile::HostileKind;
 
 /// One in this many clients misbehaves.
@@ -49,6 +49,8 @@ struct ClientVisit {
     has_key: bool,
     /// The client's behaviour in lockstep, if its dialect has lockstep.
     lockstep: Option<lockstep_bot::LockstepBehavior>,
+    /// Whether the client requests a lane.
+    has_lane: bool,
     /// Hashes of the reliable packets that the client has received.
     received: BTreeSet<u32>,
 }
@@ -212,6 +214,9 @@ impl ClientSlot {
             host.net.as_ref(),
         );
         let kind = if is_resume { None } else { self.hostile() };
+        if host.models.injected_bug == Some(InjectedBug::DatagramsDoubled) {
+            wire.udp.send_twice();
+        }
         let visit = match self.visit.take().filter(|_| is_resume) {
             Some(visit) => visit,
             None => self.visit(host, kind),
@@ -296,12 +301,15 @@ impl ClientSlot {
             true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),
             false => String::new(),
         };
+        // A separate generator keeps all other choices equal with and without lanes.
+        let mut lane_dice = BotRng::new(self.crowd.1 << 32 ^ (self.number << 16 ^ self.generation) as u64);
         ClientVisit {
             index: self.number + 1_000 * self.generation,
             spoken,
             target: format!("{room}{path}?dialect={name}{format}{key}"),
             has_key: has_key && !is_holder,
             lockstep: in_lockstep(&mut BotRng::new(self.dice.bits())),
+            has_lane: !is_json && lane_dice.below(100) < host.lanes_percent,
             received: BTreeSet::new(),
         }
     }
@@ -342,8 +350,14 @@ impl ClientSlot {
         if let Some(kind) = lockstep {
             agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.models.injected_bug));
         }
+        let bot_dialect = Arc::clone(&dialect);
         let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
         bot.is_json = visit.spoken.2;
+        bot.observer.injected_bug = host.models.injected_bug;
+        let has_rows = bot_dialect.row(Direction::ToServer, lane_packets::REQUEST).is_some();
+        if visit.has_lane && has_rows && lockstep.is_none() {
+            bot.use_lane();
+        }
         Ok(bot)
     }
 }

@@ -221,7 +221,15 @@ impl ConnectionPair {
             return Ok(false);
         }
         client_end.tcp.deliver_now();
+        // A datagram may arrive before or after the bytes that were sent with it.
+        let is_first = served.published.tick().is_multiple_of(2);
+        if is_first && !client_end.deliver_datagrams(now) {
+            return Ok(false);
+        }
         client_end.read_all(now)?;
+        if !is_first && !client_end.deliver_datagrams(now) {
+            return Ok(false);
+        }
         let missing = client_end.tcp.missing();
         let Some(bot) = client_end.bot() else { return Ok(false) };
         if missing > 0 {
@@ -278,6 +286,7 @@ impl ConnectionPair {
             return Ok(());
         };
         counts.add_many("partial sends", client_end.tcp.partial_sends());
+        client_end.tcp.udp.take_counts(counts);
         if host.net.is_some() {
             let segments = client_end.tcp.segments();
             counts.add_many("segments", segments.segments);

@@ -69,6 +69,23 @@ impl ConnectionTwin {
         replay.end()
     }
 
+    /// Receives the messages of the same datagram as the first connection.
+    ///
+    /// # Errors
+    /// The requests or bytes of the twin differ from the record.
+    pub fn receive_datagram(
+        &mut self,
+        messages: &[u8],
+        at: ReadTime,
+        record: RequestRecord,
+    ) -> Result<(), InvariantFailure> {
+        let mut replay = RecordReplay::new(record);
+        // The first connection returned the same error, and handled the messages before it.
+        let _ = self.connection.receive_datagram(messages, at);
+        let _ = replay.drain(&mut self.connection);
+        replay.end()
+    }
+
     /// Receives the same bytes as the first connection, split differently.
     ///
     /// # Errors

@@ -18,6 +18,14 @@ pub enum InjectedBug {
     FrameSkipped,
     /// A lockstep client receives a snapshot with a changed value.
     SnapshotWrong,
+    /// A client acknowledges a datagram, but ignores its state.
+    DatagramIgnored,
+    /// A client handles packets of datagrams as packets of the stream.
+    DatagramAsStream,
+    /// A command from a datagram is executed twice.
+    CommandRepeated,
+    /// The server sends each datagram twice, even to an unproven address.
+    DatagramsDoubled,
 }
 
 /// A broken invariant: its name, and the observation that contradicts it.

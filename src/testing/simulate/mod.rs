@@ -27,6 +27,7 @@
 mod bot_checker;
 mod client_end;
 mod client_slot;
+mod command_model;
 mod connection_pair;
 mod connection_twin;
 mod counts;
@@ -44,7 +45,9 @@ mod sim_server;
 #[cfg(test)]
 mod slow_lines;
 mod update_check;
+mod virtual_clock;
 mod virtual_tcp;
+mod virtual_udp;
 
 pub use counts::SimulationCounts;
 pub use failure::{InjectedBug, InvariantFailure};
@@ -227,6 +230,9 @@ impl Simulation {
         self.at = Some(number);
         if self.slots[number].compare(served, &self.host)? {
             self.counts.add("clients compared with the published state");
+            if served.client.lane_baseline(true, self.host.now()).is_some() {
+                self.counts.add("clients with a lane compared with the published state");
+            }
         }
         Ok(())
     }

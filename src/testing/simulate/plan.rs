@@ -25,6 +25,8 @@ pub struct SimulationPlan {
     pub time: Duration,
     /// Number of rooms.
     pub rooms: usize,
+    /// Percentage of clients that request a lane, among clients with a dialect that has lanes.
+    pub lanes_percent: u32,
     /// Network conditions of every connection, instead of delays of up to 100 ms.
     pub net: Option<Conditions>,
 }

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::PlayerId;
+use tickwire_sim::{PlayerId, RawCommand};
 
 use super::connection_twin::{AnsweredRequest, ConnectionTwin, RequestRecord};
 use super::counts::SimulationCounts;
@@ -13,7 +13,8 @@ use super::failure::{InjectedBug, InvariantFailure};
 use super::server_models::ServerModels;
 use super::sim_server::SimServer;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
-use crate::connection::{Answer, ClientRequest, Denial, DisconnectReason};
+use crate::connection::{Answer, ClientRequest, ConnectionOutput, Denial, DisconnectReason};
+use crate::datagram::DatagramError;
 use crate::game::BotRng;
 use crate::limits;
 use crate::server::admission::address_rate_limits::LimitedAction;
@@ -98,6 +99,11 @@ impl SimConnection {
                 _ => end.on_disconnected(state, observer),
             })?;
         }
+        while let Some((from, datagram)) = self.host_end.line.0.udp.server_receive() {
+            self.with_observer(host, counts, |end, state, observer| {
+                end.receive_datagram((&datagram, Some(from)), state, observer);
+            })?;
+        }
         self.with_observer(host, counts, |end, state, observer| end.turn(state, observer))
     }
 
@@ -138,6 +144,9 @@ impl SimObserver<'_> {
         }
         for (tick, checksum) in requests.iter().filter_map(reported_checksum) {
             self.models.worlds.on_checksum(client, tick, checksum)?;
+        }
+        for command in requests.iter().filter_map(queued_command) {
+            self.models.on_command(client, command)?;
         }
         let joined = requests.iter().filter_map(joined_player).next_back();
         joined.map_or(Ok(()), |player| self.models.on_joined(client, player, now, self.counts))
@@ -201,6 +210,37 @@ impl HostObserver<ServerTransport> for SimObserver<'_> {
         received
     }
 
+    fn receive_datagram(
+        &mut self,
+        host: &HostState<ServerTransport>,
+        client: &Client<ServerTransport>,
+        (datagram, from): (&[u8], Option<SocketAddr>),
+    ) -> Result<(), DatagramError> {
+        let (driver, mut record, mut opened) = (host.driver(client), RequestRecord::default(), None);
+        let repeats = self.models.injected_bug == Some(InjectedBug::CommandRepeated);
+        let execute = |output: ConnectionOutput<'_>| {
+            let repeated = match &output {
+                ConnectionOutput::Request(request @ ClientRequest::Command { .. }) if repeats => {
+                    Some(request.clone())
+                }
+                _ => None,
+            };
+            let answer = record.execute(output, &driver);
+            repeated.and_then(|request| driver.execute(ConnectionOutput::Request(request)));
+            answer
+        };
+        let on_opened = |messages: &[u8]| opened = Some(messages.to_vec());
+        let received = driver.receive_datagram_with(datagram, from, on_opened, execute);
+        let Some(opened) = opened else { return received };
+        self.counts.add("lane: datagrams opened by the server");
+        let mut checked = self.check_record(client, &record, host.now);
+        if let Some(twin) = self.twin.as_mut() {
+            checked = twin.receive_datagram(&opened, driver.read_time, record).and(checked);
+        }
+        self.note(checked);
+        received
+    }
+
     fn leave_world(&mut self, host: &HostState<ServerTransport>, client: &Client<ServerTransport>) {
         if let Some(ending) = client.sender.ending() {
             self.counts.add(disconnect_counter(&ending));
@@ -237,6 +277,14 @@ fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
 fn joined_player((_, answer): &AnsweredRequest) -> Option<PlayerId> {
     match answer {
         Some(Answer::Joined(player)) => player.ok(),
+        _ => None,
+    }
+}
+
+/// The command of a request, if the room queued it.
+fn queued_command((request, answer): &AnsweredRequest) -> Option<&RawCommand> {
+    match (request, answer) {
+        (ClientRequest::Command { command, .. }, Some(Answer::CommandQueued(Ok(())))) => Some(command),
         _ => None,
     }
 }

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::PlayerId;
+use tickwire_sim::{PlayerId, RawCommand};
 
+use super::command_model::COMMANDS_RUN_ONCE;
 use super::counts::SimulationCounts;
 use super::desync_model::DesyncModel;
 use super::failure::{InjectedBug, InvariantFailure};
@@ -29,6 +30,8 @@ pub struct ServerModels {
     pub granted: BTreeSet<u64>,
     /// The expected worlds of lockstep clients.
     pub worlds: DesyncModel,
+    /// Sequence number of the last command of each client's player.
+    sequences: BTreeMap<(u64, PlayerId), u64>,
     /// The injected bug.
     pub injected_bug: Option<InjectedBug>,
     /// Time at which each token bucket becomes full again, computed from the observed requests.
@@ -43,6 +46,7 @@ impl ServerModels {
             marks: BTreeMap::new(),
             granted: BTreeSet::new(),
             worlds: DesyncModel::default(),
+            sequences: BTreeMap::new(),
             injected_bug,
             spent: BTreeMap::new(),
         }
@@ -94,6 +98,24 @@ impl ServerModels {
         let Some((game, holder)) = self.room_of(client).zip(seat_holder(client)) else { return Ok(()) };
         let moment = game.now(now);
         game.seats.joined(holder, player, &moment, counts)
+    }
+
+    /// Records that the room queued a command of a client.
+    ///
+    /// # Errors
+    /// The room has already queued this command or a later one.
+    pub fn on_command(
+        &mut self,
+        client: &Client<ServerTransport>,
+        command: &RawCommand,
+    ) -> Result<(), InvariantFailure> {
+        let last = self.sequences.insert((client.id, command.player), command.sequence);
+        if last.is_some_and(|last| last >= command.sequence) {
+            let detail = format!("{} of player {} after {last:?}", command.sequence, command.player.0);
+            return Err(InvariantFailure::new(COMMANDS_RUN_ONCE, detail));
+        }
+        self.room_of(client).into_iter().for_each(|game| game.commands.on_queued(command));
+        Ok(())
     }
 
     /// Handles the end of a client's connection: its player is suspended or leaves.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tickwire_sim::{Command, EncodedAction, PlayerId, WorldParams};
 
+use super::command_model::CommandModel;
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
 use super::plan::{MAX_ABSENCE, SimGameFactory};
@@ -73,6 +74,8 @@ pub struct SimRoom {
     wants_restart: bool,
     /// The expected seats of clients with a key.
     pub seats: SeatModel,
+    /// The expected commands of the next ticks.
+    pub commands: CommandModel,
 }
 
 impl SimRoom {
@@ -108,6 +111,7 @@ impl SimRoom {
             next_notice,
             wants_restart: false,
             seats,
+            commands: CommandModel::default(),
         }
     }
 
@@ -184,6 +188,9 @@ impl SimRoom {
         self.replica_world.step(&commands);
         let mut players = self.replica_world.players();
         players.sort_unstable();
+        let is_player = |player| players.binary_search(&player).is_ok();
+        let executed = self.commands.check(&commands, is_player)?;
+        counts.add_many("commands executed", executed);
         self.seats.check(&commands, &ticked.membership_changes, &players, ticked.tick + 1)
     }
 

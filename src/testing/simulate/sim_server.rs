@@ -10,7 +10,8 @@ use super::plan::{SimGameFactory, SimulationPlan};
 use super::server_models::ServerModels;
 use super::sim_room::{OperatorAction, SimRoom};
 use super::update_check::CheckedRunner;
-use super::virtual_tcp::{ServerTransport, VirtualClock};
+use super::virtual_clock::VirtualClock;
+use super::virtual_tcp::ServerTransport;
 use crate::connection::DisconnectReason;
 use crate::game::bots::ClientVariant;
 use crate::game::{BotRng, CloseReason, DynTick};
@@ -59,6 +60,8 @@ pub struct SimServer {
     pub tick_hz: u32,
     /// Network conditions of every connection.
     pub net: Option<Conditions>,
+    /// Percentage of clients that request a lane, among clients with a dialect that has lanes.
+    pub lanes_percent: u32,
     /// Whether all clients are leaving, so that no room is restarted.
     pub is_ending: bool,
     workers: Vec<WorkerSchedule>,
@@ -102,6 +105,7 @@ impl SimServer {
             spoken,
             tick_hz: (game.about.identity)(0).tick_hz,
             net: plan.net,
+            lanes_percent: plan.lanes_percent,
             is_ending: false,
             bans: Vec::new(),
             dice,

@@ -11,7 +11,8 @@ use tickwire_sim::{PlayerId, WorldParams, fields};
 use super::counts::SimulationCounts;
 use super::plan::SimGameFactory;
 use super::update_check::CheckedRunner;
-use super::virtual_tcp::{ReadResult, ServerTransport, VirtualClock, VirtualTcp};
+use super::virtual_clock::VirtualClock;
+use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
 use crate::client::connection::{ClientConnection, ClientEvent, ConnectionKeys};
 use crate::game::UpdateRates;
 use crate::game::simple::{

@@ -22,6 +22,7 @@ fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
         peers,
         time: Duration::from_secs(seconds),
         rooms: 2,
+        lanes_percent: 50,
         net: None,
     }
 }
@@ -96,7 +97,9 @@ const INJECTED: [&str; 63] = [
 #[test]
 fn every_promise_holds_and_every_fault_is_injected() {
     let mut all = SimulationCounts::default();
-    for (seed, peers, seconds) in [(1, 10, 60), (2, 10, 60), (3, 10, 60), (5, 60, 60), (13, 60, 60)] {
+    for (seed, peers, seconds) in
+        [(1, 10, 60), (2, 10, 60), (3, 10, 60), (5, 60, 60), (13, 60, 60), (27, 10, 60)]
+    {
         let (counts, failure) = run(&plan(seed, peers, seconds));
         assert_eq!(failure, None, "seed {seed}, {peers} peers");
         all.merge(&counts);
@@ -134,6 +137,60 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
             assert!(is_named || injected_bug == InjectedBug::MessageDropped, "{injected_bug:?}: {failure}");
         }
     }
+}
+
+/// Injected bugs of lanes, and the rules that may detect each. The first wrong packet may break a
+/// rule of the game before the worlds are compared.
+const LANE_BUGS: [(InjectedBug, &[&str]); 4] = [
+    (InjectedBug::DatagramIgnored, &["a client's world model matches the published state"]),
+    (
+        InjectedBug::DatagramAsStream,
+        &[
+            "a client's world model matches the published state",
+            "tick_not_increased",
+            "update_unknown",
+            "spawn_order",
+        ],
+    ),
+    (InjectedBug::CommandRepeated, &["every command runs once and in order", "answer"]),
+    (InjectedBug::DatagramsDoubled, &["an unproven address is sent no more bytes than came from it"]),
+];
+
+#[test]
+fn each_injected_bug_of_a_lane_is_detected_and_reproduced_from_its_seed() {
+    for (injected_bug, rules) in LANE_BUGS {
+        let plans = [plan(1, 24, 60), plan_of::<Simple<Tanks>>(1, 24, 60)];
+        // A simple game sends the same packets by datagram and in the stream.
+        let count = if injected_bug == InjectedBug::DatagramAsStream { 1 } else { 2 };
+        for plan in plans.into_iter().take(count) {
+            let plan = SimulationPlan { lanes_percent: 100, ..plan };
+            let (game, run) = (plan.game.about.name, || run_with(&plan, Some(injected_bug)));
+            let (counts, failure) = run();
+            let failure =
+                failure.unwrap_or_else(|| panic!("{injected_bug:?} is not found in {game}: {counts:?}"));
+            println!("{injected_bug:?} in {game}: {failure}");
+            assert!(rules.contains(&failure.broken.rule.as_str()), "{injected_bug:?}: {failure}");
+            assert_eq!(Some(failure), run().1);
+        }
+    }
+}
+
+#[test]
+fn clients_with_and_without_lanes_see_the_same_world() {
+    let mut all = SimulationCounts::default();
+    for seed in 1..=3 {
+        for plan in [plan(seed, 16, 40), plan_of::<Simple<Tanks>>(seed, 16, 30)] {
+            let (counts, failure) = run(&plan);
+            assert_eq!(failure, None, "seed {seed}");
+            all.merge(&counts);
+        }
+    }
+    let with_lane = all.of("clients with a lane compared with the published state");
+    let names = ["lost", "repeated", "opened by the server", "copied by an attacker"];
+    let datagrams = names.map(|name| all.of(&format!("lane: datagrams {name}")));
+    let faults = ["outages", "addresses changed"].map(|name| all.of(&format!("lane: {name}")));
+    assert!(with_lane > 20 && with_lane < all.of("clients compared with the published state"), "{all:?}");
+    assert!(datagrams.iter().chain(&faults).all(|count| *count > 0), "{all:?}");
 }
 
 #[test]

@@ -66,7 +66,10 @@ impl<'a> CheckedRunner<'a> {
         if is_behind {
             client.transport.0.start_recording();
         }
+        let had_lane = client.lane_baseline(true, self.now).is_some();
         let served = turn(self.budgets);
+        // The update did not fit into datagrams, so the next one has its rest.
+        let is_partial = had_lane && client.lane_baseline(true, self.now).is_none();
         if is_behind {
             lane_check::check(&client.endpoint, &client.transport.0.recorded_frames())?;
         }
@@ -84,6 +87,6 @@ impl<'a> CheckedRunner<'a> {
             StateOutcome::NotDue => "turn not due",
             StateOutcome::Written => "turn written",
         });
-        Ok(Some(served.turn == StateOutcome::Written && waiting == 0))
+        Ok(Some(served.turn == StateOutcome::Written && waiting == 0 && !is_partial && !served.is_partial))
     }
 }

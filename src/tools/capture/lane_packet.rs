@@ -30,7 +30,6 @@ pub struct LaneDatagram<'a> {
 }
 
 /// Returns the comment of a datagram of this connection.
-#[cfg(not(target_family = "wasm"))]
 pub fn comment(comment: &str, connection: SocketAddr) -> String {
     format!("{comment} {CONNECTION_WORD}{connection}")
 }

@@ -50,12 +50,14 @@ pub struct CapturedDatagram<'a> {
 
 /// The opened datagrams of a capture, in order.
 pub fn datagrams<'a>(capture: &Capture<'a>) -> Vec<CapturedDatagram<'a>> {
-    let datagram = |packet: &capture::Packet<'a>| {
-        let LaneDatagram { connection, bytes, .. } = lane_packet::decode(packet)?;
-        let from = if packet.inbound == Some(true) { Side::Client } else { Side::Server };
-        Some(CapturedDatagram { packet: packet.number, at_ns: packet.at_ns, from, connection, bytes })
-    };
-    capture.packets.iter().filter_map(datagram).collect()
+    capture.packets.iter().filter_map(captured_datagram).collect()
+}
+
+/// Returns the opened datagram in a packet, if any.
+pub(crate) fn captured_datagram<'a>(packet: &capture::Packet<'a>) -> Option<CapturedDatagram<'a>> {
+    let LaneDatagram { connection, bytes, .. } = lane_packet::decode(packet)?;
+    let from = if packet.inbound == Some(true) { Side::Client } else { Side::Server };
+    Some(CapturedDatagram { packet: packet.number, at_ns: packet.at_ns, from, connection, bytes })
 }
 
 /// The content of a [`CaptureItem`].
@@ -427,7 +429,11 @@ impl<'c> ConnectionReader<'c> {
     }
 
     /// Reports a datagram of the connection's lane.
-    fn receive_datagram(&mut self, datagram: &CapturedDatagram<'_>, each: &mut impl FnMut(CaptureItem<'c>)) {
+    pub(crate) fn receive_datagram(
+        &mut self,
+        datagram: &CapturedDatagram<'_>,
+        each: &mut impl FnMut(CaptureItem<'c>),
+    ) {
         let CapturedDatagram { packet, at_ns, from, bytes, .. } = *datagram;
         let item = datagram::explain(bytes, from, self.conversation.dialect());
         self.tally.datagrams[usize::from(from == Side::Server)] += 1;

@@ -61,6 +61,8 @@ pub struct ExplainedFrame<'a> {
     pub problem: Option<Problem>,
     /// If the dialect is a guess: the candidates that decode the packet differently.
     pub alternatives: Vec<&'a Dialect>,
+    /// The rows of the packets and commands of a datagram, in order.
+    pub packets: Vec<&'a Row>,
 }
 
 impl ExplainedFrame<'_> {
@@ -77,6 +79,7 @@ impl ExplainedFrame<'_> {
             message: None,
             problem: None,
             alternatives: Vec::new(),
+            packets: Vec::new(),
         }
     }
 }
@@ -193,24 +196,20 @@ impl Explanation<'_> {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
     }
 
-    /// The names by which a filter selects this explanation: the packet and its code, the opcode,
-    /// and the broken rule. For a close frame, also the close code and the reason.
+    /// The names by which a filter selects this explanation: the packets and their codes, the
+    /// opcode, and the broken rule. For a close frame, also the close code and the reason.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for frame in &self.frames {
-            match &frame.content {
-                Content::Packet(Some(row), _) => {
-                    names.push(row.name.clone());
-                    names.extend(row.code(self.dialect.name()).map(ToString::to_string));
-                }
-                Content::Close(_) => {
-                    let fields = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
-                    let fields = fields.into_iter().flatten();
-                    names.extend(
-                        fields.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)),
-                    );
-                }
-                _ => {}
+            let row = if let Content::Packet(row, _) = frame.content { row } else { None };
+            for row in row.into_iter().chain(frame.packets.iter().copied()) {
+                names.push(row.name.clone());
+                names.extend(row.code(self.dialect.name()).map(ToString::to_string));
+            }
+            if let Content::Close(_) = &frame.content {
+                let fields = ["code", "reason"].map(|name| frame.tree.find(name)?.raw.as_ref());
+                let fields = fields.into_iter().flatten();
+                names.extend(fields.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
             }
             names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
             if let Some(Problem::Violation { rule, .. }) = &frame.problem {

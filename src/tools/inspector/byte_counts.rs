@@ -8,9 +8,11 @@
 use serde_json::{Value as Json, json};
 
 use super::frame_json;
+use crate::datagram::header::HEADER_BYTES;
 use crate::limits;
+use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::tree::{BYTE, Node};
-use crate::tools::explain::{Explanation, PAYLOAD_FIELD};
+use crate::tools::explain::{Content, Explanation, PAYLOAD_FIELD};
 use crate::ws::Side;
 
 /// The name for everything beyond the limit.
@@ -60,6 +62,9 @@ impl ByteCounts {
     /// Counts the bytes of a frame.
     pub fn add(&mut self, explained: &Explanation<'_>) {
         let Some(frame) = explained.frames.first() else { return };
+        if let Content::Datagram(_) = frame.content {
+            return self.add_datagram(&frame.tree, explained.from);
+        }
         let packet = frame_json::packet(explained);
         let name = packet
             .or_else(|| frame_json::rule(explained))
@@ -77,6 +82,16 @@ impl ByteCounts {
                 KEY => kind.bits.add(KEY, bits),
                 _ => kind.bits.add(HEADER, bits),
             }
+        }
+    }
+
+    /// Counts the bytes of a datagram's header and, by kind, of its messages.
+    fn add_datagram(&mut self, tree: &Node, from: Side) {
+        let kind = self.kind(DATAGRAM, from);
+        kind.count += 1;
+        for node in &tree.children {
+            let name = if node.bits.start < HEADER_BYTES * BYTE { HEADER } else { &node.name };
+            kind.bits.add(name, node.bits.len() as u64);
         }
     }
 

@@ -15,15 +15,23 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::entry::{EntryKind, FrameEntry};
+use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::{FrameList, ListRequest};
 use super::ping_pairs::PingPairs;
 use super::{frame_json, packet_diff, share_link};
+use crate::datagram::header::DatagramHeader;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::capture::TcpConnection;
-use crate::tools::explain::capture_walk::{self, CaptureItemKind, ConnectionReader, Survey};
+use crate::tools::explain::capture_walk::{
+    self, CaptureItemKind, CapturedDatagram, ConnectionReader, Survey,
+};
+use crate::tools::explain::parse::datagram;
 use crate::tools::explain::{Content, Conversation, Explanation};
 use crate::ws::frame::Opcode;
+
+/// Bit of an index that refers to a datagram instead of a piece.
+pub(super) const DATAGRAM_FLAG: u32 = 1 << 31;
 
 /// A capture file in the inspector.
 #[derive(Debug)]
@@ -33,10 +41,10 @@ pub struct CaptureFile {
     /// there may be very many.
     connections: Vec<FileConnection>,
     connection_count: usize,
-    /// All pieces in packet order: the packet after which a piece was readable, the index of its
-    /// connection, and its index in the connection.
+    /// All pieces and datagrams in packet order: the packet after which each is readable, the index
+    /// of its connection, and its index there, with [`DATAGRAM_FLAG`] for datagrams.
     order: Vec<(u32, u32, u32)>,
-    /// The number of pieces read.
+    /// The number of pieces and datagrams read.
     read: usize,
     packets: usize,
     begin_ns: u64,
@@ -51,7 +59,7 @@ pub struct CaptureFile {
 pub(super) struct FileConnection {
     /// The connection's number among all connections of the file, from 1.
     number: usize,
-    tcp: TcpConnection<'static>,
+    pub(super) tcp: TcpConnection<'static>,
     name: Option<String>,
     /// Collects evidence for the dialect, before the first piece is read.
     survey: Option<Box<Survey<'static>>>,
@@ -61,6 +69,10 @@ pub(super) struct FileConnection {
     /// The state after the last explained piece, from which the next explanation may continue.
     cursor: Option<Box<Checkpoint>>,
     since_checkpoint: (usize, usize),
+    /// The datagrams of the connection's lane.
+    pub(super) datagrams: Vec<CapturedDatagram<'static>>,
+    /// Determines their outcomes.
+    lane: Box<LaneTracker>,
 }
 
 /// The state of a conversation before one of its pieces.
@@ -120,6 +132,11 @@ impl CaptureFile {
         } = connection;
         let Some(reading) = reading else { return connection.prepare(self.codes) };
         self.read += 1;
+        if at & DATAGRAM_FLAG != 0 {
+            let cost = connection.read_datagram(list, at, begin_ns);
+            self.stop_if_full();
+            return cost;
+        }
         let piece = about.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
             let conversation = reading.conversation().clone();
@@ -147,12 +164,17 @@ impl CaptureFile {
                 }
             }
         });
+        self.stop_if_full();
+        cost
+    }
+
+    /// Stops reading if the list is full.
+    fn stop_if_full(&mut self) {
         if self.list.entries().len() >= limits::INSPECTOR_FILE_FRAMES {
             self.is_full = true;
             let (max_frames, percent) = (limits::INSPECTOR_FILE_FRAMES, 100 * self.read / self.order.len());
             self.notes.push(format!("only the first {max_frames} frames are shown, {percent} % of the file"));
         }
-        cost
     }
 
     /// Tests the entries of the piece that completed entry `n` against the filter. Returns the cost
@@ -189,6 +211,13 @@ impl CaptureFile {
         mut each: impl FnMut(u32, Explanation<'static>),
     ) -> i64 {
         let Some(connection) = self.index(client).map(|index| &mut self.connections[index]) else { return 1 };
+        if piece & DATAGRAM_FLAG != 0 {
+            return connection.explain_datagram(piece).map_or(1, |item| {
+                let cost = item.bytes.len() as i64;
+                each(0, item);
+                cost
+            });
+        }
         let piece = piece as usize;
         let before = connection.checkpoints.partition_point(|checkpoint| checkpoint.piece <= piece);
         let Some(checkpoint) = before.checked_sub(1).map(|at| &connection.checkpoints[at]) else { return 1 };
@@ -217,7 +246,7 @@ impl CaptureFile {
 
     /// Explains frame `n`.
     fn explanation(&mut self, n: u64) -> Option<Explanation<'static>> {
-        let entry = self.list.get(n).filter(|entry| !entry.is_gap())?;
+        let entry = self.list.get(n).filter(|entry| !entry.has_no_bytes())?;
         let (client, (piece, wanted)) = (entry.client, entry.capture_index);
         let mut found = None;
         self.explain_piece(client, piece, |sub, item| {
@@ -253,6 +282,9 @@ impl CaptureFile {
             before.extend(self.explanation(n).ok_or("a frame of the message is missing")?.bytes);
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
+        if self.list.get(n).is_some_and(|entry| entry.datagram.is_some()) {
+            return Err(share_link::NO_DATAGRAM.to_owned());
+        }
         if item.is_foreign || item.frames.iter().any(|frame| matches!(frame.content, Content::Compressed)) {
             return Err("this message is no packet of tickwire, but a link would show it as one".to_owned());
         }
@@ -352,7 +384,38 @@ impl FileConnection {
             checkpoints,
             cursor,
             since_checkpoint: (0, 0),
+            datagrams: Vec::new(),
+            lane: Box::default(),
         }
+    }
+
+    /// Adds the rows of a datagram. Returns the cost in bytes.
+    fn read_datagram(&mut self, list: &mut FrameList, index: u32, begin_ns: u64) -> i64 {
+        let Some(datagram) = self.datagrams.get((index & !DATAGRAM_FLAG) as usize).copied() else { return 1 };
+        let Some(reading) = &mut self.reading else { return 1 };
+        let (client, tick) = (self.number as u32, datagram.packet as u32);
+        let at_us = datagram.at_ns.saturating_sub(begin_ns) / 1000;
+        let header = DatagramHeader::read(datagram.bytes);
+        let place = RowPlace { n: list.entries().back().map_or(1, |entry| entry.n + 1), client, at_us, tick };
+        let missing_row =
+            header.and_then(|header| self.lane.push_missing(list, place, (datagram.from, header)));
+        let n = place.n + u64::from(missing_row.is_some());
+        reading.receive_datagram(&datagram, &mut |found| {
+            if let CaptureItemKind::Item(item) = found.what {
+                let entry = FrameEntry::new(n, client, &item, &mut list.names);
+                list.push(FrameEntry { at_us, tick, capture_index: (index, 0), ..entry }, None);
+            }
+        });
+        if let Some(header) = header {
+            self.lane.receive(list, ObservedRow { n, at_us, from: datagram.from, header }, missing_row);
+        }
+        datagram.bytes.len() as i64 + 64
+    }
+
+    fn explain_datagram(&mut self, index: u32) -> Option<Explanation<'static>> {
+        let datagram = self.datagrams.get((index & !DATAGRAM_FLAG) as usize)?;
+        let dialect = self.reading.as_mut()?.conversation().dialect();
+        Some(datagram::explain(datagram.bytes, datagram.from, dialect))
     }
 
     /// Surveys one more piece. After the last piece, starts reading instead. Returns the cost in

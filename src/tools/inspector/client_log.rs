@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{EntryKind, FrameEntry};
+use super::entry::{EntryKind, Fate, FrameEntry};
+use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::FrameList;
 use super::observed_format::Handshake;
 use super::ping_pairs::PingPairs;
 use super::ring::{RetainedFrame, Ring};
+use crate::datagram::DatagramError;
+use crate::datagram::header::DatagramHeader;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
+use crate::tools::explain::parse::datagram;
 use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Header;
@@ -26,6 +30,7 @@ pub struct ClientLog {
     pub ring: Ring,
     pub list: FrameList,
     pairs: PingPairs,
+    lane: LaneTracker,
     /// The time of the last bytes.
     last: Duration,
     /// Whether the inspection of the client has stopped since its newest stored frame.
@@ -58,6 +63,7 @@ impl ClientLog {
             ring: Ring::default(),
             list: FrameList::default(),
             pairs: PingPairs::default(),
+            lane: LaneTracker::default(),
             last: Duration::ZERO,
             is_not_inspected: false,
         }
@@ -73,6 +79,40 @@ impl ClientLog {
     pub fn forget_unfinished(&mut self) {
         self.unfinished.clear();
         self.pairs.clear();
+        self.lane.clear();
+    }
+
+    /// Forgets the datagrams of the lane, because the log lacks some of them.
+    pub fn forget_datagrams(&mut self) {
+        self.lane.clear();
+    }
+
+    /// Stores a datagram, after a row for missing datagrams before it. `n` is the number of the
+    /// next row. Returns the explanation and the number of visible entries removed from the list.
+    pub fn add_datagram<'c>(
+        &mut self,
+        n: &mut u64,
+        mut kept: RetainedFrame,
+        codes: &'c PacketTables,
+    ) -> Option<(RetainedFrame, Explanation<'c>, usize)> {
+        let explained = explain_datagram(&kept, self.dialect(codes)?);
+        let (from, at_us) = (kept.from, kept.at.as_micros() as u64);
+        let is_received = kept.datagram.is_some_and(|(_, dropped)| is_received(dropped));
+        let header = DatagramHeader::read(kept.bytes()).filter(|_| is_received);
+        let place = RowPlace { n: *n, client: self.client as u32, at_us, tick: kept.tick };
+        let missing_row =
+            header.and_then(|header| self.lane.push_missing(&mut self.list, place, (from, header)));
+        kept.n = *n + u64::from(missing_row.is_some());
+        *n = kept.n + 1;
+        let gone = self.add_frame(kept.clone(), &explained);
+        match header {
+            Some(header) => {
+                let row = ObservedRow { n: kept.n, at_us, from, header };
+                self.lane.receive(&mut self.list, row, missing_row);
+            }
+            None => self.list.change(kept.n, |entry| entry.set_fate(Fate::Dropped)),
+        }
+        Some((kept, explained, gone))
     }
 
     /// Prepends the unfinished message to a piece. Returns the bytes, and the offset of the piece
@@ -180,6 +220,9 @@ impl ClientLog {
         codes: &'c PacketTables,
     ) -> Option<(&RetainedFrame, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
+        if kept.datagram.is_some() {
+            return Some((kept, explain_datagram(kept, self.dialect(codes)?)));
+        }
         let mut conversation =
             if kept.is_head { self.conversation_before_handshake(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
@@ -190,6 +233,19 @@ impl ClientLog {
         conversation.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
         Some((kept, conversation.explain(kept.from, kept.bytes())))
     }
+}
+
+/// Explains a stored datagram.
+fn explain_datagram<'c>(kept: &RetainedFrame, dialect: &'c Dialect) -> Explanation<'c> {
+    match kept.datagram.and_then(|(_, dropped)| dropped) {
+        Some(rule) => datagram::explain_dropped(kept.bytes(), rule, dialect),
+        None => datagram::explain(kept.bytes(), kept.from, dialect),
+    }
+}
+
+/// Whether the lane records a datagram as received. `TooMany` drops a datagram after that.
+fn is_received(dropped: Option<DatagramError>) -> bool {
+    matches!(dropped, None | Some(DatagramError::TooMany))
 }
 
 /// Whether the last message of a client is unfinished.

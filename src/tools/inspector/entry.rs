@@ -4,6 +4,8 @@
 use serde_json::{Value as Json, json};
 
 use super::frame_json;
+use crate::datagram::header::DatagramHeader;
+use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::{Content, Explanation};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
@@ -39,6 +41,53 @@ pub struct FrameEntry {
     pub ping_pair: Option<(u64, u32)>,
     /// Whether an inspector injected the frame.
     pub is_injected: bool,
+    /// The row of a datagram; `None` for other entries.
+    pub datagram: Option<Box<DatagramEntry>>,
+}
+
+/// The row of a datagram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DatagramEntry {
+    /// Its sequence number.
+    pub sequence: u16,
+    /// The newest datagram that it acknowledges; 0 for none.
+    pub newest: u16,
+    /// The names of its packets and commands, each with the number of successive repetitions.
+    pub packets: Vec<(NameId, u32)>,
+    /// Its outcome.
+    pub fate: Fate,
+    /// Time for which a stream would have held it for a missing segment, in microseconds.
+    pub wait_us: u32,
+}
+
+/// The outcome of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// From the server: not acknowledged yet. From the client: received in order.
+    Regular,
+    /// The client acknowledged it first after this time, in microseconds.
+    Acknowledged(u32),
+    /// It arrived after a newer one. The delay between them in microseconds, if known.
+    Late(Option<u32>),
+    /// The client acknowledged 33 newer ones, but not this one.
+    Lost,
+    /// No acknowledgement with a bit for it has arrived.
+    Unconfirmed,
+    /// The server dropped it before it opened it.
+    Dropped,
+}
+
+impl Fate {
+    /// The name for rows and filters; `None` for a datagram that is not late, lost or dropped.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Fate::Regular | Fate::Acknowledged(_) => None,
+            Fate::Late(_) => Some("late"),
+            Fate::Lost => Some("lost"),
+            Fate::Unconfirmed => Some("unconfirmed"),
+            Fate::Dropped => Some("dropped"),
+        }
+    }
 }
 
 /// The kinds of entries.
@@ -52,6 +101,17 @@ pub enum EntryKind {
     NotInspected(u64),
     /// The capture lacks this many bytes of this side.
     Gap(u64),
+    /// Datagrams of the client that were missing when a newer one arrived.
+    Missing {
+        /// Sequence number of the first.
+        first: u16,
+        /// Number of missing datagrams.
+        count: u32,
+        /// Number of datagrams that have arrived late since then.
+        late: u32,
+        /// Number of lost datagrams.
+        lost: u32,
+    },
 }
 
 /// The index of a name in [`NameTable`], from 1; 0 for no name.
@@ -93,6 +153,8 @@ impl FrameEntry {
         let is_broken = frame_json::rule(explained).is_some();
         let kind = if is_head {
             EntryKind::Other("upgrade")
+        } else if frame.is_some_and(|frame| matches!(frame.content, Content::Datagram(_))) {
+            EntryKind::Other(DATAGRAM)
         } else if header.is_some() || is_broken {
             EntryKind::Frame
         } else {
@@ -112,6 +174,24 @@ impl FrameEntry {
             capture_index: (0, 0),
             ping_pair: None,
             is_injected: false,
+            datagram: datagram_entry(explained, names),
+        }
+    }
+
+    /// Sets the outcome of a datagram.
+    pub fn set_fate(&mut self, fate: Fate) {
+        self.datagram.iter_mut().for_each(|datagram| datagram.fate = fate);
+    }
+
+    /// Records the time for which a stream would have held a datagram. The longest time counts.
+    pub fn add_wait(&mut self, us: u32) {
+        self.datagram.iter_mut().for_each(|datagram| datagram.wait_us = datagram.wait_us.max(us));
+    }
+
+    /// Counts missing datagrams that arrived late or were lost.
+    pub fn settle_missing(&mut self, more_late: u32, more_lost: u32) {
+        if let EntryKind::Missing { late, lost, .. } = &mut self.kind {
+            (*late, *lost) = (late.saturating_add(more_late), lost.saturating_add(more_lost));
         }
     }
 
@@ -133,6 +213,7 @@ impl FrameEntry {
             capture_index: place,
             ping_pair: pair,
             is_injected,
+            datagram: None,
         }
     }
 
@@ -147,11 +228,21 @@ impl FrameEntry {
         matches!(self.kind, EntryKind::NotInspected(_) | EntryKind::Gap(_))
     }
 
+    /// Whether the entry has no bytes: it marks a gap or missing datagrams.
+    pub fn has_no_bytes(&self) -> bool {
+        self.is_gap() || matches!(self.kind, EntryKind::Missing { .. })
+    }
+
     /// The name of the opcode, or of the kind of an entry without one.
     pub fn kind_name(&self) -> Option<&'static str> {
         match (self.opcode, self.kind) {
             (Some(opcode), _) => Some(opcode.name()),
             (None, EntryKind::Other(name)) => Some(name),
+            (None, EntryKind::Missing { count, late, lost, .. }) => Some(match (late, lost) {
+                (late, _) if late == count => "late",
+                (late, lost) if late + lost == count => "lost",
+                _ => "missing",
+            }),
             _ => None,
         }
     }
@@ -185,11 +276,85 @@ impl FrameEntry {
                 )
                 .into();
             }
+            EntryKind::Missing { first, count, late, lost } => {
+                entry["gap"] = missing_text(first, count, late, lost).into();
+            }
             EntryKind::Frame | EntryKind::Other(_) => {}
+        }
+        if let Some(datagram) = &self.datagram {
+            entry["datagram"] = datagram.json(names);
         }
         if self.is_injected {
             entry["injected"] = true.into();
         }
         entry
     }
+}
+
+impl DatagramEntry {
+    /// Whether it contains a packet with one of these names.
+    pub fn has_packet(&self, names: &NameTable, wanted: &[&str]) -> bool {
+        self.packets.iter().any(|(name, _)| names.name(*name).is_some_and(|name| wanted.contains(&name)))
+    }
+
+    /// Time for which a stream would have held it, in microseconds. `None` if it is lost.
+    pub fn wait_us(&self) -> Option<u32> {
+        (self.wait_us > 0 && self.fate != Fate::Lost).then_some(self.wait_us)
+    }
+
+    fn json(&self, names: &NameTable) -> Json {
+        let ms = |us: u32| f64::from(us) / 1000.0;
+        let packets: Vec<String> = self
+            .packets
+            .iter()
+            .filter_map(|(name, count)| Some((names.name(*name)?, *count)))
+            .map(|(name, count)| if count > 1 { format!("{name} \u{d7}{count}") } else { name.to_owned() })
+            .collect();
+        let mut json = json!({
+            "sequence": self.sequence,
+            "acks": Some(self.newest).filter(|newest| *newest > 0),
+            "packets": packets.join(", "),
+            "state": self.fate.name(),
+        });
+        match self.fate {
+            Fate::Acknowledged(us) => json["acked_ms"] = ms(us).into(),
+            Fate::Late(Some(us)) => json["late_ms"] = ms(us).into(),
+            _ => {}
+        }
+        if let Some(us) = self.wait_us() {
+            json["wait_ms"] = ms(us).into();
+        }
+        json
+    }
+}
+
+/// Creates the row of a datagram.
+fn datagram_entry(explained: &Explanation<'_>, names: &mut NameTable) -> Option<Box<DatagramEntry>> {
+    let frame = explained.frames.first()?;
+    let Content::Datagram(_) = frame.content else { return None };
+    let header = DatagramHeader::read(&explained.bytes)?;
+    let mut packets: Vec<(NameId, u32)> = Vec::new();
+    for row in &frame.packets {
+        let name = names.intern(Some(&row.name));
+        match packets.last_mut() {
+            Some((last, count)) if *last == name => *count += 1,
+            _ => packets.push((name, 1)),
+        }
+    }
+    let DatagramHeader { sequence, newest, .. } = header;
+    Some(Box::new(DatagramEntry { sequence, newest, packets, fate: Fate::Regular, wait_us: 0 }))
+}
+
+/// Describes missing datagrams and their outcomes.
+fn missing_text(first: u16, count: u32, late: u32, lost: u32) -> String {
+    let last = first.wrapping_add(count.saturating_sub(1) as u16);
+    let numbers = if count == 1 { format!("D{first}") } else { format!("D{first} to D{last}") };
+    let open = count.saturating_sub(late).saturating_sub(lost);
+    let parts = [(lost, "lost"), (late, "late"), (open, "missing")];
+    let known: Vec<String> = parts
+        .into_iter()
+        .filter(|(part, _)| *part > 0)
+        .map(|(part, word)| if part == count { word.to_owned() } else { format!("{part} {word}") })
+        .collect();
+    format!("{numbers} {}", known.join(", "))
 }

@@ -4,6 +4,7 @@
 //! file. The connection starts with the TCP handshake. Frames that are no longer stored use no
 //! sequence numbers, so that Wireshark reads one stream without a gap.
 
+use core::net::SocketAddr;
 use std::time::Duration;
 
 use super::observed_format::Handshake;
@@ -11,6 +12,7 @@ use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
 use crate::tools::capture::TcpSide;
 use crate::tools::capture::Untrusted;
+use crate::tools::capture::lane_packet;
 use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::Side;
@@ -48,11 +50,33 @@ pub fn export_capture<'a>(
     flow.bytes(&mut writer, TcpSide::Server, &opened.response, (at, &before));
     for frame in frames {
         let ExportedClient { player, name } = client;
+        if let Some((address, dropped)) = frame.datagram {
+            // A capture contains no dropped datagrams.
+            if dropped.is_none() {
+                datagram(&mut writer, opened, address, (frame, client), at);
+            }
+            continue;
+        }
         let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
         let comment = format!("tick={} player={player} {name}", frame.tick);
         flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
     }
     writer.blocks
+}
+
+/// Writes a datagram in the format of the server's recorder.
+fn datagram(
+    writer: &mut CaptureWriter,
+    opened: &Handshake,
+    address: Option<SocketAddr>,
+    (frame, client): (&RetainedFrame, &ExportedClient),
+    at: Duration,
+) {
+    let (is_inbound, address) = (frame.from == Side::Client, address.unwrap_or(opened.address));
+    let ends = if is_inbound { [address, opened.local] } else { [opened.local, address] };
+    let comment = format!("tick={} player={} {}", frame.tick, client.player, client.name);
+    let comment = lane_packet::comment(comment.trim_end(), opened.address);
+    writer.datagram(ends, is_inbound, frame.bytes(), (frame.at.max(at), &comment));
 }
 
 /// Writes the path of the connection with its dialect, unless the query of the URL selects the
@@ -100,6 +124,7 @@ mod tests {
             end: length,
             is_head: n < 3,
             is_injected: false,
+            datagram: None,
         };
         let frames = [
             frame(1, Side::Client, 9),

@@ -9,6 +9,9 @@ use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
 
+/// Filter word for datagrams that a stream would have held for a missing segment.
+const HELD: &str = "held";
+
 /// Applies a filter, and counts the matches of each term.
 #[derive(Debug, Clone, Default)]
 pub struct FilterMatcher {
@@ -133,8 +136,13 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
 fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     match &part.test {
         Test::Named(wanted) => {
-            let own = [names.name(entry.packet), names.name(entry.rule), entry.kind_name()];
-            own.into_iter().flatten().any(|name| {
+            let datagram = entry.datagram.as_deref();
+            let fate = datagram.and_then(|datagram| datagram.fate.name());
+            let held = datagram.and_then(|datagram| datagram.wait_us()).map(|_| HELD);
+            let own = [names.name(entry.packet), names.name(entry.rule), entry.kind_name(), fate, held];
+            let packets = datagram.into_iter().flat_map(|datagram| &datagram.packets);
+            let packets = packets.filter_map(|(packet, _)| names.name(*packet));
+            own.into_iter().flatten().chain(packets).any(|name| {
                 let name = name.to_lowercase();
                 wanted.iter().any(|word| name.contains(word))
             })

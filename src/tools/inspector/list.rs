@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value as Json, json};
 
-use super::entry::{FrameEntry, NameTable};
+use super::entry::{Fate, FrameEntry, NameTable};
 use super::filter::{Filter, FilterError};
 use super::filter_match::FilterMatcher;
 use super::frame_json;
@@ -16,6 +16,9 @@ use crate::limits;
 use crate::tools::explain::Explanation;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
+
+/// The packets that count as updates.
+const UPDATES: [&str; 2] = ["update", "update_players"];
 
 /// The frame list.
 #[derive(Debug, Clone, Default)]
@@ -105,11 +108,27 @@ impl FrameList {
         }
     }
 
+    /// Changes the entry of a datagram, and filters it again unless the filter needs an
+    /// explanation.
+    pub fn change(&mut self, n: u64, change: impl FnOnce(&mut FrameEntry)) {
+        let Some(at) = self.find(n) else { return };
+        change(&mut self.entries[at]);
+        let entry = &self.entries[at];
+        if at >= self.judged || self.matcher.needs_explanation() || self.hidden_reason(entry).is_some() {
+            return;
+        }
+        match (self.visible.binary_search(&n), self.matcher.may_pass(entry, &self.names)) {
+            (Ok(place), false) => drop(self.visible.remove(place)),
+            (Err(place), true) => self.visible.insert(place, n),
+            _ => {}
+        }
+    }
+
     /// Removes the entry of a dropped frame, and gaps at the front of the list. Returns how many of
     /// them were visible.
     pub fn remove(&mut self, n: u64) -> usize {
         let mut gone = self.find(n).map_or(0, |at| self.remove_at(at));
-        while self.entries.front().is_some_and(FrameEntry::is_gap) {
+        while self.entries.front().is_some_and(FrameEntry::has_no_bytes) {
             gone += self.remove_at(0);
         }
         gone
@@ -143,7 +162,7 @@ impl FrameList {
     fn needs_explanation(&self) -> bool {
         let Some(entry) = self.entries.get(self.judged) else { return false };
         self.matcher.needs_explanation()
-            && !entry.is_gap()
+            && !entry.has_no_bytes()
             && self.hidden_reason(entry).is_none()
             && self.matcher.may_pass(entry, &self.names)
     }
@@ -250,13 +269,15 @@ impl FrameList {
 
     /// The updates of a client up to frame `until`, newest last. If there are fewer than `count`,
     /// later updates are added. Each has the number, time, interval, bytes, and ticks since the
-    /// previous update.
+    /// previous update. A datagram also has its wait on a stream in milliseconds, and whether it is
+    /// lost.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
         let saw_update = |entry: &&FrameEntry| {
             entry.client == client
                 && (entry.is_gap()
-                    || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
+                    || self.names.name(entry.packet).is_some_and(|name| UPDATES.contains(&name))
+                    || entry.datagram.as_ref().is_some_and(|one| one.has_packet(&self.names, &UPDATES)))
         };
         let count = count.min(limits::INSPECTOR_ROWS) + 1;
         let before =
@@ -274,7 +295,10 @@ impl FrameList {
         let pairs = pairs.map(|pair| {
             let gap = if is_after_gap(pair) { Json::Null } else { gap_ms(pair).into() };
             let ticks = pair[1].tick.saturating_sub(pair[0].tick);
-            json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks])
+            let datagram = pair[1].datagram.as_deref();
+            let wait_ms = datagram.map(|one| f64::from(one.wait_us().unwrap_or(0)) / 1000.0);
+            let is_lost = datagram.is_some_and(|one| one.fate == Fate::Lost);
+            json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks, wait_ms, is_lost])
         });
         json!({ "normal_ms": normal, "updates": pairs.collect::<Vec<_>>() })
     }

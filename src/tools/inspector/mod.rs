@@ -25,6 +25,7 @@ mod export;
 mod filter;
 mod filter_match;
 mod frame_json;
+mod lane_tracker;
 mod list;
 pub mod observed_format;
 pub mod opening;
@@ -47,7 +48,7 @@ use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 pub use filter::FilterError;
 pub use list::{FrameList, ListRequest};
-use observed_format::ObservedKind;
+use observed_format::{ObservedDatagram, ObservedKind};
 use ring::RetainedFrame;
 
 /// The inspector of the clients of one server.
@@ -164,6 +165,7 @@ impl Inspector {
                 end,
                 is_head: false,
                 is_injected,
+                datagram: None,
             };
             if let Some((from, bytes)) = record.what.bytes() {
                 gone += self.take(from, bytes, record.at, frame_of, conversation.clone(), &mut frames);
@@ -189,6 +191,9 @@ impl Inspector {
                 ObservedKind::Lost(pieces) => {
                     lost += pieces;
                     log.forget_unfinished();
+                }
+                ObservedKind::Datagram(datagram) => {
+                    gone += self.add_datagram(datagram, frame_of, &mut frames);
                 }
                 ObservedKind::Ended(rule) => reply["ended"] = Json::from(rule),
                 ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}
@@ -228,6 +233,35 @@ impl Inspector {
             conversation.receive_each(from, &piece[..begin], |_| ());
         }
         self.add_frames(cut, conversation.as_mut(), entries)
+    }
+
+    /// Explains and stores a datagram, and adds an entry for it. Returns the number of visible
+    /// entries removed from the list.
+    fn add_datagram(
+        &mut self,
+        observed: ObservedDatagram<'_>,
+        frame_of: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
+        entries: &mut Vec<Json>,
+    ) -> usize {
+        let ObservedDatagram { from, address, dropped, bytes } = observed;
+        let frame = frame_of(from, Arc::from(bytes), 0, bytes.len());
+        let frame = RetainedFrame { datagram: Some((address, dropped)), ..frame };
+        let Some(log) = self.logs.last_mut() else { return 0 };
+        if let Some(missed) = &mut self.paused_frames {
+            *missed += 1;
+            // The datagrams of a pause are neither lost nor late.
+            log.forget_datagrams();
+            return 0;
+        }
+        if log.resume_inspecting(self.next_n, frame.from, frame.at) {
+            self.next_n += 1;
+        }
+        let Some((frame, explained, gone)) = log.add_datagram(&mut self.next_n, frame, &self.codes) else {
+            return 0;
+        };
+        entries.push(frame_json::entry_json(log.client, &frame, &explained));
+        self.fields.add(&explained);
+        gone
     }
 
     /// Explains and stores frames, and adds an entry for each. Returns the number of visible
@@ -281,6 +315,9 @@ impl Inspector {
     pub fn link(&self, n: u64) -> Result<String, String> {
         let log = self.log().ok_or("no client is selected")?;
         let retained = log.ring.get(n).ok_or("this frame is no longer kept")?;
+        if retained.datagram.is_some() {
+            return Err(share_link::NO_DATAGRAM.to_owned());
+        }
         let (dialect, json, is_ours) = match &log.start {
             Some(LogStart::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
             Some(LogStart::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
@@ -332,6 +369,7 @@ impl Inspector {
             end,
             is_head: link.is_head,
             is_injected: false,
+            datagram: None,
         };
         self.add_frames([linked], Some(&mut conversation), &mut Vec::new());
         Ok(())

@@ -14,14 +14,20 @@
 //!          4  lost: the number of pieces, u64
 //!          5  ended: the name of the rule
 //!          6  bytes of the client that an inspector injected
+//!          7  an opened datagram of the client: header and messages
+//!          8  an opened datagram of the server
+//!          9  a datagram of the client that the server dropped, not opened
 //! ```
 //!
 //! Numbers are big-endian. The body of `opened` is a line of text, `ADDRESS LOCAL DIALECT
-//! msgpack|json REQUEST_BYTES`, followed by the heads of request and response.
+//! msgpack|json REQUEST_BYTES`, followed by the heads of request and response. The body of a
+//! datagram is a line of text, the client's UDP address or `-`, followed by its bytes. The line of
+//! a dropped datagram is `ADDRESS RULE`.
 
 use core::net::SocketAddr;
 use std::time::Duration;
 
+use crate::datagram::DatagramError;
 use crate::ws::Side;
 
 const OPENED: u8 = 1;
@@ -30,6 +36,12 @@ const SERVER: u8 = 3;
 const LOST: u8 = 4;
 const ENDED: u8 = 5;
 const INJECTED: u8 = 6;
+const CLIENT_DATAGRAM: u8 = 7;
+const SERVER_DATAGRAM: u8 = 8;
+const DROPPED_DATAGRAM: u8 = 9;
+
+/// Placeholder for the address on a transport without addresses.
+const NO_ADDRESS: &str = "-";
 
 /// One record of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +64,8 @@ pub enum ObservedKind<'a> {
     Bytes(Side, &'a [u8]),
     /// Bytes of the client that an inspector injected, at least in part.
     Injected(&'a [u8]),
+    /// A datagram of the client's lane.
+    Datagram(ObservedDatagram<'a>),
     /// The number of dropped pieces. The next bytes start at a message boundary.
     Lost(u64),
     /// The connection ended by this rule.
@@ -64,9 +78,25 @@ impl<'a> ObservedKind<'a> {
         match self {
             ObservedKind::Bytes(from, bytes) => Some((*from, bytes)),
             ObservedKind::Injected(bytes) => Some((Side::Client, bytes)),
-            ObservedKind::Opened(_) | ObservedKind::Lost(_) | ObservedKind::Ended(_) => None,
+            ObservedKind::Opened(_)
+            | ObservedKind::Datagram(_)
+            | ObservedKind::Lost(_)
+            | ObservedKind::Ended(_) => None,
         }
     }
+}
+
+/// A datagram of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObservedDatagram<'a> {
+    /// The sender.
+    pub from: Side,
+    /// The UDP address of the client, if the lane has addresses.
+    pub address: Option<SocketAddr>,
+    /// The rule by which the server dropped the datagram, if it did.
+    pub dropped: Option<DatagramError>,
+    /// The header and the messages. The messages of a dropped datagram are not opened.
+    pub bytes: &'a [u8],
 }
 
 /// The handshake of a client.
@@ -103,6 +133,20 @@ pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
         ObservedKind::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
         ObservedKind::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
         ObservedKind::Injected(bytes) => (INJECTED, [bytes, &[], &[]]),
+        ObservedKind::Datagram(datagram) => {
+            let ObservedDatagram { from, address, dropped, bytes } = datagram;
+            let mut line = address.map_or_else(|| NO_ADDRESS.to_owned(), |address| address.to_string());
+            let kind = match (dropped, from) {
+                (Some(rule), _) => {
+                    line = format!("{line} {}", rule.name());
+                    DROPPED_DATAGRAM
+                }
+                (None, Side::Client) => CLIENT_DATAGRAM,
+                (None, Side::Server) => SERVER_DATAGRAM,
+            };
+            line.push('\n');
+            return write_record(out, record, kind, [line.as_bytes(), bytes, &[]]);
+        }
         ObservedKind::Lost(pieces) => {
             return write_record(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]);
         }
@@ -146,6 +190,9 @@ fn read_record<'a>(rest: &mut &'a [u8]) -> Option<ObservedRecord<'a>> {
         CLIENT => ObservedKind::Bytes(Side::Client, body),
         SERVER => ObservedKind::Bytes(Side::Server, body),
         INJECTED => ObservedKind::Injected(body),
+        CLIENT_DATAGRAM | SERVER_DATAGRAM | DROPPED_DATAGRAM => {
+            ObservedKind::Datagram(read_datagram(kind, body)?)
+        }
         LOST => ObservedKind::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
         ENDED => ObservedKind::Ended(std::str::from_utf8(body).ok()?),
         _ => return None,
@@ -153,12 +200,33 @@ fn read_record<'a>(rest: &mut &'a [u8]) -> Option<ObservedRecord<'a>> {
     Some(ObservedRecord { at, tick, what })
 }
 
-fn read_opened(body: &[u8]) -> Option<Handshake> {
+fn read_datagram(kind: u8, body: &[u8]) -> Option<ObservedDatagram<'_>> {
+    let (line, bytes) = split_line(body)?;
+    let mut words = line.split(' ');
+    let address = match words.next()? {
+        NO_ADDRESS => None,
+        address => Some(address.parse().ok()?),
+    };
+    let dropped = match kind {
+        DROPPED_DATAGRAM => Some(DatagramError::from_name(words.next()?)?),
+        _ => None,
+    };
+    let from = if kind == SERVER_DATAGRAM { Side::Server } else { Side::Client };
+    Some(ObservedDatagram { from, address, dropped, bytes })
+}
+
+/// Splits a body after its line of text.
+fn split_line(body: &[u8]) -> Option<(&str, &[u8])> {
     let end = body.iter().position(|byte| *byte == b'\n')?;
-    let mut words = std::str::from_utf8(&body[..end]).ok()?.split(' ');
+    Some((std::str::from_utf8(&body[..end]).ok()?, &body[end + 1..]))
+}
+
+fn read_opened(body: &[u8]) -> Option<Handshake> {
+    let (line, heads) = split_line(body)?;
+    let mut words = line.split(' ');
     let (address, local) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let (dialect, json) = (words.next()?.to_owned(), words.next()? == "json");
-    let (request, response) = body[end + 1..].split_at_checked(words.next()?.parse().ok()?)?;
+    let (request, response) = heads.split_at_checked(words.next()?.parse().ok()?)?;
     Some(Handshake { address, local, dialect, json, request: request.to_vec(), response: response.to_vec() })
 }
 
@@ -183,11 +251,19 @@ mod tests {
             response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
         };
         let bytes = &[0x82, 0x00][..];
+        let some = Some(opened.address);
+        let datagram = |from, address, dropped| {
+            ObservedKind::Datagram(ObservedDatagram { from, address, dropped, bytes: &[10; 12] })
+        };
         let records = [
             ObservedKind::Opened(opened),
             ObservedKind::Bytes(Side::Client, bytes),
             ObservedKind::Bytes(Side::Server, bytes),
             ObservedKind::Injected(bytes),
+            datagram(Side::Client, some, None),
+            datagram(Side::Server, some, None),
+            datagram(Side::Server, None, None),
+            datagram(Side::Client, None, Some(DatagramError::Repeated)),
             ObservedKind::Lost(7),
             ObservedKind::Ended("idle_timeout"),
         ];
@@ -203,7 +279,7 @@ mod tests {
         for cut in 0..message.len() {
             assert_eq!(read(&message[..cut]).is_ok(), ends.contains(&cut), "{cut} bytes");
         }
-        let unknown = [&start_message(1)[..], &[9; 17]].concat();
-        assert_eq!(read(&unknown), Err(8), "there is no kind 9");
+        let unknown = [&start_message(1)[..], &[10; 17]].concat();
+        assert_eq!(read(&unknown), Err(8), "there is no kind 10");
     }
 }

@@ -7,15 +7,15 @@
 //! A connection of any size is put together in steps of one segment.
 //! ```
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
-use super::capture_file::{CaptureFile, FileConnection};
+use super::capture_file::{CaptureFile, DATAGRAM_FLAG, FileConnection};
 use crate::packet::PacketTables;
 use crate::tools::capture::{
     self, Assembled, Assembly, Capture, CaptureError, ConnectionAssembly, Reader, TcpConnection, Unread,
 };
-use crate::tools::explain::capture_walk;
+use crate::tools::explain::capture_walk::{self, CapturedDatagram};
 use crate::util::plural::count_noun;
 
 /// The fixed cost of a block: the number of bytes that take as long to decode.
@@ -58,6 +58,7 @@ struct Packets {
     reader: Reader<'static>,
     assembly: Assembly<'static>,
     unread: Unread,
+    datagrams: Vec<CapturedDatagram<'static>>,
 }
 
 /// The second stage: reassembles connections.
@@ -65,6 +66,8 @@ struct Connections {
     capture: Capture<'static>,
     codes: &'static PacketTables,
     left: Assembled<'static>,
+    /// The datagrams of all lanes, in order.
+    datagrams: Vec<CapturedDatagram<'static>>,
     current: Option<CurrentConnection>,
     all: usize,
     notes: Vec<String>,
@@ -92,7 +95,8 @@ impl Opening {
         }
         let bytes: &'static [u8] = bytes.leak();
         let (reader, bytes) = (Reader::new(bytes).map_err(damaged)?, bytes.len());
-        let packets = Packets { reader, assembly: Assembly::default(), unread: Unread::default() };
+        let (assembly, unread, datagrams) = Default::default();
+        let packets = Packets { reader, assembly, unread, datagrams };
         Ok(Opening { bytes, stage: OpeningStage::Packets(Box::new(packets)) })
     }
 
@@ -135,11 +139,12 @@ impl Opening {
 impl Packets {
     /// Decodes packets up to this cost. Returns whether all are decoded.
     fn work(&mut self, cost: &mut i64) -> Result<bool, String> {
-        let Packets { reader, assembly, unread } = self;
+        let Packets { reader, assembly, unread, datagrams } = self;
         while *cost > 0 && reader.left() > 0 {
             let before = reader.left();
             if let Some(packet) = reader.step().map_err(damaged)? {
                 unread.add(packet);
+                datagrams.extend(capture_walk::captured_datagram(packet));
                 assembly.receive(packet);
             }
             *cost -= (before - reader.left() + BLOCK_COST) as i64;
@@ -148,7 +153,7 @@ impl Packets {
     }
 
     fn finish(self) -> Result<Connections, String> {
-        Connections::new(self.reader.finish(), self.assembly.finish(), &self.unread)
+        Connections::new(self.reader.finish(), self.assembly.finish(), &self.unread, self.datagrams)
     }
 }
 
@@ -157,6 +162,7 @@ impl Connections {
         capture: Capture<'static>,
         left: Assembled<'static>,
         unread: &Unread,
+        datagrams: Vec<CapturedDatagram<'static>>,
     ) -> Result<Connections, String> {
         let unread = unread.words().map(|words| capture_walk::with_links(words, &capture));
         if let Some(words) = &unread
@@ -173,7 +179,7 @@ impl Connections {
         let codes = codes_of(&capture)?;
         let (connections, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (all, current) = (left.len(), None);
-        Ok(Connections { capture, codes, all, left, current, notes, connections, order, clients })
+        Ok(Connections { capture, codes, all, left, datagrams, current, notes, connections, order, clients })
     }
 
     /// Reassembles connections up to this cost. Returns whether all are reassembled.
@@ -236,6 +242,7 @@ impl Connections {
             let without = count_noun(self.all - self.connections.len(), "connection");
             self.notes.push(format!("{without} without data: not in the menu"));
         }
+        self.order.extend(assign_datagrams(&mut self.connections, self.datagrams));
         // A stable sort keeps the order within a connection.
         self.order.sort_by_key(|(readable, ..)| *readable);
         let packets = &self.capture.packets;
@@ -248,6 +255,31 @@ impl Connections {
             self.notes,
         )
     }
+}
+
+/// Moves datagrams to their connections. Returns the place of each: its packet, the index of its
+/// connection, and its index there with [`DATAGRAM_FLAG`].
+fn assign_datagrams(
+    connections: &mut [FileConnection],
+    datagrams: Vec<CapturedDatagram<'static>>,
+) -> Vec<(u32, u32, u32)> {
+    let mut by_client: BTreeMap<SocketAddr, Vec<usize>> = BTreeMap::new();
+    if !datagrams.is_empty() {
+        for (index, connection) in connections.iter().enumerate() {
+            by_client.entry(connection.tcp.client).or_default().push(index);
+        }
+    }
+    let mut order = Vec::new();
+    for datagram in datagrams {
+        let began_before = |index: &&usize| connections[**index].tcp.first_packet < datagram.packet;
+        // Several connections may have had this address: the last one before the datagram counts.
+        let index = by_client.get(&datagram.connection).and_then(|all| all.iter().rfind(began_before));
+        let Some(index) = index.copied() else { continue };
+        let own = &mut connections[index].datagrams;
+        order.push((datagram.packet as u32, index as u32, own.len() as u32 | DATAGRAM_FLAG));
+        own.push(datagram);
+    }
+    order
 }
 
 fn damaged(error: CaptureError) -> String {

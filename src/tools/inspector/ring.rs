@@ -4,10 +4,12 @@
 //! [`limits::INSPECTOR_RING_BYTES`] bytes, so that the many frames of the server do not displace
 //! the few of the client.
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::datagram::DatagramError;
 use crate::limits;
 use crate::ws::Side;
 
@@ -33,6 +35,9 @@ pub struct RetainedFrame {
     pub is_head: bool,
     /// Whether an inspector injected the frame.
     pub is_injected: bool,
+    /// For a datagram: the client's UDP address, and the rule by which the server dropped it. Both
+    /// are optional.
+    pub datagram: Option<(Option<SocketAddr>, Option<DatagramError>)>,
 }
 
 impl RetainedFrame {
@@ -122,6 +127,7 @@ mod tests {
             end: length,
             is_head: false,
             is_injected: false,
+            datagram: None,
         }
     }
 

@@ -14,6 +14,10 @@ use crate::tools::explain::hex;
 use crate::ws::Side;
 use crate::ws::frame::Header;
 
+/// Error text when a link to a datagram is requested.
+pub const NO_DATAGRAM: &str =
+    "A link holds a frame of the WebSocket, not a datagram. Save the capture instead.";
+
 /// A frame in a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareLink {

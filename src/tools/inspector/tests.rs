@@ -1,5 +1,7 @@
 //! Tests of the inspector with observed handshakes, frames in one or more pieces, gaps and ends.
 
+mod datagrams;
+
 use super::*;
 use crate::packet::Direction;
 use crate::tools::explain::hex;

@@ -74,8 +74,8 @@ mod tests {
         };
         for (dialect, follow) in [("native", "spectate"), ("other", "follow")] {
             let expected = format!(
-                "hello version resume_tick, join, {follow}, control is_firing render_tick, lane_request, \
-                 welcome rules_hash, lane_offer connection key port"
+                "hello version resume_tick, join, {follow}, control is_firing render_tick, lane_request offer, \
+                 welcome rules_hash, lane_offer connection key port answer"
             );
             assert_eq!(all(&current(dialect), dialect), expected);
         }

@@ -44,6 +44,16 @@ impl DelayedDatagrams {
     /// Sends a datagram. It is lost if [`limits::NETEM_QUEUE_BYTES`] wait to be sent at the rate,
     /// or [`limits::NETEM_DATAGRAMS`] are in flight.
     pub fn send(&mut self, datagram: Vec<u8>, now: Duration) {
+        let is_full = self.in_flight.len() >= limits::NETEM_DATAGRAMS;
+        let number = self.counts.0;
+        if let Some(arrival) = self.schedule(datagram.len(), is_full, now) {
+            self.in_flight.insert((arrival, number), datagram);
+        }
+    }
+
+    /// Returns the arrival time of a datagram of this many bytes. `None` if it is lost: by chance,
+    /// because [`limits::NETEM_QUEUE_BYTES`] wait to be sent at the rate, or because of `is_full`.
+    pub fn schedule(&mut self, bytes: usize, is_full: bool, now: Duration) -> Option<Duration> {
         let Conditions { delay, jitter, loss_ppm, .. } = self.conditions;
         let rate = self.conditions.rate(self.direction);
         let transmission = |bytes: usize| {
@@ -52,19 +62,15 @@ impl DelayedDatagrams {
             })
         };
         let waits = self.idle_from.saturating_sub(now);
-        let is_full = waits > transmission(limits::NETEM_QUEUE_BYTES)
-            || self.in_flight.len() >= limits::NETEM_DATAGRAMS;
+        let is_full = is_full || waits > transmission(limits::NETEM_QUEUE_BYTES);
         if !is_full {
-            self.idle_from = self.idle_from.max(now) + transmission(datagram.len());
+            self.idle_from = self.idle_from.max(now) + transmission(bytes);
         }
         let span_us = u32::try_from(2 * jitter.as_micros()).unwrap_or(u32::MAX - 1);
         let delay = delay.saturating_sub(jitter) + Duration::from_micros(self.rng.below(span_us + 1).into());
         let is_lost = self.rng.below(1_000_000) < loss_ppm || is_full;
-        let number = self.counts.0;
-        self.counts = (number + 1, self.counts.1 + u64::from(is_lost));
-        if !is_lost {
-            self.in_flight.insert((self.idle_from + delay, number), datagram);
-        }
+        self.counts = (self.counts.0 + 1, self.counts.1 + u64::from(is_lost));
+        (!is_lost).then(|| self.idle_from + delay)
     }
 
     /// Takes the next datagram that has arrived by `now`.

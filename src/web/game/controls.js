@@ -39,7 +39,7 @@ import { InspectorPane } from '../lib/inspector-pane.js';
 import { NetemLink } from '../lib/netem.js';
 import { fillNetemMenu, describeChoice } from '../lib/netem-menu.js';
 import { local } from '../lib/stored.js';
-import { bindSwitches } from '../lib/sync-panel.js';
+import { bindLaneSwitch, bindSwitches } from '../lib/sync-panel.js';
 import { EDITION } from '../wasm/edition.js';
 import { netemOf } from '../wasm/worker-host.js';
 
@@ -189,6 +189,7 @@ export class Controls {
     for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => this.sound.touch(), { capture: true });
     document.addEventListener('visibilitychange', () => { if (!document.hidden) this.sound.resume(); });
     bindSwitches((switches) => this.prediction.setFeatures(switches));
+    bindLaneSwitch((isOn) => this.connection.transport.useLane(isOn));
   }
 
   /**
@@ -200,6 +201,7 @@ export class Controls {
     const asked = netemOf(location.search);
     const line = new NetemLink();
     this.connection.transport.wrapSocket = (socket) => line.wrapSocket(socket);
+    this.connection.transport.wrapChannel = (open) => line.wrapChannel(open);
     try {
       line.begin(await this.prediction.load());
       const result = asked === '' ? {} : await line.setNetem(asked);

@@ -25,6 +25,8 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get epoch() { return world.epoch; },
     get seed() { return world.seed; },
     get state() { return connection.state; },
+    /** Status of the lane for datagrams; null without lanes. */
+    get lane() { return connection.transport.laneStatus; },
     get lives() { return connection.lives; },
     get spectated() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },

@@ -34,7 +34,7 @@ const PLAYER_LEFT = 'player_left';
 
 export class Session {
   connection = new GameConnection(ENDPOINT, (packet, nowMs) => this.receive(packet, nowMs), () => this.onConnectionChanged(),
-    (bytes, isReceived, nowMs) => this.prediction.onMessage(bytes, isReceived, nowMs));
+    (bytes, kind, nowMs) => this.prediction.onMessage(bytes, kind, nowMs));
   /** Player of this page until its death. @type {Had | null} */
   previousPlayer = playerBeforeReload();
   /** Whether a life was requested and no update contains the local player yet. */
@@ -46,8 +46,6 @@ export class Session {
   handledLives = 0;
   /** Last shown reason for the fallback to a stream. */
   shownFallbackReason = '';
-  /** Last shown reason why there is no prediction. */
-  whyNoPrediction = '';
 
   /**
    * @param {import('./world/world.js').World} world
@@ -72,7 +70,10 @@ export class Session {
     savePlayerOnUnload(() => (connection.player === null ? null : this.previousPlayer ?? { id: 0, tick: 0 }));
   }
 
-  /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
+  /**
+   * @param {{ name: string, values: Record<string, any>, isDatagram?: boolean }} packet
+   * @param {number} nowMs
+   */
   receive(packet, nowMs) {
     const { connection, world } = this;
     const { name, values } = packet;
@@ -150,21 +151,11 @@ export class Session {
     if (this.handledLives > 1) this.page.toast('Reconnected');
   }
 
-  /**
-   * Starts the prediction on a new connection. Without prediction the game continues, but input
-   * acts with a delay.
-   */
   async startPrediction() {
-    const { prediction } = this;
-    try {
-      await prediction.begin(...dialectAndTable());
-    } catch (error) {
-      prediction.fail(error);
-    }
-    if (prediction.why === '' || prediction.why === this.whyNoPrediction) return;
-    this.whyNoPrediction = prediction.why;
-    console.warn(prediction.why);
-    this.page.toast(prediction.why);
+    const why = await this.prediction.start(...dialectAndTable());
+    if (why === '') return;
+    console.warn(why);
+    this.page.toast(why);
   }
 }
 

@@ -36,6 +36,7 @@ export interface Elements {
   'flip-word': HTMLElement;
   follow: HTMLButtonElement;
   frame: HTMLElement;
+  'frame-lane': HTMLElement;
   'frame-line': HTMLElement;
   'frame-problem': HTMLElement;
   'frame-text': HTMLElement;
@@ -46,6 +47,7 @@ export interface Elements {
   hint: HTMLElement;
   inside: HTMLElement;
   inspector: HTMLElement;
+  'lane-strip': HTMLElement;
   list: HTMLElement;
   live: HTMLButtonElement;
   mark: HTMLButtonElement;
@@ -72,6 +74,9 @@ export interface Elements {
   updates: HTMLCanvasElement;
   'updates-words': HTMLElement;
   verdict: HTMLElement;
+  waits: HTMLCanvasElement;
+  'waits-rule': HTMLElement;
+  'waits-words': HTMLElement;
   why: HTMLElement;
   xor: HTMLElement;
   'xor-at': HTMLElement;

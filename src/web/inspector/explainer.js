@@ -30,7 +30,7 @@ const BRACE = 0x7b;
 
 /**
  * Explanation of a frame. `start` and `end` are in bytes; `payload` is in hexadecimal.
- * @typedef {{ start: number, end: number, line: string, opcode: string | null,
+ * @typedef {{ start: number, end: number, kind: string, line: string, opcode: string | null,
  *   fin: number | boolean | null, masked: boolean | null, packet: string | null, payload: string,
  *   tree: import('./frame/tree.js').Node, problem: Problem | null }} ExplainedFrame
  */
@@ -187,9 +187,8 @@ export class Explainer extends WasmInstance {
    * @param {number} client
    * @param {number} until
    * @param {number} count maximum number
-   * @returns {{ normal_ms?: number | null, updates?: [number, number, number | null, number,
-   *   number][] }} for each update its frame number, time, gap before it, bytes, ticks since the
-   *   previous one (packets in a capture)
+   * @returns {{ normal_ms?: number | null, updates?: import('./list/update-strip.js').Update[] }}
+   *   in a capture, packets are counted instead of ticks
    */
   timeline(client, until, count) {
     return this.json(this.wasm.list_timeline(client, BigInt(until), count));

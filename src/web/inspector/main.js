@@ -198,7 +198,7 @@ function showFrame(n) {
   bookmarks.show();
   const shown = state.shown.explainer;
   const [explained, entry] = [shown.explain(n), shown.entry(n)];
-  if (explained.gone) byId('frame-line').textContent = entry.gap ?? 'This frame is no longer kept.';
+  if (explained.gone) view.showGap(entry.gap ?? 'This frame is no longer kept.');
   else if (!entry.gone) view.show(explained, { ...entry, line: explained.frames[0].line, where: placeOf(entry) });
   showChanges(shown, n, entry.packet ?? null);
   drawStrip();

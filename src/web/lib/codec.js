@@ -12,7 +12,8 @@ import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
  * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes:
  *   Record<string, number | string>, arguments: Argument[] }} Row
- * @typedef {{ hash?: string, tables: { dialects?: string[], rows: Row[] }[] }} Codes
+ * @typedef {{ hash?: string, lanes?: string[],
+ *   tables: { dialects?: string[], rows: Row[] }[] }} Codes
  */
 
 /**
@@ -40,9 +41,21 @@ import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
 const TURN = 2 * Math.PI;
 /** Units of positions and angles: pixels or radians for each step, and the steps of a full turn. */
 const UNITS = new Map(Object.entries({
-  px: [1, 0], hpx: [1 / 2, 0], fix16: [1 / 65536, 0],
+  px: [1, 0], hpx: [1 / 2, 0], fix4: [1 / 16, 0], fix16: [1 / 65536, 0],
   rad: [1, TURN], turn16: [TURN / 65536, 65536], turn8: [TURN / 256, 256],
 }));
+
+/** Code of `lane_request` and `lane_offer`. */
+const LANE_CODE = 126;
+/**
+ * Packets that request and grant a lane. Every dialect with `hello` has them, unless its table uses
+ * their code.
+ */
+const LANE_ROWS = [
+  { direction: 'to_server', name: 'lane_request', lane: 'reliable', arguments: [{ name: 'offer', type: 'str<=4096|nil' }] },
+  { direction: 'to_client', name: 'lane_offer', lane: 'reliable', arguments: [
+    { name: 'connection', type: 'u32' }, { name: 'key', type: 'bin' }, { name: 'port', type: 'u16' }, { name: 'answer', type: 'str|nil' }] },
+];
 
 /** @param {Argument} argument @returns {Field} */
 function field({ name, type, members }) {
@@ -139,15 +152,24 @@ export class Dialect {
     this.clientPackets = new Map();
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];
-      if (code === undefined) continue;
-      const packet = { name: row.name, code, lane: row.lane, fields: row.arguments.map(field) };
-      if (row.direction === 'to_server') this.serverPackets.set(row.name, packet);
-      else {
-        this.clientPacketsByCode.set(code, packet);
-        this.clientPackets.set(row.name, packet);
-      }
+      if (code !== undefined) this.#add(row, code);
     }
     if (this.serverPackets.size + this.clientPacketsByCode.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
+    const hasCode = [...this.serverPackets.values(), ...this.clientPackets.values()].some(({ code }) => code === LANE_CODE);
+    if (this.serverPackets.has('hello') && !hasCode) LANE_ROWS.forEach((row) => this.#add(row, LANE_CODE));
+  }
+
+  /**
+   * @param {Pick<Row, 'direction' | 'name' | 'lane' | 'arguments'>} row
+   * @param {number | string} code
+   */
+  #add(row, code) {
+    const packet = { name: row.name, code, lane: row.lane, fields: row.arguments.map(field) };
+    if (row.direction === 'to_server') this.serverPackets.set(row.name, packet);
+    else {
+      this.clientPacketsByCode.set(code, packet);
+      this.clientPackets.set(row.name, packet);
+    }
   }
 
   /**

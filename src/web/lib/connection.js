@@ -13,9 +13,12 @@ import { LEFT_PAGE, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, describeClose } 
 import { onReturn } from './heartbeat.js';
 import { acquireKey } from './resume.js';
 import { forgetToken, playerToken, urlFromRoot } from './address.js';
+import { Lane, REJECTIONS, hasLanes } from './lane.js';
 import { RoomChoice } from './room-choice.js';
-import { offers, openSocket } from '../wasm/open-socket.js';
+import { offers, openChannel, openSocket } from '../wasm/open-socket.js';
 
+/** `readyState` of an open WebSocket. Node before 22 has no global `WebSocket`. */
+const OPEN = 1;
 /** Folder of `tickwire.js`. Paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;
 
@@ -47,6 +50,8 @@ const STABLE_MS = 5000;
  * @typedef {object} Listener
  * @property {(dialect: Dialect) => void} onOpen called when the WebSocket opens
  * @property {(bytes: Uint8Array) => void} onMessage
+ * @property {(bytes: Uint8Array, nowMs: number) => void} [onDatagramPacket] called with each packet
+ *   by datagram
  * @property {(closed: CloseInfo) => void} onClose
  * @property {() => void} onPageReturn called when the page becomes visible or online
  * @property {() => void} [onAttempt] called when an attempt starts
@@ -56,7 +61,7 @@ const STABLE_MS = 5000;
 
 /**
  * @typedef {Pick<import('../tickwire.js').Options<unknown>, 'path' | 'dialect' | 'codes' |
- *   'units' | 'WebSocket' | 'token' | 'room' | 'where'>} Options
+ *   'units' | 'WebSocket' | 'token' | 'room' | 'where' | 'lane'>} Options
  */
 
 /**
@@ -111,6 +116,20 @@ export class ReconnectingConnection {
     this.current = null;
     /** Resume key of the last attempt; '' before the first. */
     this.resumeKey = '';
+    /** Dialect of the open connection. @type {Dialect | null} */
+    this.openDialect = null;
+    /** Lane of the open connection, once it is requested. @type {Lane | null} */
+    this.lane = null;
+    /**
+     * Wraps a new channel for datagrams, as `wrapSocket` does.
+     * @type {(open: typeof openChannel) => typeof openChannel}
+     */
+    this.wrapChannel = (open) => open;
+    /**
+     * Whether the page uses a lane if the server has one. By default not in the browser edition,
+     * whose inspector shows the frames of each key press.
+     */
+    this.wantsLane = where.lane ?? EDITION !== 'tab';
     this.stopReturns = onReturn(() => {
       if (this.isWaiting || this.current?.isStale) this.open();
       else if (this.welcomedAt !== null) listener.onPageReturn();
@@ -222,17 +241,84 @@ export class ReconnectingConnection {
   /** Waits until the packet tables are loaded. @param {Prepared['dialect']} dialect */
   async onSocketOpen(dialect) {
     this.current?.onOpen();
-    if (dialect instanceof Dialect) return this.listener.onOpen(dialect);
+    if (dialect instanceof Dialect) return this.onDialect(dialect);
     const { attempt } = this;
     try {
       const loaded = await dialect;
-      if (attempt === this.attempt) this.listener.onOpen(loaded);
+      if (attempt === this.attempt) this.onDialect(loaded);
     } catch (error) {
       // An attempt that has ended cancels its requests.
       if (attempt !== this.attempt) return;
       console.warn('tickwire: no packet tables:', error);
       this.onLost(attempt, ABNORMAL, NO_TABLES);
     }
+  }
+
+  /** @param {Dialect} dialect */
+  onDialect(dialect) {
+    this.openDialect = dialect;
+    this.listener.onOpen(dialect);
+  }
+
+  /**
+   * Requests a lane for datagrams after `welcome`, if the page uses one and the server has lanes.
+   */
+  beginLane() {
+    const dialect = this.openDialect;
+    this.lane?.end();
+    this.lane = null;
+    if (!dialect || !this.wantsLane || !this.hasLanes) return;
+    const { attempt, listener } = this;
+    const open = this.wrapChannel(openChannel);
+    this.lane = new Lane({
+      openChannel: (onDatagram, onLost) => open(/** @type {Socket} */ (this.socket), onDatagram, onLost),
+      request: (offer) => { if (attempt === this.attempt && this.isOpen) this.send(dialect.encode('lane_request', { offer })); },
+      sendInStream: (packet) => { if (attempt === this.attempt && this.isOpen) this.send(packet); },
+      onPacket: (packet, nowMs) => { if (attempt === this.attempt) listener.onDatagramPacket?.(packet, nowMs); },
+    });
+    this.lane.begin();
+  }
+
+  /** Whether this page and its server can have a lane. */
+  get hasLanes() {
+    return this.openDialect !== null && this.listener.onDatagramPacket !== undefined && hasLanes(this.openDialect);
+  }
+
+  /** Status of the lane; null if this page and its server cannot have one. */
+  get laneStatus() {
+    if (!this.hasLanes) return null;
+    const none = { isUsable: false, isWaiting: false, why: '', tripMs: null, stats: null, missing: null };
+    return { isOn: this.wantsLane, ...this.lane?.status() ?? none };
+  }
+
+  /** Turns the lane of the page on or off. @param {boolean} isOn */
+  useLane(isOn) {
+    this.wantsLane = isOn;
+    if (this.welcomedAt !== null) this.beginLane();
+  }
+
+  /**
+   * Handles a packet of the lane's negotiation. Returns false for other packets.
+   * @param {string} name
+   * @param {Record<string, any>} values
+   */
+  onLanePacket(name, values) {
+    if (name === 'lane_offer') this.lane?.onOffer({ connection: values.connection, answer: values.answer });
+    else if (name === 'error' && REJECTIONS.includes(values.rule)) this.lane?.onRejected(values.rule, values.detail ?? '');
+    else return false;
+    return true;
+  }
+
+  /**
+   * Sends a packet by datagram, in the stream, or both.
+   * @param {string} name
+   * @param {Record<string, any>} values
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   */
+  sendPacket(name, values, bytes) {
+    const row = this.openDialect?.serverPackets.get(name);
+    if (row && this.lane) this.lane.send(row, values, bytes);
+    else this.send(bytes);
   }
 
   /**
@@ -255,7 +341,7 @@ export class ReconnectingConnection {
 
   /** Whether messages can be sent. */
   get isOpen() {
-    return this.socket?.readyState === WebSocket.OPEN;
+    return this.socket?.readyState === OPEN;
   }
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
@@ -293,6 +379,8 @@ export class ReconnectingConnection {
     if (reason === TOKEN_WRONG && this.token === playerToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
+    this.lane?.end();
+    this.lane = null;
     // Code 1000 means that the player leaves. After a close without a code, the server suspends the
     // seat.
     if (reason === LEFT_PAGE) socket?.close(NORMAL);

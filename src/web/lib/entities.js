@@ -9,7 +9,8 @@
  *
  * The first member of each list is the id. In a change list, a member with the name of a member of
  * `enter` is its new value, and `d` before the name marks a difference. The difference of an id is
- * to the id of the entry before.
+ * to the id of the entry before. With `x` and `vx` in `enter`, `vx` is the velocity of `x`: what it
+ * gains in each tick, also without an entry.
  *
  * @module lib/entities
  */
@@ -23,12 +24,15 @@
  * @typedef {{ given: Field, member: Field, isDifference: boolean }} Change
  */
 
+/** Names of a member and of its velocity. @typedef {{ name: string, velocity: string }} Velocity */
+
 /**
  * Description of an entity list.
  * @typedef {object} EntityLayout
  * @property {string} id name of the id
  * @property {Field[]} members members of `enter`
  * @property {{ name: string, hasIdDifferences: boolean, changes: Change[] }[]} changeLists
+ * @property {Velocity[]} velocities
  * @property {Packet} state virtual packet `{ tick, entities }` of the state
  */
 
@@ -50,7 +54,9 @@ export function entityLayout({ name, code, lane, fields }) {
     return { name: list.name, hasIdDifferences: first.name !== id, changes: rest.flatMap((given) => changeOf(given, members)) };
   });
   const tick = fields.filter((one) => one.name === TICK);
-  return { id, members, changeLists, state: { name, code, lane, fields: [...tick, { ...enter, name: ENTITIES }] } };
+  const moving = members.slice(1).filter(({ name }) => members.some((other) => other.name === `v${name}`));
+  const velocities = moving.map(({ name }) => ({ name, velocity: `v${name}` }));
+  return { id, members, changeLists, velocities, state: { name, code, lane, fields: [...tick, { ...enter, name: ENTITIES }] } };
 }
 
 /** @param {Field} given @param {Field[]} members @returns {Change[]} empty if no member fits */
@@ -94,6 +100,8 @@ export class EntityList {
   #entities = new Map();
   /** Entities in order of id; null after a change. @type {Entity[] | null} */
   #sorted = null;
+  /** Tick of the last packet. @type {number | null} */
+  #tick = null;
 
   /**
    * @param {EntityLayout} layout
@@ -131,7 +139,8 @@ export class EntityList {
   }
 
   /**
-   * Applies a packet: `leave`, `enter`, then the change lists. Changes of unknown ids are skipped.
+   * Applies a packet: the velocities, `leave`, `enter`, then the change lists. Changes of unknown
+   * ids are skipped.
    * @param {Record<string, any>} values
    * @returns {any[]} ids of the entities that have entered, without replaced ones
    */
@@ -139,6 +148,7 @@ export class EntityList {
     const { id, changeLists } = this.layout;
     const entered = [];
     this.#sorted = null;
+    this.#advance(values[TICK]);
     for (const one of values[LEAVE] ?? []) this.#entities.delete(one);
     for (const one of values[ENTER] ?? []) {
       if (!this.#entities.has(one[id])) entered.push(one[id]);
@@ -154,8 +164,24 @@ export class EntityList {
     return entered;
   }
 
+  /** Moves the entities by their velocities. @param {number} tick */
+  #advance(tick) {
+    const { velocities } = this.layout;
+    if (velocities.length === 0) return;
+    const ticks = Math.max(0, tick - (this.#tick ?? tick));
+    this.#tick = Math.max(tick, this.#tick ?? tick);
+    if (ticks === 0) return;
+    for (const [id, old] of this.#entities) {
+      if (velocities.every(({ velocity }) => old[velocity] === 0)) continue;
+      const entity = { ...old };
+      for (const { name, velocity } of velocities) entity[name] += ticks * entity[velocity];
+      this.#entities.set(id, entity);
+    }
+  }
+
   /**
-   * Applies one entry of a change list.
+   * Applies one entry of a change list. With a new velocity, the entity has already moved in the
+   * last tick.
    * @param {any} id
    * @param {Record<string, any>} given
    * @param {Change[]} changes
@@ -166,7 +192,10 @@ export class EntityList {
     const entity = { ...old };
     for (const change of changes) {
       const { name } = change.member;
-      entity[name] = changed(change, entity[name], given[change.given.name], this.units);
+      const before = entity[name];
+      entity[name] = changed(change, before, given[change.given.name], this.units);
+      const moved = this.layout.velocities.find(({ velocity }) => velocity === name)?.name;
+      if (moved !== undefined) entity[moved] += entity[name] - before;
     }
     this.#entities.set(id, entity);
   }

@@ -42,6 +42,8 @@ export class Heartbeat {
     this.ping = ping;
     this.onDead = dead;
     this.nonce = 0;
+    /** Newest nonce with a measured round trip. */
+    this.measured = 0;
     /**
      * Nonces of the pings without a pong, and the times at which they were sent, ms.
      * @type {Map<number, number>}
@@ -88,15 +90,19 @@ export class Heartbeat {
   }
 
   /**
-   * Records a pong.
+   * Records a pong. With a lane, each ping is sent by datagram and by stream: the first pong
+   * measures the round trip, and only a pong of the stream shows that the stream is alive.
    * @param {number} nonce
    * @param {number} now
-   * @returns {number | null} round trip, ms; null for an unknown nonce
+   * @param {boolean} [isDatagram]
+   * @returns {number | null} round trip, ms; null for an unknown or measured nonce
    */
-  onPong(nonce, now) {
+  onPong(nonce, now, isDatagram = false) {
     const sent = this.sent.get(nonce);
     if (sent === undefined) return null;
-    this.sent.delete(nonce);
+    if (!isDatagram) this.sent.delete(nonce);
+    if (nonce <= this.measured) return null;
+    this.measured = nonce;
     this.tripMs = now - sent;
     return this.tripMs;
   }

@@ -133,6 +133,33 @@ export class NetemLink {
   }
 
   /**
+   * Wraps a channel for datagrams: its datagrams are delayed, lost and reordered.
+   * @param {typeof import('../wasm/open-socket.js').openChannel} open
+   * @returns {typeof import('../wasm/open-socket.js').openChannel}
+   */
+  wrapChannel(open) {
+    return (socket, onDatagram, onLost) => {
+      const channel = open(socket, (datagram) => this.#carry(false, datagram.length, () => onDatagram(datagram)), onLost);
+      const send = channel.send.bind(channel);
+      channel.send = (datagram) => this.#carry(true, datagram.length, () => send(datagram));
+      return channel;
+    };
+  }
+
+  /**
+   * Delivers a datagram after its delay, or drops it.
+   * @param {boolean} isUp
+   * @param {number} bytes
+   * @param {() => void} deliver
+   */
+  #carry(isUp, bytes, deliver) {
+    if (!this.wasm || !this.isActive) return deliver();
+    const now = performance.now();
+    const at = this.wasm.wasm.netem_send_datagram(isUp ? 1 : 0, now, bytes);
+    return at < 0 ? undefined : setTimeout(deliver, at - now);
+  }
+
+  /**
    * Returns the arrival time of a message that is sent now, ms.
    * @param {boolean} isUp
    * @param {number} bytes

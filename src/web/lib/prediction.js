@@ -19,6 +19,11 @@ const HOW_TO_BUILD = 'The command `prediction` of a program with its own game bu
  */
 
 /**
+ * Kind of a packet: sent, received in the stream, or received by datagram.
+ * @typedef {'sent' | 'received' | 'datagram'} Kind
+ */
+
+/**
  * A predicted event, such as a swing, as two numbers of the game.
  * @typedef {[number, number]} Event
  */
@@ -41,11 +46,13 @@ export class Prediction {
     this.hasFailed = false;
     /** Reason why there is no prediction, as a sentence; '' otherwise. */
     this.why = '';
+    /** Last reason that `start` returned. */
+    this.reportedWhy = '';
     /** Number of the connection, to detect that a newer one was started. */
     this.run = 0;
     /**
      * Messages that arrived or were sent before the file was loaded.
-     * @type {{ bytes: Uint8Array, isReceived: boolean, nowMs: number }[]}
+     * @type {{ bytes: Uint8Array, kind: Kind, nowMs: number }[]}
      */
     this.buffered = [];
     this.features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
@@ -111,9 +118,24 @@ export class Prediction {
     this.setFeatures({});
     const { buffered } = this;
     this.buffered = [];
-    for (const { bytes, isReceived, nowMs } of buffered) if (this.isActive) this.forward(bytes, isReceived, nowMs);
+    for (const { bytes, kind, nowMs } of buffered) if (this.isActive) this.forward(bytes, kind, nowMs);
     if (!this.isActive) this.fail(`prediction.wasm does not have the game of the dialect ${dialect} with these packet tables. ${HOW_TO_BUILD}`);
     else if (wasm.wasm.prediction_has_rules() === 0) this.fail(`prediction.wasm has other rules than the server. ${HOW_TO_BUILD}`);
+  }
+
+  /**
+   * Calls `begin` for a new connection. Without prediction the game continues, but input acts with
+   * a delay.
+   * @param {string} dialect
+   * @param {string} table
+   * @returns {Promise<string>} reason why there is no prediction; '' if there is, or if the same
+   *   reason was returned before
+   */
+  async start(dialect, table) {
+    await this.begin(dialect, table).catch((error) => this.fail(error));
+    if (this.why === '' || this.why === this.reportedWhy) return '';
+    this.reportedWhy = this.why;
+    return this.why;
   }
 
   /** Resets the state for a new connection. */
@@ -138,21 +160,22 @@ export class Prediction {
   /**
    * Passes a received or sent message to the prediction.
    * @param {Uint8Array} bytes
-   * @param {boolean} isReceived false if it was sent
+   * @param {Kind} kind
    * @param {number} nowMs
    */
-  onMessage(bytes, isReceived, nowMs) {
-    if (this.isActive) this.forward(bytes, isReceived, nowMs);
-    else if (!this.hasFailed && this.buffered.length < MAX_BUFFERED_MESSAGES) this.buffered.push({ bytes: bytes.slice(), isReceived, nowMs });
+  onMessage(bytes, kind, nowMs) {
+    if (this.isActive) this.forward(bytes, kind, nowMs);
+    else if (!this.hasFailed && this.buffered.length < MAX_BUFFERED_MESSAGES) this.buffered.push({ bytes: bytes.slice(), kind, nowMs });
   }
 
-  /** @param {Uint8Array} bytes @param {boolean} isReceived @param {number} nowMs */
-  forward(bytes, isReceived, nowMs) {
+  /** @param {Uint8Array} bytes @param {Kind} kind @param {number} nowMs */
+  forward(bytes, kind, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
     this.tryCall(() => {
       wasm.setInput(bytes);
-      return isReceived ? wasm.wasm.prediction_receive(nowMs) : wasm.wasm.prediction_send(nowMs);
+      if (kind === 'sent') return wasm.wasm.prediction_send(nowMs);
+      return kind === 'datagram' ? wasm.wasm.prediction_receive_datagram(nowMs) : wasm.wasm.prediction_receive(nowMs);
     });
   }
 

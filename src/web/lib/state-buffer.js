@@ -85,8 +85,11 @@ export class StateBuffer {
     const states = this.states.get(name) ?? [];
     const last = states.at(-1);
     const isReplacing = last?.isProvisional && at - last.at <= IDLE_PERIODS * this.clock.updateTicks;
-    const before = isReplacing ? states.slice(0, -1) : states;
-    this.states.set(name, [...before.slice(1 - MAX_STATES), { at, values, entered: isReplacing ? [] : entered, isProvisional }]);
+    // An update in several datagrams has several packets with the same tick.
+    const same = last?.at === at ? last : null;
+    const before = isReplacing || same ? states.slice(0, -1) : states;
+    const all = same ? [...same.entered ?? [], ...entered] : isReplacing ? [] : entered;
+    this.states.set(name, [...before.slice(1 - MAX_STATES), { at, values, entered: all, isProvisional }]);
   }
 
   /** @param {string} name @returns {Record<string, any> | null} */

@@ -14,6 +14,7 @@
 
 import { codeOf, isTyping } from './held.js';
 import { drawNetGraph } from './net-graph.js';
+import { describeLane } from './lane.js';
 import { fillNetemMenu } from './netem-menu.js';
 
 const REDRAW_INTERVAL_MS = 120;
@@ -52,6 +53,7 @@ const MARKUP = `
   <header>Connection <button id="panel-close" type="button" aria-label="Close">×</button></header>
   <div class="body">
     ${SWITCHES.map(([name, title, about]) => `<label>${title}<input id="p-${name}" type="checkbox" role="switch" checked><small>${about}</small></label>`).join('')}
+    <label id="p-lane-row" hidden>Datagrams<input id="p-lane" type="checkbox" role="switch" checked><small id="p-lane-text"></small></label>
     <label id="p-net-row" hidden>Network<select id="p-net"></select><small id="p-net-text"></small></label>
     <canvas id="p-graph" role="img" aria-label="Round trip, lead, corrections and gaps between updates in the last 30 seconds"></canvas>
     <div class="key"><span style="--is:#ffd35e">Round trip</span><span style="--is:#9ad88b">Lead</span><span style="--is:#69c2dd">Gap</span><span style="--is:#ff7f6b">Correction</span></div>
@@ -74,6 +76,30 @@ export function bindSwitches(predict) {
   }
 }
 
+/**
+ * Binds the switch of the lane.
+ * @param {(isOn: boolean) => void} use
+ */
+export function bindLaneSwitch(use) {
+  const field = /** @type {HTMLInputElement} */ (document.getElementById('p-lane'));
+  field.addEventListener('change', () => {
+    use(field.checked);
+    field.blur();
+  });
+}
+
+/**
+ * Shows the status of the lane; hides the row if it is null.
+ * @param {Parameters<typeof describeLane>[0] | null} status
+ */
+export function showLane(status) {
+  const [row, text] = ['p-lane-row', 'p-lane-text'].map((id) => /** @type {HTMLElement} */ (document.getElementById(id)));
+  row.hidden = status === null;
+  if (!status) return;
+  text.textContent = describeLane(status);
+  /** @type {HTMLInputElement} */ (document.getElementById('p-lane')).checked = status.isOn;
+}
+
 export class SyncPanel {
   /**
    * @param {import('../tickwire.js').Game<any, any>} game
@@ -91,6 +117,7 @@ export class SyncPanel {
     document.body.append(this.element);
     this.byPart('close', 'panel-').addEventListener('click', () => this.toggle());
     bindSwitches((switches) => game.setFeatures(switches));
+    bindLaneSwitch((isOn) => game.useLane(isOn));
     addEventListener('keydown', (event) => {
       if (codeOf(event) === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping(event.target)) this.toggle();
     });
@@ -120,6 +147,7 @@ export class SyncPanel {
     const ms = (/** @type {number | null | undefined} */ time) => (time === null || time === undefined ? '–' : `${Math.round(time)} ms`);
     const { isActive, why, leadMs, corrected, compared, p99ErrorPx } = game.prediction ?? { isActive: false, why: '', leadMs: 0, corrected: 0, compared: 0, p99ErrorPx: 0 };
     this.byPart('ping').textContent = ms(game.ping);
+    showLane(game.lane);
     this.byPart('delay').textContent = ms(game.interpolationDelay);
     this.byPart('lead').textContent = why === '' ? ms(isActive ? leadMs : null) : why;
     this.byPart('corrections').textContent = isActive ? `${corrected} of ${compared}, 99 % up to ${p99ErrorPx.toFixed(1)} px` : '–';

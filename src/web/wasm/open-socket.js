@@ -5,10 +5,13 @@
  * @module wasm/open-socket
  */
 
+import { DataChannel, hasDataChannels } from '../lib/data-channel.js';
 import { EDITION } from './edition.js';
 
 /** Socket into the worker; null outside the browser edition, which alone loads it. */
 const TabSocket = EDITION === 'tab' ? (await import('./worker-socket.js')).WorkerSocket : null;
+/** Channel into the worker. */
+const TabChannel = EDITION === 'tab' ? (await import('./worker-channel.js')).WorkerChannel : null;
 
 /**
  * The part of a WebSocket that the pages use.
@@ -20,6 +23,15 @@ const TabSocket = EDITION === 'tab' ? (await import('./worker-socket.js')).Worke
  * @property {((event: { code: number, reason: string }) => void) | null} onclose
  * @property {(message: Uint8Array<ArrayBuffer> | string) => void} send
  * @property {(code?: number) => void} close
+ */
+
+/**
+ * A channel for datagrams.
+ * @typedef {object} Channel
+ * @property {() => Promise<string>} offer returns the offer for the server
+ * @property {(answer: string) => Promise<void>} accept connects to the server of an answer
+ * @property {(datagram: Uint8Array<ArrayBuffer>) => void} send
+ * @property {() => void} close
  */
 
 /**
@@ -63,4 +75,22 @@ export function openSocket(path, protocols, base = location.href, Kind = undefin
   url.protocol = url.protocol.replace('http', 'ws');
   url.hash = '';
   return Kind ? new Kind(url, protocols) : /** @type {Socket} */ (/** @type {unknown} */ (new WebSocket(url, protocols)));
+}
+
+/**
+ * Whether a page can have a data channel to a server with these carriers.
+ * @param {string[]} carriers
+ */
+export const hasChannels = (carriers) => EDITION === 'tab' || (hasDataChannels() && carriers.includes('webrtc'));
+
+/**
+ * Opens a channel for datagrams.
+ * @param {Socket} socket open socket of the connection
+ * @param {(datagram: Uint8Array) => void} onDatagram
+ * @param {() => void} onLost called once when the channel has failed
+ * @returns {Channel}
+ */
+export function openChannel(socket, onDatagram, onLost) {
+  if (TabChannel && 'sendDatagram' in socket) return new TabChannel(/** @type {any} */ (socket), onDatagram);
+  return new DataChannel(onDatagram, onLost);
 }

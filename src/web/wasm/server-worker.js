@@ -76,13 +76,16 @@ export class ServerWorker {
    * Receives a message from the page.
    * @param {number} number
    * @param {WorkerConnection} line
-   * @param {ArrayBuffer | number | null} data bytes, or the number of bytes that the page has read,
-   *   or null at the end of the connection
+   * @param {ArrayBuffer | number | { datagram: ArrayBuffer } | null} data bytes, or the number of
+   *   bytes that the page has read, or a datagram, or null at the end of the connection
    */
   receive(number, line, data) {
     if (!this.connections.has(number)) return;
     if (typeof data === 'number') line.unread -= data;
-    else if (data !== null) {
+    else if (data !== null && 'datagram' in data) {
+      this.tab.setInput(new Uint8Array(data.datagram));
+      this.tab.wasm.server_receive_datagram(number, performance.now());
+    } else if (data !== null) {
       this.tab.setInput(new Uint8Array(data));
       this.tab.wasm.server_receive(number, performance.now());
     } else {
@@ -101,6 +104,7 @@ export class ServerWorker {
    * @param {WorkerConnection} line
    */
   deliver(number, line) {
+    this.deliverDatagrams(number, line);
     if (line.unread >= WINDOW_BYTES) return;
     const length = this.tab.wasm.server_take(number);
     if (length > 0) {
@@ -111,6 +115,20 @@ export class ServerWorker {
     if (this.tab.wasm.server_is_over(number) !== 1) return;
     this.connections.delete(number);
     line.port.postMessage(null);
+  }
+
+  /**
+   * Sends the datagrams of a connection's lane to the page.
+   * @param {number} number
+   * @param {WorkerConnection} line
+   */
+  deliverDatagrams(number, line) {
+    for (;;) {
+      const length = this.tab.wasm.server_take_datagram(number);
+      if (length === 0) return;
+      const { buffer: datagram } = this.tab.outputBytes(length).slice();
+      line.port.postMessage({ datagram }, [datagram]);
+    }
   }
 
   /** Runs all due work. @returns {number} time until work is due, ms */

@@ -58,6 +58,8 @@ export class WorkerSocket {
     this.onmessage = () => {};
     /** @type {(event: { code: number, reason: string }) => void} */
     this.onclose = () => {};
+    /** Called with each datagram of the lane. @type {(datagram: Uint8Array) => void} */
+    this.ondatagram = () => {};
     this.link = 0;
     /** Close code and reason of the server. */
     this.closed = { code: ABNORMAL, reason: '' };
@@ -90,10 +92,13 @@ export class WorkerSocket {
 
   /**
    * Receives bytes from the worker.
-   * @param {ArrayBuffer | null} data bytes from the server; null at the end
+   * @param {ArrayBuffer | { datagram: ArrayBuffer } | null} data bytes from the server, or a
+   *   datagram, or null at the end
    */
   receive(data) {
     if (data === null || !this.links) return this.onEnd('');
+    // The port of an iframe delivers buffers of its parent, for which `instanceof` returns false.
+    if ('datagram' in data) return this.ondatagram(new Uint8Array(data.datagram));
     this.port.postMessage(data.byteLength);
     this.links.setInput(new Uint8Array(data));
     for (const [kind, body] of parseEvents(this.links.outputBytes(this.links.wasm.client_receive(this.link)))) this.onEvent(kind, body);
@@ -122,6 +127,11 @@ export class WorkerSocket {
       this.links.wasm.client_send_binary(this.link);
     }
     this.flush();
+  }
+
+  /** Sends a datagram of the lane. @param {Uint8Array<ArrayBuffer>} datagram */
+  sendDatagram({ buffer }) {
+    if (this.readyState === WebSocket.OPEN) this.port.postMessage({ datagram: buffer }, [buffer]);
   }
 
   close() {

@@ -188,9 +188,10 @@ class FogRoom extends Room {
       if (soldier.team !== own.team && soldier.health > 0) meet(around(soldier.at.x, soldier.at.y, RADIUS), soldier);
     }
     for (const wolf of this.wolves) meet(around(wolf.at.x, wolf.at.y, RADIUS), wolf);
-    const shot = [x, y, x + (toX - x) * nearest, y + (toY - y) * nearest].map(Math.floor);
+    const length = Math.floor(nearest * RANGE);
     for (const client of this.clients) {
-      if (this.sees(this.state.soldiers.get(client.sessionId), own)) client.send('shot', shot);
+      const { at, health } = this.state.soldiers.get(client.sessionId) ?? { health: 0 };
+      if (health > 0 && isNear(at, own.at, SIGHT) && hasLineOfSight(WALLS, at, own.at)) client.send('shot', [id, length]);
     }
     if (hit instanceof Wolf) place(hit, freePlace());
     else if (hit) this.hurt(hit, SHOT_DAMAGE, id);

@@ -43,13 +43,16 @@ function executable() {
   return found;
 }
 
-/** Launches the browser, whose pages draw each so many frames of the display. */
-export async function launch(every = EVERY) {
+/**
+ * Launches the browser.
+ * @param {number} every each page draws one in this many frames of the display @param {string[]} further arguments of the browser
+ */
+export async function launch(every = EVERY, further = []) {
   const { chromium } = await import('playwright-core').catch(() => {
     throw new Error('playwright-core is missing: run npm ci in tests/browser');
   });
   mkdirSync(OUTPUT, { recursive: true });
-  const browser = await chromium.launch({ executablePath: executable(), args: ARGUMENTS });
+  const browser = await chromium.launch({ executablePath: executable(), args: [...ARGUMENTS, ...further] });
   const plain = browser.newContext.bind(browser);
   browser.newContext = async (options) => {
     const context = await plain(options);

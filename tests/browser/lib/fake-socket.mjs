@@ -23,7 +23,7 @@ export const sockets = [];
 
 export class FakeSocket {
   constructor(url, protocols) {
-    Object.assign(this, { url: String(url), protocols, sent: [], closed: null, dialect: new URL(url).searchParams.get('dialect') });
+    Object.assign(this, { url: String(url), protocols, sent: [], closed: null, readyState: 1, dialect: new URL(url).searchParams.get('dialect') });
     sockets.push(this);
   }
 

@@ -13,12 +13,15 @@ export const DESKTOP = { width: 1280, height: 800 };
 const KEYS = { d: [1, 0], a: [-1, 0], s: [0, 1], w: [0, -1] };
 
 export class Game {
-  /** Starts the server and opens two pages. @param {string[]} [flags] of the server @param {string[]} [command] of the program */
-  async open(flags = [], command = []) {
+  /**
+   * Starts the server and opens two pages.
+   * @param {string[]} [flags] of the server @param {string[]} [command] of the program @param {string} [host] address of the server
+   */
+  async open(flags = [], command = [], host = undefined) {
     this.complaints = new Complaints();
     this.passed = 0;
     this.failed = 0;
-    this.server = await start(0, flags, command);
+    this.server = await start(0, flags, command, undefined, host);
     this.browser = await launch();
     /** @type {import('playwright-core').Page} */
     this.ada = await this.page('ada', { viewport: DESKTOP });
@@ -192,4 +195,21 @@ export async function revive(page) {
   await page.locator('#again').click();
   await until(page, () => window.tickwire.own !== null);
   return true;
+}
+
+/**
+ * Does what needs living players. If an animal kills one of them meanwhile, it plays again and the action is repeated.
+ * @param {import('playwright-core').Page[]} pages @param {() => Promise<unknown>} action
+ */
+export async function alive(pages, action) {
+  const reviveAll = async () => (await Promise.all(pages.map(revive))).includes(true);
+  await reviveAll();
+  for (let life = 1; ; life += 1) {
+    try {
+      await action();
+      return;
+    } catch (error) {
+      if (life === 4 || !(await reviveAll())) throw error;
+    }
+  }
 }

@@ -19,10 +19,10 @@ export function binary() {
 /**
  * Starts the server with default flags but for the address, and with a console for its operator.
  * @param {number} port 0 for any @param {string[]} [flags] more of them @param {string[]} [command] of the program
- * @param {string} [program] its path
+ * @param {string} [program] its path @param {string} [host] its address
  */
-export async function start(port, flags = [], command = [], program = binary()) {
-  const child = spawn(program, [...command, '--bind', `127.0.0.1:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+export async function start(port, flags = [], command = [], program = binary(), host = '127.0.0.1') {
+  const child = spawn(program, [...command, '--bind', `${host}:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
   const log = [];
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   child.stderr.on('data', (data) => log.push(String(data)));
@@ -31,7 +31,7 @@ export async function start(port, flags = [], command = [], program = binary()) 
     const late = command[0] === 'dev' ? undefined : setTimeout(() => reject(new Error('no banner in time')), START_MS);
     child.stdout.on('data', (data) => {
       log.push(String(data));
-      const match = log.join('').match(/http:\/\/127\.0\.0\.1:(\d+)/);
+      const match = log.join('').match(/http:\/\/[\d.]+:(\d+)/);
       if (!match) return;
       clearTimeout(late);
       resolve(match[0]);

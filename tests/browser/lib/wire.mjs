@@ -78,9 +78,13 @@ export class RawWatcher {
     if (headers.get('sec-websocket-protocol') !== 'tickwire.v1') throw new Error('wrong subprotocol');
     this.pending = this.pending.subarray(end + 4);
     this.upgraded = true;
-    // hello [1, [version 1, mode 0 (watch), nil, nil]]
-    this.send(2, Buffer.from([0x92, 1, 0x94, 1, 0, 0xc0, 0xc0]));
+    this.send(2, this.hello);
     return true;
+  }
+
+  /** The packet `hello`: [1, [version 1, mode 0 (watch), nil, nil]]. */
+  get hello() {
+    return Buffer.from([0x92, 1, 0x94, 1, 0, 0xc0, 0xc0]);
   }
 
   /** One frame of the server: unmasked, unfragmented. */

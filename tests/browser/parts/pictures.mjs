@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keep, state, until, watchFor } from '../lib/browser.mjs';
-import { DESKTOP, Walker, revive } from '../lib/game.mjs';
+import { DESKTOP, Walker, alive } from '../lib/game.mjs';
 import { binary, start } from '../lib/server.mjs';
 
 const MAP_SIZE = 3600;
@@ -66,13 +66,4 @@ export async function pictures(game) {
 }
 
 /** Walks into the snow; whom a wolf gets on the way plays again. */
-async function goNorth(page) {
-  for (let life = 1; ; life++) {
-    try {
-      await new Walker(page).to(async () => ({ x: (await state(page, 'own')).x, y: NORTH }), 120);
-      return;
-    } catch (error) {
-      if (life === 4 || !(await revive(page))) throw error;
-    }
-  }
-}
+const goNorth = (page) => alive([page], () => new Walker(page).to(async () => ({ x: (await state(page, 'own')).x, y: NORTH }), 120));

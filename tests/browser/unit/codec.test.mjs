@@ -62,7 +62,7 @@ test('the bytes of a packet are those of the native dialect', () => {
 
 test('missing arguments at the end are null, further ones are ignored, a torn group is left out', () => {
   const dialect = new Dialect(CODES, 'native');
-  const nothing = { own: null, leaves: null, enters: null, full: null, moved: null, turned: null };
+  const nothing = { own: null, leaves: null, enters: null, full: null, moved: null, turned: null, animals: null, animals_gone: null };
   assert.deepEqual(dialect.decode(toMsgpack([2, [90]])).values, { ...nothing, tick: 90 });
   assert.deepEqual(dialect.decode(toMsgpack([2])).values, { ...nothing, tick: null });
   const moved = [4, 1, -2, 5, 3, 0, 6];

@@ -53,6 +53,30 @@ test('leave, enter and the changes apply in this order', () => {
   assert.deepEqual([...list].map(({ player }) => player), [2]);
 });
 
+test('entities run on by their velocities, and a new velocity counts from the tick before', () => {
+  const { list, apply } = listOf('tick:u32.tick enter:[id:u8,x:u16.fix4,vx:i8.fix4,y:u16.fix4] leave:[u8] steered:[id:u8,vx:i8.fix4] veered:[did:u8,dvx:i8.fix4] moved:[id:u8,dx:i8.fix4]');
+  const at = (id) => list.get(id)?.x;
+  apply({ tick: 10, enter: [1, 100, 3, 7, 2, 500, 0, 7] });
+  const before = list.toList();
+  apply({ tick: 14 });
+  assert.deepEqual([at(1), at(2), before[0].x], [112, 500, 100], 'an earlier list keeps its state');
+  apply({ tick: 14, steered: [2, -5] });
+  assert.deepEqual([at(1), at(2)], [112, 495], 'a second packet of the tick');
+  apply({ tick: 17, veered: [1, -2, 1, 4], enter: [3, 50, 9, 7], moved: [2, 1] });
+  assert.deepEqual([at(1), at(2), at(3)], [119, 485, 50], '112 + 3 * 3 - 2, 495 - 3 * 5 + 4 + 1');
+  assert.deepEqual(list.get(2), { id: 2, x: 485, vx: -1, y: 7 });
+  apply({ tick: 16 });
+  apply({ tick: 17 });
+  assert.equal(at(3), 50, 'time does not run back');
+});
+
+test('with units, velocities are pixels per tick', () => {
+  const { list, apply } = listOf('tick:u32.tick enter:[id:u8,x:u16.fix4,vx:i8.fix4] leave:[u8] steered:[id:u8,vx:i8.fix4]', true);
+  apply({ tick: 10, enter: [1, 160, 8] });
+  apply({ tick: 13, steered: [1, 24] });
+  assert.deepEqual(list.get(1), { id: 1, x: 12.5, vx: 1.5 });
+});
+
 test('the id of an entry may be its difference to the id of the entry before, also after an unknown id', () => {
   const { list, apply } = listOf('enter:[id:u16,x:u8] leave:[u16] moved:[did:u16,dx:i8] placed:[did:u16,x:u8]|nil');
   apply({ enter: [7, 10, 300, 20, 301, 30] });
@@ -156,6 +180,17 @@ test('an entity is shown from the tick of its enter to that of its leave, where 
   near(at(11.02), { 1: 200, 2: 502 });
   near(at(11.95), { 1: 200, 2: 595 });
   near(at(12.02), { 2: 600 });
+});
+
+test('the packets of an update in several datagrams are one state', () => {
+  const { at } = rendered([
+    { tick: 10, enter: [{ id: 1, x: 100 }, { id: 2, x: 0 }] },
+    { tick: 11, placed: [{ id: 1, x: 200 }], enter: [{ id: 3, x: 70 }] },
+    { tick: 11, placed: [{ id: 2, x: 50 }], enter: [{ id: 4, x: 90 }] },
+    { tick: 12 },
+  ]);
+  near(at(10.5), { 1: 150, 2: 25 });
+  near(at(11.02), { 1: 200, 2: 50, 3: 70, 4: 90 });
 });
 
 test('an entity that enters with the id of one that leaves does not come from there', () => {

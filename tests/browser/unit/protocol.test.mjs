@@ -93,7 +93,7 @@ test('what is taken into the hand and what is chosen are numbers', () => {
 test('a packet of the server comes by names; missing arguments are null, unknown codes are nothing', () => {
   const packet = decode(toMsgpack([2, [90, null, [4]]]));
   assert.equal(packet.name, 'update');
-  assert.deepEqual(packet.values, { tick: 90, own: null, leaves: [4], enters: null, full: null, moved: null, turned: null });
+  assert.deepEqual(packet.values, { tick: 90, own: null, leaves: [4], enters: null, full: null, moved: null, turned: null, animals: null, animals_gone: null });
   assert.equal(decode(toMsgpack([99, []])), null);
   assert.throws(() => decode(toMsgpack(5)), RangeError);
   assert.throws(() => decode(toMsgpack([2, 5])), RangeError);

@@ -2,10 +2,11 @@
 //! order of the table.
 
 use super::source::{
-    Lines, class_name, code_literal, entity_layout, escaped, first_packet, is_sequence, may_be_zero, note,
-    quoted, record_name, record_of, side_comment, side_name,
+    Lines, change_statements, class_name, code_literal, entity_layout, escaped, first_packet, is_hidden,
+    is_sequence, may_be_zero, note, quoted, record_name, record_of, side_comment, side_name,
+    velocity_comment, velocity_names,
 };
-use crate::game::simple::EntityLayout;
+use crate::game::simple::{EntityLayout, Velocity};
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row};
 
@@ -260,10 +261,10 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     let id_type = integer_type(&layout.fields[0].ty);
     let record = record_name("enter");
     out.line("");
-    summary(out, "Applies the packet to the known entities by id, which are empty at `welcome`.");
-    open(out, &format!("public void Apply(IDictionary<{id_type}, {record}> entities)"));
-    out.line(format!("foreach (var entity in {}) entities.Remove(entity);", list(row, "leave", id_type)));
-    out.line(format!("foreach (var one in {}) entities[one.{id}] = one;", list(row, "enter", &record)));
+    apply_head(out, layout, &format!("IDictionary<{id_type}, {record}> entities"));
+    let list = |name: &str, each: &str| list(row, layout, name, each);
+    out.line(format!("foreach (var entity in {}) entities.Remove(entity);", list("leave", id_type)));
+    out.line(format!("foreach (var one in {}) entities[one.{id}] = one;", list("enter", &record)));
     if layout.change_lists.iter().any(|changes| changes.has_id_differences) {
         out.line(format!("{id_type} number;"));
     }
@@ -272,7 +273,7 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
         if changes.has_id_differences {
             out.line("number = 0;");
         }
-        open(out, &format!("foreach (var change in {})", list(row, &changes.name, &record)));
+        open(out, &format!("foreach (var change in {})", list(&changes.name, &record)));
         let key = match changes.has_id_differences {
             true => {
                 out.line(format!("number += change.{};", field_name(&changes.id_name(layout))));
@@ -281,24 +282,45 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
             false => format!("change.{id}"),
         };
         out.line(format!("var known = Wire.Known(entities, {key}, \"{}.{}\");", row.name, changes.name));
-        for member in &changes.members {
-            let name = &layout.fields[member.field].name;
-            let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
-            out.line(format!(
-                "known.{} {sign} change.{};",
-                field_name(name),
-                field_name(&format!("{prefix}{name}"))
-            ));
+        let cast = |of: &Velocity| {
+            let [field, velocity] =
+                [of.field, of.velocity].map(|field| integer_type(&layout.fields[field].ty));
+            if (field, velocity) == ("int", "long") { "(int)" } else { "" }
+        };
+        for statement in change_statements(layout, changes, "known", field_name, cast) {
+            out.line(statement + ";");
         }
         close(out);
     }
     close(out);
 }
 
+/// The signature and the comment of `Apply`. Entities with velocities advance to the tick of the
+/// packet.
+fn apply_head(out: &mut Lines, layout: &EntityLayout, entities: &str) {
+    summary(out, "Applies the packet to the known entities by id, which are empty at `welcome`.");
+    if layout.velocities.is_empty() {
+        open(out, &format!("public void Apply({entities})"));
+        return;
+    }
+    out.line("/// <remarks>");
+    velocity_comment("lastTick", "null").iter().for_each(|line| out.line(format!("/// {line}")));
+    out.line("/// </remarks>");
+    open(out, &format!("public void Apply({entities}, long? lastTick)"));
+    out.line("long ticks = lastTick < tick ? tick - lastTick.Value : 0;");
+    open(out, "foreach (var one in entities.Values)");
+    for (of, [field, velocity]) in layout.velocities.iter().zip(velocity_names(layout, field_name)) {
+        let cast = if integer_type(&layout.fields[of.field].ty) == "int" { "(int)" } else { "" };
+        out.line(format!("one.{field} += {cast}(one.{velocity} * ticks);"));
+    }
+    close(out);
+}
+
 /// An argument that is a list, empty for null.
-fn list(row: &Row, name: &str, each: &str) -> String {
+fn list(row: &Row, layout: &EntityLayout, name: &str, each: &str) -> String {
     let argument = row.argument(name).map(|index| &row.arguments[index]);
-    let name = field_name(name);
+    let this = if is_hidden(layout, name) { "this." } else { "" };
+    let name = format!("{this}{}", field_name(name));
     match argument.is_some_and(|argument| argument.ty.or_nil) {
         true => format!("{name} ?? new List<{each}>()"),
         false => name,

@@ -5,8 +5,9 @@
 //! of packets end in `Packet`.
 
 use super::source::{
-    Lines, class_name, code_literal, entity_layout, escaped, is_sequence, may_be_zero, note, quoted,
-    record_name, record_of, remark, side_comment, side_name,
+    Lines, change_statements, class_name, code_literal, entity_layout, escaped, is_hidden, is_sequence,
+    may_be_zero, note, quoted, record_name, record_of, remark, side_comment, side_name, velocity_comment,
+    velocity_names,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
@@ -178,12 +179,12 @@ fn method(ty: &Type, class: &str) -> (String, Vec<String>) {
 fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     let id = variable_name(&layout.fields[0].name);
     out.line("");
-    out.line("# Applies the packet to the known entities by id, which are empty at `welcome`.");
-    out.open("func apply(entities: Dictionary) -> void:");
-    out.open(format!("for entity in {}:", list(row, "leave")));
+    apply_head(out, layout);
+    let list = |name: &str| list(row, layout, name);
+    out.open(format!("for entity in {}:", list("leave")));
     out.line("entities.erase(entity)");
     out.close();
-    out.open(format!("for one in {}:", list(row, "enter")));
+    out.open(format!("for one in {}:", list("enter")));
     out.line(format!("entities[one.{id}] = one"));
     out.close();
     if layout.change_lists.iter().any(|changes| changes.has_id_differences) {
@@ -193,7 +194,7 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
         if changes.has_id_differences {
             out.line("number = 0");
         }
-        out.open(format!("for change in {}:", list(row, &changes.name)));
+        out.open(format!("for change in {}:", list(&changes.name)));
         let key = match changes.has_id_differences {
             true => {
                 out.line(format!("number += change.{}", variable_name(&changes.id_name(layout))));
@@ -208,21 +209,38 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
         ));
         out.line("continue");
         out.close();
-        for member in &changes.members {
-            let name = &layout.fields[member.field].name;
-            let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
-            let changed = variable_name(&format!("{prefix}{name}"));
-            out.line(format!("entities[{key}].{} {sign} change.{changed}", variable_name(name)));
+        let entity = format!("entities[{key}]");
+        for statement in change_statements(layout, changes, &entity, variable_name, |_| "") {
+            out.line(statement);
         }
         out.close();
     }
     out.close();
 }
 
+/// The signature and the comment of `apply`. Entities with velocities advance to the tick of the
+/// packet.
+fn apply_head(out: &mut Lines, layout: &EntityLayout) {
+    out.line("# Applies the packet to the known entities by id, which are empty at `welcome`.");
+    if layout.velocities.is_empty() {
+        out.open("func apply(entities: Dictionary) -> void:");
+        return;
+    }
+    velocity_comment("last_tick", "-1").iter().for_each(|line| out.line(format!("# {line}")));
+    out.open("func apply(entities: Dictionary, last_tick: int) -> void:");
+    out.line("var ticks: int = tick - last_tick if 0 <= last_tick and last_tick < tick else 0");
+    out.open("for one in entities.values():");
+    for [field, velocity] in velocity_names(layout, variable_name) {
+        out.line(format!("one.{field} += one.{velocity} * ticks"));
+    }
+    out.close();
+}
+
 /// An argument that is a list, empty for null.
-fn list(row: &Row, name: &str) -> String {
+fn list(row: &Row, layout: &EntityLayout, name: &str) -> String {
     let argument = row.argument(name).map(|index| &row.arguments[index]);
-    let name = variable_name(name);
+    let this = if is_hidden(layout, name) { "self." } else { "" };
+    let name = format!("{this}{}", variable_name(name));
     match argument.is_some_and(|argument| argument.ty.or_nil) {
         true => format!("({name} if {name} != null else [])"),
         false => name,

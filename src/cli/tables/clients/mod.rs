@@ -11,6 +11,8 @@ mod python;
 mod source;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod velocity_tests;
 
 use crate::packet::Dialect;
 

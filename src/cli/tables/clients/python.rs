@@ -1,8 +1,9 @@
 //! Prints a client in Python: each packet is a dataclass, whose fields have the types of the table.
 
 use super::source::{
-    Lines, class_name, code_literal, entity_layout, escaped, first_packet, is_sequence, may_be_zero, note,
-    record_name, record_of, remark, side_comment, side_name,
+    Lines, change_statements, class_name, code_literal, entity_layout, escaped, first_packet, is_sequence,
+    may_be_zero, note, record_name, record_of, remark, side_comment, side_name, velocity_comment,
+    velocity_names,
 };
 use crate::game::simple::EntityLayout;
 use crate::packet::grammar::{Argument, Shape, Type};
@@ -132,10 +133,7 @@ fn kind(ty: &Type, class: &str) -> String {
 fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
     let id = field_name(&layout.fields[0].name);
     out.line("");
-    out.open("def apply(self, entities):");
-    out.line(
-        "\"\"\"Applies the packet to a dict of the known entities by id, which is empty at `welcome`.\"\"\"",
-    );
+    apply_head(out, layout);
     out.line(format!("for entity in {}:", list(row, "leave")));
     out.line("    entities.pop(entity, None)");
     out.line(format!("for one in {}:", list(row, "enter")));
@@ -154,15 +152,34 @@ fn apply(out: &mut Lines, row: &Row, layout: &EntityLayout) {
             }
         };
         out.line(format!("one = known(entities, {key}, \"{}.{}\")", row.name, changes.name));
-        for member in &changes.members {
-            let name = &layout.fields[member.field].name;
-            let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
-            let changed = field_name(&format!("{prefix}{name}"));
-            out.line(format!("one.{} {sign} change.{changed}", field_name(name)));
+        for statement in change_statements(layout, changes, "one", field_name, |_| "") {
+            out.line(statement);
         }
         out.close();
     }
     out.close();
+}
+
+/// The signature and the comment of `apply`. Entities with velocities advance to the tick of the
+/// packet.
+fn apply_head(out: &mut Lines, layout: &EntityLayout) {
+    let comment = "Applies the packet to a dict of the known entities by id, which is empty at `welcome`.";
+    if layout.velocities.is_empty() {
+        out.open("def apply(self, entities):");
+        out.line(docstring(comment));
+        return;
+    }
+    out.open("def apply(self, entities, last_tick):");
+    out.line(format!("\"\"\"{comment}"));
+    out.line("");
+    let [parameter, rules] = velocity_comment("last_tick", "None");
+    out.line(parameter);
+    out.line(format!("{rules}\"\"\""));
+    out.line("ticks = 0 if last_tick is None else max(self.tick - last_tick, 0)");
+    out.line("for one in entities.values():");
+    for [field, velocity] in velocity_names(layout, field_name) {
+        out.line(format!("    one.{field} += one.{velocity} * ticks"));
+    }
 }
 
 /// An argument that is a list, empty for None.

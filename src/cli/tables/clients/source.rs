@@ -1,6 +1,6 @@
 //! Lines of source, names and comments of the clients in other languages.
 
-use crate::game::simple::EntityLayout;
+use crate::game::simple::{ChangeList, EntityLayout, Velocity};
 use crate::packet::grammar::{Argument, Shape, Type, Unit};
 use crate::packet::{Code, Dialect, Direction, Row};
 
@@ -169,4 +169,54 @@ pub fn side_name(direction: Direction) -> &'static str {
 /// The layout of an entity list; `None` if the row is no entity list, or an invalid one.
 pub fn entity_layout(row: &Row) -> Option<EntityLayout> {
     EntityLayout::of(row)?.ok()
+}
+
+/// The sentences about velocities in the comment of `apply`: its last parameter, and the rules.
+pub fn velocity_comment(parameter: &str, none: &str) -> [String; 2] {
+    [
+        format!(
+            "`{parameter}` is the tick of the previous packet of this list, {none} for the first one after `welcome`."
+        ),
+        "Entities first advance by their velocities. A changed velocity applies to the last tick already."
+            .to_owned(),
+    ]
+}
+
+/// Whether a local of `apply` in a layout with velocities hides the argument with this name.
+pub fn is_hidden(layout: &EntityLayout, argument: &str) -> bool {
+    !layout.velocities.is_empty() && ["last_tick", "ticks"].contains(&argument)
+}
+
+/// The names of each field with a velocity and of its velocity.
+pub fn velocity_names(layout: &EntityLayout, field_name: fn(&str) -> String) -> Vec<[String; 2]> {
+    let name = |field: usize| field_name(&layout.fields[field].name);
+    layout.velocities.iter().map(|of| [name(of.field), name(of.velocity)]).collect()
+}
+
+/// The statements, without an end, that apply the record `change` of a change list to an entity.
+/// `cast` precedes a velocity that is added to its field.
+pub fn change_statements(
+    layout: &EntityLayout,
+    changes: &ChangeList,
+    entity: &str,
+    field_name: fn(&str) -> String,
+    cast: impl Fn(&Velocity) -> &'static str,
+) -> Vec<String> {
+    let member_of = |field: usize| format!("{entity}.{}", field_name(&layout.fields[field].name));
+    let mut statements = Vec::new();
+    for member in &changes.members {
+        let (sign, prefix) = if member.difference.is_some() { ("+=", "d") } else { ("=", "") };
+        let changed = field_name(&format!("{prefix}{}", layout.fields[member.field].name));
+        let target = member_of(member.field);
+        // In the last tick, the entity has moved with the new velocity already.
+        let velocity = layout.velocities.iter().find(|velocity| velocity.velocity == member.field);
+        let moved = |sign: &str| {
+            velocity
+                .map(|velocity| format!("{} {sign} {}{target}", member_of(velocity.field), cast(velocity)))
+        };
+        statements.extend(moved("-="));
+        statements.push(format!("{target} {sign} change.{changed}"));
+        statements.extend(moved("+="));
+    }
+    statements
 }

@@ -8,7 +8,11 @@ use crate::game::messages::MessageWriter;
 use crate::game::records::RecordList;
 use crate::game::simple::SimpleGame;
 use crate::game::simple::rows::FieldValue;
+use crate::limits;
 use crate::packet::msgpack::write_uint;
+
+/// Most bytes of a packet besides its records: its envelope, the tick, and the heads of its lists.
+const HEAD_BYTES: usize = 48;
 
 /// The entities of one list that a client has.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +36,8 @@ pub struct EntityScratch {
     enter: RecordList,
     leave: RecordList,
     changes: ChangeRecords,
+    /// Whether a visible entity has a velocity.
+    is_moving: bool,
 }
 
 /// The records of the change lists of a packet.
@@ -97,6 +103,68 @@ impl EntityScratch {
         });
     }
 
+    /// Appends the packet that [`EntityScratch::compare`] has set, or several packets if it does
+    /// not fit into a datagram: the leaves first, then the entities from near to far.
+    pub(super) fn append_datagrams<S: SimpleGame>(
+        &mut self,
+        (viewer, received): (Viewer, &Received<'_>),
+        frame: &EntityFrame<S>,
+        encoded: &EncodedList,
+        index: usize,
+        out: &mut MessageWriter<'_>,
+    ) {
+        if !self.has_records() && !self.is_moving {
+            return;
+        }
+        if self.bytes() <= limits::LANE_PACKET_BYTES {
+            return self.append_packet(frame.tick, encoded, out);
+        }
+        if self.has_leaves() {
+            self.enter.clear();
+            self.changes.begin(encoded.changes.len());
+            self.append_packet(frame.tick, encoded, out);
+        }
+        let list = frame.list(index);
+        let sight = frame.game.sight(viewer, list.packet);
+        let (ids, mut visible) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.visible));
+        visible.sort_by_cached_key(|at| sight.distance(&list.infos[*at as usize]));
+        let received = Received { possible: &[], ..*received };
+        let (near, far) = visible.split_at(visible.len() / 2);
+        for part in [near, far] {
+            self.append_part(part, &received, frame, encoded, index, out);
+        }
+        (self.ids, self.visible) = (ids, visible);
+    }
+
+    /// Appends the packet of a part of the visible entities, or of both halves if it is too long.
+    fn append_part<S: SimpleGame>(
+        &mut self,
+        part: &[u32],
+        received: &Received<'_>,
+        frame: &EntityFrame<S>,
+        encoded: &EncodedList,
+        index: usize,
+        out: &mut MessageWriter<'_>,
+    ) {
+        self.visible.clear();
+        self.visible.extend_from_slice(part);
+        self.visible.sort_unstable();
+        self.compare(received, frame, encoded, index);
+        if self.bytes() > limits::LANE_PACKET_BYTES && part.len() > 1 {
+            let (near, far) = part.split_at(part.len() / 2);
+            self.append_part(near, received, frame, encoded, index, out);
+            self.append_part(far, received, frame, encoded, index, out);
+        } else if self.has_records() {
+            self.append_packet(frame.tick, encoded, out);
+        }
+    }
+
+    /// Bytes of the records, and of what is around them.
+    fn bytes(&self) -> usize {
+        let lists = self.changes.lists.iter().chain([&self.enter, &self.leave]);
+        lists.map(|list| list.bytes.len()).sum::<usize>() + HEAD_BYTES
+    }
+
     /// Sets the records of a packet: the differences between the visible entities and those that
     /// the client has.
     pub(super) fn compare<S>(
@@ -106,17 +174,19 @@ impl EntityScratch {
         encoded: &EncodedList,
         index: usize,
     ) {
-        let EntityScratch { visible, ids, enter, leave, changes } = self;
+        let EntityScratch { visible, ids, enter, leave, changes, is_moving } = self;
         let last = received.last;
         let list = frame.list(index);
         [&mut *enter, &mut *leave].into_iter().for_each(RecordList::clear);
         changes.begin(encoded.changes.len());
         ids.clear();
+        *is_moving = false;
         let mut known = received.known.iter().copied().peekable();
         let mut possible = received.possible.iter().copied().peekable();
         for at in visible.iter().map(|at| *at as usize) {
             let id = list.ids[at];
             ids.push(id);
+            *is_moving |= list.is_moving(at);
             while known.next_if(|known| *known < id).is_some() {}
             while let Some(gone) = possible.next_if(|possible| *possible < id) {
                 leave.push(gone);
@@ -153,8 +223,18 @@ impl EntityScratch {
         possible.for_each(|gone| leave.push(gone));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.changes.lists.iter().chain([&self.enter, &self.leave]).all(RecordList::is_empty)
+    /// Whether anything has changed.
+    pub(super) fn has_records(&self) -> bool {
+        !self.changes.lists.iter().chain([&self.enter, &self.leave]).all(RecordList::is_empty)
+    }
+
+    /// Whether a visible entity moves by a velocity.
+    pub(super) fn is_moving(&self) -> bool {
+        self.is_moving
+    }
+
+    pub(super) fn has_leaves(&self) -> bool {
+        !self.leave.is_empty()
     }
 
     pub(super) fn append_packet(&self, tick: u32, list: &EncodedList, out: &mut MessageWriter<'_>) {

@@ -24,8 +24,8 @@ pub struct EntityFrame<S> {
     /// The state, which decides who sees what.
     pub game: S,
     lists: Arc<Vec<EntityValues>>,
-    /// The lists of the frame before.
-    previous: Option<Arc<Vec<EntityValues>>>,
+    /// The lists of the frame before, and the ticks since then.
+    previous: Option<(Arc<Vec<EntityValues>>, u32)>,
     /// The index of each list, built for the first client that needs it.
     indexes: Vec<OnceLock<ListIndex>>,
     encoded: OnceLock<(String, Arc<Vec<EncodedList>>)>,
@@ -123,6 +123,8 @@ impl<S> EntityFrame<S> {
                 expected.insert(*id, received.decode_row(list.row(index), dialect)?);
             }
         }
+        let mut received = received.clone();
+        received.advance(self.tick);
         for (id, values) in received.iter() {
             match expected.remove(&id) {
                 None => {
@@ -161,7 +163,8 @@ impl<S> EntityFrame<S> {
             layout,
         };
         if let Some(list) = list {
-            let previous = self.previous.as_ref().and_then(|previous| previous.get(list));
+            let previous = self.previous.as_ref();
+            let previous = previous.and_then(|(previous, ticks)| Some((previous.get(list)?, *ticks)));
             encoded.error = encoded.append(&self.lists[list], previous, self.number).err();
         }
         encoded
@@ -206,7 +209,7 @@ impl EncodedList {
     fn append(
         &mut self,
         list: &EntityValues,
-        previous: Option<&EntityValues>,
+        previous: Option<(&EntityValues, u32)>,
         number: u32,
     ) -> Result<(), String> {
         let EncodedList { layout, enter, changes, entity_changes, .. } = self;
@@ -214,12 +217,25 @@ impl EncodedList {
         if list.fields.len() != layout.fields.len() {
             return Err(format!("the game writes {} fields, not {}", list.fields.len(), layout.fields.len()));
         }
+        let mut expected = Vec::new();
         for (index, id) in list.ids.iter().enumerate() {
             let (new, changed_in) = (list.row(index), list.changes(index));
             enter.push(|out| layout.write_row(new, out))?;
-            let old = previous.and_then(|previous| Some(previous.row(previous.index_of(*id)?)));
+            let mut old =
+                previous.and_then(|(previous, ticks)| Some((previous.row(previous.index_of(*id)?), ticks)));
+            if let Some((row, ticks)) = old.filter(|_| list.has_velocities()) {
+                expected.clear();
+                expected.extend_from_slice(row);
+                list.expect(&mut expected, new, ticks);
+                old = Some((&expected, ticks));
+            }
+            let old = old.map(|(row, _)| row);
+            let is_changed = |field: usize| match old {
+                Some(old) => new[field] != old[field],
+                None => changed_in[field] == number,
+            };
             let change = match changed_in.contains(&number) {
-                true => layout.change_lists_for(new, old, |field| changed_in[field] == number),
+                true => layout.change_lists_for(new, old, is_changed),
                 false => Some(0),
             };
             entity_changes.push(match change {
@@ -245,20 +261,21 @@ impl EncodedList {
 #[derive(Debug, Default)]
 pub struct FrameBuilder {
     number: u32,
-    lists: Option<Arc<Vec<EntityValues>>>,
+    /// The lists of the last frame, and its tick.
+    last: Option<(Arc<Vec<EntityValues>>, u32)>,
 }
 
 impl FrameBuilder {
     /// Makes the next frame of a game with these entities. `None` if the game has never had any.
     pub fn next<S: Clone>(&mut self, game: &S, tick: u32, entities: Entities) -> Option<EntityFrame<S>> {
-        if entities.lists.is_empty() && self.lists.is_none() {
+        if entities.lists.is_empty() && self.last.is_none() {
             return None;
         }
         self.number += 1;
-        let previous = self.lists.take();
+        let previous = self.last.take().map(|(lists, last)| (lists, tick.saturating_sub(last)));
         let mut added = entities.lists;
         // A list keeps its index, also while it is empty.
-        let known = previous.iter().flat_map(|lists| lists.iter());
+        let known = previous.iter().flat_map(|(lists, _)| lists.iter());
         let mut lists: Vec<EntityValues> =
             known.map(|list| EntityValues::new(list.packet, list.fields)).collect();
         for list in &mut lists {
@@ -269,11 +286,13 @@ impl FrameBuilder {
         lists.append(&mut added);
         for (at, list) in lists.iter_mut().enumerate() {
             list.sort();
-            list.compare(previous.as_ref().and_then(|previous| previous.get(at)), self.number);
+            let (previous, ticks) =
+                previous.as_ref().map_or((None, 0), |(lists, ticks)| (lists.get(at), *ticks));
+            list.compare(previous, ticks, self.number);
         }
         let indexes = lists.iter().map(|_| OnceLock::new()).collect();
         let lists = Arc::new(lists);
-        self.lists = Some(Arc::clone(&lists));
+        self.last = Some((Arc::clone(&lists), tick));
         Some(EntityFrame {
             number: self.number,
             tick,

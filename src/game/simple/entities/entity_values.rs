@@ -1,6 +1,7 @@
 //! The values of entities, as a game writes them.
 
 use super::sight::EntityInfo;
+use super::velocity::Velocity;
 use crate::game::simple::rows::{FieldValue, Row};
 
 /// The entities of a tick, as a game adds them in
@@ -41,19 +42,24 @@ pub struct EntityValues {
     pub packet: &'static str,
     /// Names of the fields.
     pub fields: &'static [&'static str],
+    velocities: Vec<Velocity>,
     pub ids: Vec<u32>,
     pub infos: Vec<EntityInfo>,
     /// The values of all entities, `fields.len()` for each.
     pub values: Vec<FieldValue>,
-    /// The frame in which each value changed last, in the order of `values`.
+    /// The frame in which each value changed last, in the order of `values`. A field with a
+    /// velocity has changed if the velocity has changed, or has not led to the field's value.
     pub changed_in: Vec<u32>,
+    /// For each entity, whether a velocity moves it.
+    moving: Vec<bool>,
     /// The rule that the ids violate.
     pub error: Option<String>,
 }
 
 impl EntityValues {
     pub fn new(packet: &'static str, fields: &'static [&'static str]) -> EntityValues {
-        EntityValues { packet, fields, ..EntityValues::default() }
+        let velocities = Velocity::all(fields.iter().copied());
+        EntityValues { packet, fields, velocities, ..EntityValues::default() }
     }
 
     /// Returns the index of the entity with this id.
@@ -96,18 +102,61 @@ impl EntityValues {
         }
     }
 
-    /// Sets `changed_in`: compares each value with the one in the previous frame.
-    pub fn compare(&mut self, previous: Option<&EntityValues>, frame: u32) {
+    /// Whether a field of the entity changes by a velocity.
+    pub fn is_moving(&self, index: usize) -> bool {
+        self.moving.get(index).is_some_and(|is_moving| *is_moving)
+    }
+
+    /// Sets `changed_in`: compares each value with the one in the previous frame, some ticks ago.
+    pub fn compare(&mut self, previous: Option<&EntityValues>, ticks: u32, frame: u32) {
+        if !self.velocities.is_empty() {
+            let is_moving = |row: &[FieldValue]| {
+                self.velocities.iter().any(|velocity| integer(row, velocity.velocity) != 0)
+            };
+            self.moving = self.values.chunks_exact(self.fields.len()).map(is_moving).collect();
+        }
         self.changed_in.reserve(self.values.len());
         for (row, id) in self.values.chunks_exact(self.fields.len()).zip(&self.ids) {
-            match previous.and_then(|previous| Some((previous, previous.index_of(*id)?))) {
-                Some((previous, known)) => {
-                    let frames = row.iter().zip(previous.row(known)).zip(previous.changes(known));
-                    self.changed_in
-                        .extend(frames.map(|((new, old), last)| if new == old { *last } else { frame }));
-                }
-                None => self.changed_in.extend(std::iter::repeat_n(frame, row.len())),
+            let Some((previous, known)) = previous.and_then(|list| Some((list, list.index_of(*id)?))) else {
+                self.changed_in.extend(std::iter::repeat_n(frame, row.len()));
+                continue;
+            };
+            let (old, start) = (previous.row(known), self.changed_in.len());
+            let frames = row.iter().zip(old).zip(previous.changes(known));
+            self.changed_in.extend(frames.map(|((new, old), last)| if new == old { *last } else { frame }));
+            for of in &self.velocities {
+                let is_as_expected =
+                    row[of.velocity] == old[of.velocity] && integer(row, of.field) == moved(old, of, ticks);
+                let last = previous.changes(known)[of.field];
+                self.changed_in[start + of.field] = if is_as_expected { last } else { frame };
             }
         }
+    }
+
+    /// Replaces a row of the previous frame, some ticks ago, by what a client expects now if it is
+    /// sent the velocities of the row `new`: see [`super`]. The velocities themselves stay.
+    pub fn expect(&self, old: &mut [FieldValue], new: &[FieldValue], ticks: u32) {
+        for of in &self.velocities {
+            let gain = integer(new, of.velocity).saturating_sub(integer(old, of.velocity));
+            old[of.field] = FieldValue::Int(moved(old, of, ticks).saturating_add(gain));
+        }
+    }
+
+    /// Whether any field has a velocity.
+    pub fn has_velocities(&self) -> bool {
+        !self.velocities.is_empty()
+    }
+}
+
+/// Returns a field of a row after some ticks with its velocity.
+fn moved(row: &[FieldValue], of: &Velocity, ticks: u32) -> i64 {
+    integer(row, of.field).saturating_add(integer(row, of.velocity).saturating_mul(ticks.into()))
+}
+
+/// Returns an integer of a row; 0 for another value, which the table check refuses.
+fn integer(row: &[FieldValue], field: usize) -> i64 {
+    match row[field] {
+        FieldValue::Int(number) => number,
+        _ => 0,
     }
 }

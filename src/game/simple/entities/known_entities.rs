@@ -6,7 +6,12 @@ use super::lane_entities::LaneEntities;
 use super::sight::Viewer;
 use crate::game::messages::{LaneBaseline, Messages};
 use crate::game::simple::SimpleGame;
+use crate::limits;
 use crate::packet::{Dialect, Lane};
+
+/// Number of updates in which a list with a moving entity has a packet at least once, so that the
+/// client knows the tick to which the entity moves. Pages show a state of two updates ago.
+const MOVING_UPDATES: u32 = 2;
 
 /// The entities that one client knows.
 #[derive(Debug, Default)]
@@ -15,6 +20,11 @@ pub struct KnownEntities {
     frame: u32,
     /// For each entity list, the ids in ascending order.
     pub(super) lists: Vec<Vec<u32>>,
+    /// For each entity list, the ids whose `leave` was sent in the stream since the last datagram.
+    /// A client drops these packets if a datagram overtakes them.
+    left: Vec<Vec<u32>>,
+    /// For each entity list, the frame of its last packet in the stream.
+    sent: Vec<u32>,
     /// For each entity list, whether the client may lack some of the ids, or their values.
     is_uncertain: Vec<bool>,
     /// The entities that the client receives by datagram.
@@ -41,6 +51,13 @@ impl KnownEntities {
         scratch: &mut EntityScratch,
         messages: &mut Messages,
     ) {
+        // The next datagram repeats these leaves. `end_lane` replaces the lists before the stream
+        // uses them again.
+        for (list, left) in self.lists.iter_mut().zip(&mut self.left).filter(|(_, left)| !left.is_empty()) {
+            list.append(left);
+            list.sort_unstable();
+            list.dedup();
+        }
         self.lane.append_update(to, frame, &self.lists, dialect, scratch, messages);
     }
 
@@ -55,6 +72,8 @@ impl KnownEntities {
     ) {
         let encoded = frame.encoded(dialect);
         self.lists.resize_with(encoded.len(), Vec::new);
+        self.left.resize_with(encoded.len(), Vec::new);
+        self.sent.resize(encoded.len(), 0);
         self.is_uncertain.resize(encoded.len(), false);
         for (at, (list, known)) in encoded.iter().zip(&mut self.lists).enumerate() {
             let Some(index) = list.list else { continue };
@@ -71,8 +90,17 @@ impl KnownEntities {
                 is_exact: true,
             };
             scratch.compare(&received, frame, list, index);
-            if !scratch.is_empty() {
+            let is_tick_due = frame.number - self.sent[at] >= MOVING_UPDATES;
+            if scratch.has_records() || (is_tick_due && scratch.is_moving()) {
+                self.sent[at] = frame.number;
                 scratch.append_packet(frame.tick, list, &mut messages.writer(dialect, Lane::Latest));
+            }
+            if scratch.has_leaves() {
+                let left = &mut self.left[at];
+                left.retain(|id| known.binary_search(id).is_err());
+                left.extend(known.iter().filter(|id| scratch.ids.binary_search(id).is_err()));
+                let excess = left.len().saturating_sub(limits::LANE_STREAM_LEAVES);
+                left.drain(..excess);
             }
             std::mem::swap(known, &mut scratch.ids);
         }

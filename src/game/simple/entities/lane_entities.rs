@@ -87,16 +87,15 @@ impl LaneEntities {
             scratch.find_visible(viewer, frame, index);
             let received = Received { known: &self.known, possible: &self.possible, last, is_exact: false };
             scratch.compare(&received, frame, list, index);
-            if !scratch.is_empty() {
-                scratch.append_packet(frame.tick, list, &mut messages.datagram_writer(dialect));
-            }
+            let out = &mut messages.datagram_writer(dialect);
+            scratch.append_datagrams((viewer, &received), frame, list, index, out);
             lists.push(std::mem::take(&mut scratch.ids));
         }
         self.sent.push_back(SentFrame { tick: frame.tick, frame: frame.number, lists });
     }
 
     /// Drops the updates before the acknowledged one.
-    fn advance(&mut self, LaneBaseline { acked_tick }: LaneBaseline, stream: &[Vec<u32>]) {
+    fn advance(&mut self, LaneBaseline { acked_tick, .. }: LaneBaseline, stream: &[Vec<u32>]) {
         let acked = acked_tick.and_then(|acked| self.sent.iter().rposition(|sent| sent.tick == acked));
         match acked {
             Some(acked) => {

@@ -1,6 +1,7 @@
 //! The layout of an entity list: its row of the packet table, in terms of fields.
 
 use super::entity_values::Entities;
+use super::velocity::Velocity;
 use crate::game::simple::rows::FieldValue;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::msgpack::{write_int, write_nil, write_str};
@@ -26,6 +27,7 @@ pub struct EntityLayout {
     pub packet: String,
     /// The members of `enter`. The first one is the id.
     pub fields: Vec<Argument>,
+    pub velocities: Vec<Velocity>,
     pub change_lists: Vec<ChangeList>,
     /// The arguments of the packet in order.
     pub arguments: Vec<EntityArgument>,
@@ -100,7 +102,7 @@ impl EntityLayout {
         let (mut change_lists, mut arguments) = (Vec::new(), Vec::new());
         for argument in &row.arguments {
             arguments.push(match (&*argument.name, &argument.ty.shape) {
-                (TICK, Shape::Int { .. }) => EntityArgument::Tick,
+                (TICK, Shape::Int { .. }) if !argument.ty.or_nil => EntityArgument::Tick,
                 (ENTER, _) => EntityArgument::Enter,
                 (LEAVE, Shape::List { each, .. }) if each.shape == id.ty.shape => EntityArgument::Leave,
                 (_, Shape::Groups { members, .. }) => {
@@ -121,9 +123,13 @@ impl EntityLayout {
         if change_lists.len() > MAX_CHANGE_LISTS {
             return Err(format!("has more than {MAX_CHANGE_LISTS} change lists"));
         }
+        let velocities = Velocity::all(fields.iter().map(|field| &*field.name));
+        for velocity in &velocities {
+            check_velocity(*velocity, &fields, &change_lists, &arguments)?;
+        }
         let required =
             row.arguments.iter().rposition(|argument| !argument.ty.or_nil).map_or(0, |last| last + 1);
-        Ok(EntityLayout { packet: row.name.clone(), fields, change_lists, arguments, required })
+        Ok(EntityLayout { packet: row.name.clone(), fields, velocities, change_lists, arguments, required })
     }
 
     /// Encodes all fields of an entity.
@@ -137,8 +143,9 @@ impl EntityLayout {
         Ok(())
     }
 
-    /// Returns the change lists that contain all changed fields, as bits. Differences are used only
-    /// with `old`, the values that the client has. `None`: the entity must be sent in `enter`.
+    /// Returns the change lists that contain all changed fields, as bits: the shortest list that
+    /// contains all, or the first lists that contain each. Differences are used only with `old`,
+    /// the values that the client has. `None`: the entity must be sent in `enter`.
     pub fn change_lists_for(
         &self,
         new: &[FieldValue],
@@ -147,8 +154,17 @@ impl EntityLayout {
     ) -> Option<u32> {
         let changed = (0..self.fields.len()).filter(|field| is_changed(*field));
         let (mut missing, mut lists) = (changed.fold(0, |fields: u64, field| fields | 1 << field), 0);
-        for (at, list) in self.change_lists.iter().enumerate() {
-            if missing & list.fields != 0 && list.members.iter().all(|member| member.fits(new, old)) {
+        if missing == 0 {
+            return Some(0);
+        }
+        let fits = |list: &ChangeList| list.members.iter().all(|member| member.fits(new, old));
+        let complete = |list: &(usize, &ChangeList)| missing & !list.1.fields == 0 && fits(list.1);
+        let change_lists = || self.change_lists.iter().enumerate();
+        if let Some((at, _)) = change_lists().filter(complete).min_by_key(|(_, list)| list.members.len()) {
+            return Some(1 << at);
+        }
+        for (at, list) in change_lists() {
+            if missing & list.fields != 0 && fits(list) {
                 missing &= !list.fields;
                 lists |= 1 << at;
             }
@@ -241,6 +257,39 @@ impl ChangeMember {
     fn fits(&self, new: &[FieldValue], old: Option<&[FieldValue]>) -> bool {
         self.difference.is_none() || self.difference_of(new, old).is_some()
     }
+}
+
+/// Checks that a client can apply a velocity: its type, and that it comes before the field.
+fn check_velocity(
+    velocity: Velocity,
+    fields: &[Argument],
+    lists: &[ChangeList],
+    arguments: &[EntityArgument],
+) -> Result<(), String> {
+    let Velocity { field: of, velocity: by } = velocity;
+    let [field, velocity] = [of, by].map(|index| &fields[index]);
+    let unit = |argument: &Argument| match argument.ty.shape {
+        Shape::Int { unit, .. } if !argument.ty.or_nil => Some(unit),
+        _ => None,
+    };
+    if unit(field).is_none() || unit(field) != unit(velocity) {
+        return Err(format!(
+            "{velocity} is the velocity of {field}, the change per tick: both must be integers of the same unit"
+        ));
+    }
+    if !arguments.contains(&EntityArgument::Tick) {
+        return Err(format!("{velocity} is the velocity of {field}: needs the argument {TICK}:u32.tick"));
+    }
+    let members = || lists.iter().flat_map(|list| &list.members).map(|member| member.field);
+    let first_field = members().position(|member| member == of);
+    let last_velocity = members().collect::<Vec<_>>().iter().rposition(|member| *member == by);
+    if first_field.is_some_and(|first| last_velocity.is_some_and(|last| last > first)) {
+        return Err(format!(
+            "the change lists with {} must come before those with {}, because a new velocity moves the entity",
+            velocity.name, field.name
+        ));
+    }
+    Ok(())
 }
 
 /// Encodes a field. A text that is too long is cut.

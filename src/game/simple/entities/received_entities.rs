@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::layout::{EntityArgument, EntityLayout};
+use super::velocity::Velocity;
 use crate::game::simple::rows::{FieldValue, ReceivedRow};
 use crate::packet::msgpack::{write_array_len, write_uint};
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
@@ -13,6 +14,8 @@ use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 pub struct ReceivedEntities {
     layout: EntityLayout,
     entities: BTreeMap<u32, Vec<Value>>,
+    /// The tick of the last packet.
+    tick: Option<u32>,
 }
 
 /// A packet of an entity list that contradicts the ones before it.
@@ -44,15 +47,17 @@ impl ReceivedEntities {
     /// Creates an empty list for a packet of a dialect. `None` if the packet is no entity list.
     pub fn new(dialect: &Dialect, packet: &str) -> Option<ReceivedEntities> {
         let layout = EntityLayout::of(dialect.row(Direction::ToClient, packet)?)?.ok()?;
-        Some(ReceivedEntities { layout, entities: BTreeMap::new() })
+        Some(ReceivedEntities::empty(layout))
     }
 
     /// Creates the empty entity lists of a dialect, by the names of their packets.
     pub fn all(dialect: &Dialect) -> BTreeMap<String, ReceivedEntities> {
         let lists = EntityLayout::all(dialect).into_iter();
-        lists
-            .map(|layout| (layout.packet.clone(), ReceivedEntities { layout, entities: BTreeMap::new() }))
-            .collect()
+        lists.map(|layout| (layout.packet.clone(), ReceivedEntities::empty(layout))).collect()
+    }
+
+    fn empty(layout: EntityLayout) -> ReceivedEntities {
+        ReceivedEntities { layout, entities: BTreeMap::new(), tick: None }
     }
 
     /// Returns the name of the packet.
@@ -79,9 +84,22 @@ impl ReceivedEntities {
             }
         }
         let packet = dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
-        let mut list = ReceivedEntities { layout: self.layout.clone(), entities: BTreeMap::new() };
+        let mut list = ReceivedEntities::empty(self.layout.clone());
         list.apply(&packet).map_err(|error| error.to_string())?;
         list.entities.into_values().next().ok_or_else(|| "the row has no id".to_owned())
+    }
+
+    /// Moves the entities by their velocities, up to a tick. While an entity moves evenly, the
+    /// server sends the tick of the list in every second update only.
+    pub fn advance(&mut self, tick: u32) {
+        let ticks = self.tick.map_or(0, |last| tick.saturating_sub(last));
+        self.tick = self.tick.max(Some(tick));
+        for entity in self.entities.values_mut().filter(|_| ticks > 0) {
+            for Velocity { field, velocity } in &self.layout.velocities {
+                let change = integer(&entity[*velocity]).saturating_mul(ticks.into());
+                entity[*field] = integer(&entity[*field]).saturating_add(change).into();
+            }
+        }
     }
 
     /// Applies a packet of the list.
@@ -89,10 +107,16 @@ impl ReceivedEntities {
     /// # Errors
     /// The first contradiction. The rest of the packet is applied.
     pub fn apply(&mut self, packet: &DecodedPacket<'_>) -> Result<(), EntityError> {
+        let find =
+            |layout: &EntityLayout, wanted| layout.arguments.iter().position(|argument| *argument == wanted);
+        let tick = find(&self.layout, EntityArgument::Tick).and_then(|at| id(packet.values.get(at)?));
+        if let Some(tick) = tick {
+            self.advance(tick);
+        }
         let mut error = Ok(());
         let values =
             |at: usize| packet.values.get(at).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let find = |wanted| self.layout.arguments.iter().position(|argument| *argument == wanted);
+        let find = |wanted| find(&self.layout, wanted);
         for id in find(EntityArgument::Leave).map_or(&[][..], values).iter().filter_map(id) {
             if self.entities.remove(&id).is_none() {
                 error = error.and(Err(EntityError::UnknownLeave(id)));
@@ -115,12 +139,19 @@ impl ReceivedEntities {
                 };
                 for (member, value) in list.members.iter().zip(&record[1..]) {
                     let target = &mut entity[member.field];
-                    match (member.difference, target.as_i64(), value.as_i64()) {
+                    let old = target.as_i64();
+                    match (member.difference, old, value.as_i64()) {
                         (None, ..) => *target = value.clone(),
                         (Some(_), Some(old), Some(difference)) => {
                             *target = old.saturating_add(difference).into()
                         }
                         _ => error = error.and(Err(EntityError::NoNumber(id))),
+                    }
+                    // The entity has moved with its new velocity in the last tick already.
+                    let is_velocity = |of: &&Velocity| of.velocity == member.field;
+                    if let Some(of) = self.layout.velocities.iter().find(is_velocity) {
+                        let change = integer(&entity[of.velocity]).saturating_sub(old.unwrap_or_default());
+                        entity[of.field] = integer(&entity[of.field]).saturating_add(change).into();
                     }
                 }
             }
@@ -196,6 +227,12 @@ impl ReceivedEntities {
     }
 }
 
+/// Returns an integer; 0 for any other value.
+fn integer(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_default()
+}
+
+/// Returns an id or a tick.
 fn id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }

@@ -146,6 +146,18 @@ impl Sight {
             || self.circles().any(|circle| circle.includes(info))
     }
 
+    /// Returns how near an entity is: 0 for its owner, else the distance to the nearest center of a
+    /// circle along the longer axis, in units of the game.
+    pub(super) fn distance(&self, info: &EntityInfo) -> u32 {
+        if self.owner.is_some() && self.owner == info.owner {
+            return 0;
+        }
+        let (x, y) = info.position;
+        let distances =
+            self.circles().map(|circle| x.abs_diff(circle.center.0).max(y.abs_diff(circle.center.1)));
+        distances.min().unwrap_or(u32::MAX)
+    }
+
     /// Whether all entities are included.
     pub(super) fn is_everything(&self) -> bool {
         self.is_everything

@@ -21,7 +21,7 @@ to_client\twelcome\treliable\t1\tversion:u16 rules_hash:str<=16 seed:u32 tick_hz
 to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
 to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
 to_client\terror\treliable\t4\trule:str detail:str\tan error
-to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,health:u8,is_asleep:bool] leave:[u32] moved:[did:u32,dx:i8.px,dy:i8.px] placed:[did:u32,x:u16.px,y:u16.px]|nil hurt:[id:u32,health:u8]|nil\tanimals in sight
+to_client\tanimals\tlatest\t6\ttick:u32.tick enter:[id:u32,name:str<=8|nil,x:u16.px,y:u16.px,vx:i8.px,vy:i8.px,health:u8,is_asleep:bool] leave:[u32] veered:[did:u32,dvx:i8.px,dvy:i8.px] steered:[id:u32,vx:i8.px,vy:i8.px] moved:[did:u32,dx:i8.px,dy:i8.px] placed:[did:u32,x:u16.px,y:u16.px]|nil hurt:[id:u32,health:u8]|nil\tanimals in sight
 to_client\tsecrets\tlatest\t7\ttick:u32.tick enter:[player:u16,gold:u32] leave:[u16] gold:[player:u16,gold:u32]\tthe own gold
 to_client\tcry\treliable\t8\tx:u16.px y:u16.px\tan animal cries
 ";
@@ -31,12 +31,17 @@ pub struct Animal {
     id: u32,
     x: i32,
     y: i32,
+    /// Pixels per tick of a straight run; an animal without one wanders.
+    run: (i32, i32),
     health: u8,
     is_asleep: bool,
     owner: Option<PlayerId>,
 }
 
-fields!(Animal: id: u32, x: i32, y: i32, health: u8, is_asleep: bool, owner: Option<PlayerId>);
+fields!(Animal: id: u32, x: i32, y: i32, run: (i32, i32), health: u8, is_asleep: bool, owner: Option<PlayerId>);
+
+/// A player that sees nearly all animals.
+pub const FAR_SIGHTED: PlayerId = PlayerId(5);
 
 /// A player sees its own animals, the ones near them, and none that sleeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +87,9 @@ impl GameAction for Nothing {
 crate::game::simple::rows! {
     in ROWS;
 
-    struct AnimalRow in "animals" { id: u32, name: Option<Arc<str>>, x: u16, y: u16, health: u8, is_asleep: bool }
+    struct AnimalRow in "animals" {
+        id: u32, name: Option<Arc<str>>, x: u16, y: u16, vx: i32, vy: i32, health: u8, is_asleep: bool,
+    }
     struct SecretRow in "secrets" { player: PlayerId, gold: u32 }
     struct Cry in "cry" { x: i32, y: i32 }
 }
@@ -94,7 +101,7 @@ impl Herd {
         // Ids are in no order, as in a game that reuses slots.
         let id = self.next_id.wrapping_mul(0x9e37) % 100_003;
         self.next_id += 1;
-        self.animals.push(Animal { id, x, y, health: 100, is_asleep: false, owner });
+        self.animals.push(Animal { id, x, y, run: (0, 0), health: 100, is_asleep: false, owner });
     }
 }
 
@@ -109,9 +116,12 @@ impl SimpleGame for Herd {
         Herd { animals: Vec::new(), next_id: 0, gold: Vec::new() }
     }
 
-    fn join(&mut self, player: PlayerId, _: &Joining<'_>, context: &mut TickContext<'_>) {
+    fn join(&mut self, player: PlayerId, joining: &Joining<'_>, context: &mut TickContext<'_>) {
         self.gold.push((player, 0));
         self.spawn(Some(player), context.random);
+        if joining.name == "drover" {
+            (0..200).for_each(|_| self.spawn(None, context.random));
+        }
     }
 
     fn leave(&mut self, player: PlayerId, _: &mut TickContext<'_>) {
@@ -126,12 +136,20 @@ impl SimpleGame for Herd {
     fn tick(&mut self, context: &mut TickContext<'_>) {
         for at in 0..self.animals.len() {
             let animal = &mut self.animals[at];
+            if context.random.below(50) == 0 {
+                let mut speed = || context.random.below(3) as i32 * 8 - 8;
+                animal.run = (speed(), speed());
+            }
             let speed = if context.random.below(40) == 0 { 600 } else { 9 };
             let mut step = |value: i32| {
                 let by = context.random.below(2 * speed + 1) as i32 - speed as i32;
                 (value + by).clamp(0, SIZE - 1)
             };
-            if !animal.is_asleep {
+            if animal.run != (0, 0) {
+                let to = [animal.x + animal.run.0, animal.y + animal.run.1].map(|at| at.clamp(0, SIZE - 1));
+                animal.run = (to[0] - animal.x, to[1] - animal.y);
+                [animal.x, animal.y] = to;
+            } else if !animal.is_asleep {
                 (animal.x, animal.y) = (step(animal.x), step(animal.y));
             }
             match context.random.below(60) {
@@ -161,10 +179,11 @@ impl SimpleGame for Herd {
 
     fn write_entities(&self, entities: &mut Entities) {
         for animal in &self.animals {
-            let Animal { id, x, y, health, is_asleep, owner } = *animal;
+            let Animal { id, x, y, run: (vx, vy), health, is_asleep, owner } = *animal;
             let info = EntityInfo { owner, ..EntityInfo::at((x, y)) };
             let name: Option<Arc<str>> = owner.map(|owner| format!("animal of {}", owner.0).into());
-            entities.push(info, AnimalRow { id, name, x: x as u16, y: y as u16, health, is_asleep });
+            let (x, y) = (x as u16, y as u16);
+            entities.push(info, AnimalRow { id, name, x, y, vx, vy, health, is_asleep });
         }
         for (player, gold) in &self.gold {
             let info = EntityInfo::default().owned_by(*player);
@@ -180,7 +199,8 @@ impl SimpleGame for Herd {
         let own = self.animals.iter().filter(|animal| animal.owner == Some(player));
         // Every other player sees by circles alone, which uses the spatial index.
         let sight = if player.0.is_multiple_of(2) { Sight::NOTHING } else { Sight::NOTHING.owned_by(player) };
-        own.fold(sight, |sight, animal| sight.within((animal.x, animal.y), 300))
+        let radius = if player == FAR_SIGHTED { SIZE as u32 } else { 300 };
+        own.fold(sight, |sight, animal| sight.within((animal.x, animal.y), radius))
     }
 
     fn sees(&self, viewer: Viewer, entity: &EntityRef<'_>) -> bool {
@@ -197,6 +217,8 @@ pub struct TestClient {
     /// Number of received packets, of `enter` records, of events, and of packets without their last
     /// list.
     counts: [usize; 4],
+    /// Number of updates without a packet while an animal runs.
+    silent: usize,
 }
 
 /// A room without a server.
@@ -228,6 +250,7 @@ impl TestRoom {
             view: <SimpleView as View<Simple<Herd>>>::new(&self.dialect),
             received: ReceivedEntities::all(&self.dialect).into_values().collect(),
             counts: [0; 4],
+            silent: 0,
         }
     }
 
@@ -267,8 +290,10 @@ impl TestRoom {
         );
         assert_eq!(messages.take_misfits(), []);
         let frame = published.state.entities.as_ref().expect("a game with entity lists");
+        let mut has_animals = false;
         for message in messages.iter() {
             let packet = self.dialect.decode(Direction::ToClient, message).expect("by the table");
+            has_animals |= packet.row.name == "animals";
             client.counts[0] += 1;
             if packet.row.name == "cry" {
                 let place = |name| packet.integer::<u16>(name).expect("a coordinate").into();
@@ -295,6 +320,10 @@ impl TestRoom {
         if outcome != StateOutcome::Written {
             return Ok(());
         }
+        let mut animals = client.received.iter().filter(|list| list.packet() == "animals");
+        let runs = animals.any(|list| list.ids().any(|id| list.integer(id, "vx") != Some(0)));
+        client.silent = if has_animals || !runs { 0 } else { client.silent + 1 };
+        assert!(client.silent < 2, "two updates without the tick to which an animal runs");
         client.received.iter().try_for_each(|list| frame.compare_received(viewer, list, &self.dialect))
     }
 }
@@ -370,17 +399,18 @@ fn a_change_uses_the_first_lists_that_contain_it() {
     let animals = &layouts[0];
     let row = |x: u16, y: u16, health: u8, is_asleep: bool| {
         let mut values = Vec::new();
-        Row::push_values(AnimalRow { id: 1, name: None, x, y, health, is_asleep }, &mut values);
+        let row = AnimalRow { id: 1, name: None, x, y, vx: 0, vy: 0, health, is_asleep };
+        Row::push_values(row, &mut values);
         values
     };
     let old = row(100, 100, 9, false);
     for (new, with_differences, without) in [
         (row(100, 100, 9, false), Some(0), Some(0)),
-        (row(227, 100, 9, false), Some(0b001), Some(0b010)),
-        (row(228, 100, 9, false), Some(0b010), Some(0b010)),
-        (row(0, 0, 9, false), Some(0b001), Some(0b010)),
-        (row(100, 100, 8, false), Some(0b100), Some(0b100)),
-        (row(101, 99, 8, false), Some(0b101), Some(0b110)),
+        (row(227, 100, 9, false), Some(0b100), Some(0b1000)),
+        (row(228, 100, 9, false), Some(0b1000), Some(0b1000)),
+        (row(0, 0, 9, false), Some(0b100), Some(0b1000)),
+        (row(100, 100, 8, false), Some(0b10000), Some(0b10000)),
+        (row(101, 99, 8, false), Some(0b10100), Some(0b11000)),
         (row(101, 99, 8, true), None, None),
     ] {
         let is_changed = |field: usize| new[field] != old[field];
@@ -408,7 +438,16 @@ fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
         ("hurt:[id:u32,health:u8]", "hurt:[id:u32,health:u16]", "the member health:u16 of hurt"),
         ("dx:i8.px", "dx:i8", "the member dx:i8 of moved"),
         ("dx:i8.px", "dz:i8.px", "the member dz:i8.px of moved"),
-        ("is_asleep:bool]", "is_awake:bool]", "the game writes the fields id, name, x, y, health, is_asleep"),
+        (
+            "is_asleep:bool]",
+            "is_awake:bool]",
+            "the game writes the fields id, name, x, y, vx, vy, health, is_asleep",
+        ),
+        ("vx:i8.px", "vx:i8.hpx", "vx:i8.hpx is the velocity of x:u16.px, the change per tick: both must be"),
+        ("vx:i8.px", "vx:i8.px|nil", "must be integers of the same unit"),
+        ("tick:u32.tick enter:[id:u32", "enter:[id:u32", "the velocity of x:u16.px: needs the argument tick"),
+        ("tick:u32.tick enter:[id:u32", "tick:u32.tick|nil enter:[id:u32", "must be tick:u32.tick, enter"),
+        ("steered:[id:u32,vx", "steered:[id:u32,x:u16.px,vx", "lists with vx must come before those with x"),
         ("gold:u32]", "gold:num]", "must be an integer"),
         ("gold:u32] leave", &wide, "enter has 65 fields: must have at most 64"),
     ] {
@@ -424,7 +463,7 @@ fn a_wrong_row_of_the_table_is_refused_with_its_rule() {
 fn check_with_animals(tables: &PacketTables) -> Result<(), String> {
     Simple::<Herd>::check(tables).map_err(|error| error.to_string())?;
     let mut entities = Entities::new(30);
-    let row = AnimalRow { id: 1, name: None, x: 0, y: 0, health: 0, is_asleep: false };
+    let row = AnimalRow { id: 1, name: None, x: 0, y: 0, vx: 0, vy: 0, health: 0, is_asleep: false };
     entities.push(EntityInfo::default(), row);
     super::check_layouts(&tables.dialect("herd").expect("its dialect"), &entities)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::policy::{Intent, Policy};
 use super::received::{ServerPacket, Update};
+use super::update_merge::UpdateMerge;
 use super::world_model::WorldModel;
 use crate::connection::session::NATIVE_VERSION;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
@@ -98,6 +99,8 @@ pub struct MooAgent<O> {
     /// Checks the acks of the agent's commands. `None` if the observer checks nothing, or the
     /// dialect has no acks.
     acks: Option<AckChecker>,
+    /// Merges the updates by datagram. `None` without a lane.
+    merge: Option<UpdateMerge>,
     /// The newest known tick.
     tick: Option<u32>,
     nonce: u32,
@@ -123,6 +126,7 @@ impl<O: PacketObserver> MooAgent<O> {
             respawns_at: None,
             sequence: 0,
             acks: has_ack_packets.then(AckChecker::default),
+            merge: None,
             tick: None,
             nonce: 0,
             last_ping: None,
@@ -171,6 +175,33 @@ impl<O: PacketObserver> MooAgent<O> {
         }
     }
 
+    fn receive(&mut self, packet: &ServerPacket, now: Duration, out: &mut AgentOutput) {
+        self.tick = match packet {
+            ServerPacket::Update(update) => self.tick.max(Some(update.tick)),
+            ServerPacket::Pong { tick, .. } => (*tick).max(self.tick),
+            _ => self.tick,
+        };
+        self.observer.on_packet(packet, now, out);
+        out.saw_update = matches!(packet, ServerPacket::Update(_) | ServerPacket::Players(_));
+    }
+
+    /// Receives an update of a client with a lane, with its animals as packets of their own.
+    fn receive_update(&mut self, mut update: Update, now: Duration, out: &mut AgentOutput) {
+        let (animals, mut gone) =
+            (std::mem::take(&mut update.animals), std::mem::take(&mut update.animals_gone));
+        self.receive(&ServerPacket::Update(update), now, out);
+        let known = &self.observer.world_model().animals;
+        gone.retain(|id| known.contains_key(id));
+        let packets = [
+            (!gone.is_empty()).then_some(ServerPacket::AnimalsRemoved(gone)),
+            (!animals.is_empty()).then_some(ServerPacket::Animals(animals)),
+        ];
+        for packet in packets.into_iter().flatten() {
+            self.receive(&packet, now, out);
+        }
+        out.saw_update = true;
+    }
+
     /// Checks the acks of commands in a server packet.
     fn check_acks(
         &mut self,
@@ -180,6 +211,8 @@ impl<O: PacketObserver> MooAgent<O> {
     ) {
         let Some(acks) = &mut self.acks else { return };
         let judged = acks.on_packet(packet).and_then(|()| match server_packet {
+            // A state by datagram may arrive before the acks of its commands.
+            ServerPacket::Update(_) if self.merge.is_some() => Ok(()),
             ServerPacket::Update(Update { own, .. }) => acks.on_state().and_then(|()| match own {
                 Some(own) if own.sequence != acks.last() => Err(format!(
                     "own has the sequence {}, but {} was accepted last",
@@ -226,15 +259,28 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
-        let server_packet = ServerPacket::from_decoded(packet);
+        let mut server_packet = ServerPacket::from_decoded(packet);
         self.check_acks(packet, &server_packet, out);
-        self.tick = match &server_packet {
-            ServerPacket::Update(update) => Some(update.tick),
-            ServerPacket::Pong { tick, .. } => (*tick).max(self.tick),
-            _ => self.tick,
+        if let (ServerPacket::Update(update), Some(merge)) = (&mut server_packet, &mut self.merge) {
+            let model = self.observer.world_model();
+            let own = model.announced.or(model.own_player_id);
+            let merged = merge.stream(std::mem::take(update), own);
+            return self.receive_update(merged, now, out);
+        }
+        self.receive(&server_packet, now, out);
+    }
+
+    fn on_datagram_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
+        let ServerPacket::Update(update) = ServerPacket::from_decoded(packet) else {
+            return self.on_packet(packet, now, out);
         };
-        self.observer.on_packet(&server_packet, now, out);
-        out.saw_update = matches!(server_packet, ServerPacket::Update(_) | ServerPacket::Players(_));
+        let model = self.observer.world_model();
+        let body = model.own_player_id.filter(|_| !model.is_dead);
+        let is_known = |player| model.players.contains_key(&player);
+        let merged = self.merge.get_or_insert_default().datagram(update, is_known, body);
+        if let Some(update) = merged {
+            self.receive_update(update, now, out);
+        }
     }
 
     /// Pings, respawns, and executes the policy's intents.
@@ -266,6 +312,9 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     }
 
     fn tolerate(&mut self, reason: Tolerance) {
+        if reason == Tolerance::Lane {
+            self.merge.get_or_insert_default();
+        }
         self.observer.tolerate(reason);
         self.acks.iter_mut().for_each(|acks| acks.tolerate(reason));
     }

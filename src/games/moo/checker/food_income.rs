@@ -1,12 +1,14 @@
 //! Food that a player gains: from hunts, and by swings.
 
+use std::ops::RangeInclusive;
+
 use super::stats::MooBotStats;
 use crate::games::moo::world::rules;
 
-/// Whether a rise of food may be the food of one animal or of two.
-pub(super) fn is_food_of_animals(rise: u32) -> bool {
+/// Whether a rise of food within these bounds may be the food of one animal or of two.
+pub(super) fn is_food_of_animals(rise: RangeInclusive<u32>) -> bool {
     let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
-    foods().any(|one| one == rise || foods().any(|other| one + other == rise))
+    foods().any(|one| rise.contains(&one) || foods().any(|other| rise.contains(&(one + other))))
 }
 
 /// Attributes a rise of food to removed animals, starting with the animal with the most food. An
@@ -37,6 +39,11 @@ pub(super) fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, stats
         }
     }
     rise - left
+}
+
+/// The maximum food that a player spends at once.
+pub(super) fn max_meal() -> u32 {
+    rules::ITEMS.iter().map(|item| item.cost[rules::Resource::Food as usize]).max().unwrap_or(0)
 }
 
 /// The maximum yield per swing.

@@ -72,6 +72,13 @@ impl PacketChecker {
         self.ledger.on_resumed();
     }
 
+    /// Records that the client has a lane, whose datagrams may overtake the stream.
+    pub fn on_lane(&mut self) {
+        if let Layout::Native(checks) = &mut self.layout {
+            checks.has_lane = true;
+        }
+    }
+
     /// Returns the statistics since the last call.
     pub fn take_stats(&mut self) -> MooBotStats {
         let mut stats = self.ledger.take();

@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::common::CheckState;
-use super::food_income::{claim_carcass_food, is_food_of_animals, max_gathered};
+use super::food_income::{claim_carcass_food, is_food_of_animals, max_gathered, max_meal};
 use super::gold_income::{GoldIncome, take_bounty};
 use super::rule::CheckRule;
 use super::stats::MooBotStats;
@@ -31,6 +31,8 @@ struct Account {
     earned: u32,
     /// Part of the rise in the last update that earlier packets do not explain.
     owed: u32,
+    /// Maximum part of the rise that swings explain. They may have earned less.
+    explained: u32,
 }
 
 /// Number of updates in which a resumed client may still receive its possessions. One complete
@@ -159,6 +161,7 @@ impl ResourceLedger {
             let gold = known.kind == Some(rules::Resource::Gold as u8);
             let gain = max_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
             let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
+            account.explained += gain.min(account.owed);
             account.owed = account.owed.saturating_sub(gain);
             // A rise is reported before its swing, so it may have been attributed to windmills.
             let back = if gold { self.income.take_back(spare) } else { 0 };
@@ -215,6 +218,7 @@ impl ResourceLedger {
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
+            account.explained = earned.min(risen);
         }
         self.guard_kill_turns = self.guard_kill_turns.saturating_sub(1);
         self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
@@ -228,10 +232,16 @@ impl ResourceLedger {
             if kind == rules::Resource::Food as usize {
                 let before = self.stats.animals;
                 owed -= claim_carcass_food(&mut self.carcasses, owed, &mut self.stats);
-                if self.guard_kill_turns > 0 && is_food_of_animals(owed) {
-                    (owed, self.stats.animals) = (0, self.stats.animals + 1);
+                // Swings may explain all the food of a hunt, but they do not explain its gold.
+                let may_be_hunt = self.guard_kill_turns > 0
+                    && owed + account.explained > 0
+                    && is_food_of_animals(owed..=owed + account.explained + max_meal());
+                let hunts = (self.stats.animals - before) + u64::from(may_be_hunt);
+                self.bounty[0] += hunts * MAX_ANIMAL_GOLD;
+                if may_be_hunt {
+                    self.stats.animals += u64::from(owed > 0);
+                    owed = 0;
                 }
-                self.bounty[0] += (self.stats.animals - before) * MAX_ANIMAL_GOLD;
             }
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
@@ -262,218 +272,4 @@ const MAX_KILL_GOLD: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
 const MAX_ANIMAL_GOLD: u64 = 1_000;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::games::moo::bot::received::{AddedPlayer, Animal, Object, Pose};
-    use crate::games::moo::checker::PacketChecker;
-
-    const TREE: u32 = 70;
-    const GOLD: u32 = 71;
-
-    fn pose(player: u32) -> Pose {
-        Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
-    }
-
-    fn born() -> Vec<ServerPacket> {
-        let added = AddedPlayer {
-            id: "1".into(),
-            pose: pose(1),
-            name: String::new(),
-            health: 100,
-            max_health: 100,
-            is_you: true,
-        };
-        let thing = |id, kind| {
-            let kind = Some(kind);
-            Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, structure: None }
-        };
-        let things = vec![thing(TREE, 0), thing(GOLD, 3)];
-        vec![
-            ServerPacket::Setup { player: 1 },
-            ServerPacket::AddPlayer(added),
-            ServerPacket::Objects(things),
-            turn(),
-        ]
-    }
-
-    fn turn() -> ServerPacket {
-        ServerPacket::Players(vec![pose(1).into()])
-    }
-
-    fn swing(player: u32) -> ServerPacket {
-        ServerPacket::Swings(vec![Swing { player, weapon: 0, hit: true }])
-    }
-
-    fn has(kind: usize, amount: u32) -> ServerPacket {
-        ServerPacket::Value { what: MoomooValue::Resource(kind), amount }
-    }
-
-    /// Spawns a player, and checks `more` without delay. Returns the broken rules and the
-    /// statistics.
-    fn run_checks(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
-        run_checks_every(Duration::ZERO, more)
-    }
-
-    /// Like `run_checks`, but each packet arrives `time` after the previous one.
-    fn run_checks_every(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
-        let mut check = PacketChecker::new(false);
-        let packets = [ServerPacket::IoInit, ServerPacket::InitData]
-            .into_iter()
-            .chain(born())
-            .chain(more.iter().cloned());
-        let faults = packets
-            .enumerate()
-            .flat_map(|(number, packet)| check.check_packet(&packet, time * number as u32));
-        (faults.map(|fault| fault.rule).collect(), check.take_stats())
-    }
-
-    #[test]
-    fn a_rise_is_earned_before_its_turn_or_right_after_it() {
-        let shake = |object| ServerPacket::ObjectHits(vec![object]);
-        let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
-        assert_eq!(
-            run_checks(&before),
-            (vec![], MooBotStats { hits: 1, gathered: 1, ..MooBotStats::default() })
-        );
-        assert_eq!(run_checks(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
-        assert_eq!(run_checks(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
-    }
-
-    #[test]
-    fn resources_without_a_cause_are_a_fault() {
-        let shake = |object| ServerPacket::ObjectHits(vec![object]);
-        let unearned = [CheckRule::GainUnearned];
-        assert_eq!(run_checks(&[has(0, 1), turn(), turn()]).0, unearned);
-        assert_eq!(run_checks(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
-        let too_much = has(0, max_gathered() + 1);
-        assert_eq!(run_checks(&[swing(1), shake(TREE), too_much, turn(), turn()]).0, unearned);
-        let long_ago = [swing(1), shake(TREE), turn(), has(0, 1), turn(), turn()];
-        assert_eq!(run_checks(&long_ago).0, unearned);
-        let by_another = [swing(1), has(3, 0), shake(TREE), has(0, 1), turn(), turn()];
-        assert_eq!(run_checks(&by_another).0, unearned);
-    }
-
-    #[test]
-    fn windmills_pay_gold_and_no_more_than_they_can() {
-        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
-        let second = Duration::from_secs(1);
-        let paid = [mill.clone(), turn(), has(3, 2), turn(), has(3, 4), turn(), turn()];
-        let built = MooBotStats { builds: 1, ..MooBotStats::default() };
-        assert_eq!(run_checks_every(second, &paid), (vec![], built));
-        assert_eq!(run_checks_every(second, &paid[1..]).0, [CheckRule::GainUnearned; 2], "without one");
-        let late_packets = [has(3, 2), turn(), mill.clone(), turn(), turn()];
-        assert_eq!(run_checks(&late_packets), (vec![], MooBotStats { gathered: 2, ..built }));
-        let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
-        assert_eq!(run_checks_every(second, &wood).0, [CheckRule::GainUnearned]);
-        let too_much = [mill, turn(), has(3, 40), turn(), turn()];
-        assert_eq!(run_checks_every(second, &too_much).0, [CheckRule::GainUnearned]);
-    }
-
-    #[test]
-    fn what_a_player_had_when_its_client_came_back_is_not_paid_by_its_windmills() {
-        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
-        let mut check = PacketChecker::new(false);
-        let begin = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born());
-        assert_eq!(begin.map(|packet| check.check_packet(&packet, Duration::ZERO).len()).sum::<usize>(), 0);
-        check.on_resumed();
-        let mut check_all = |packets: &[ServerPacket]| {
-            let faults = packets
-                .iter()
-                .flat_map(|packet| check.check_packet(packet, Duration::ZERO))
-                .collect::<Vec<_>>();
-            faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
-        };
-        assert_eq!(check_all(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
-        assert_eq!(check_all(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
-        assert_eq!(check_all(&[has(0, 91), turn(), turn()]), [CheckRule::GainUnearned]);
-    }
-
-    #[test]
-    fn the_gold_of_a_kill_leaves_the_pay_of_windmills_for_the_next_turn() {
-        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
-        let kill = ServerPacket::Value { what: MoomooValue::Kills, amount: 1 };
-        let tick = Duration::from_millis(33);
-        let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
-        assert_eq!(run_checks_every(tick, &paid).0, []);
-        assert_eq!(run_checks_every(tick, &paid[1..]).0, [CheckRule::GainUnearned], "without a windmill");
-    }
-
-    #[test]
-    fn the_gold_of_a_hunt_sent_before_its_animal_is_removed_leaves_the_pay_of_windmills() {
-        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
-        let cow = &rules::ANIMALS[0];
-        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
-        let begin = [mill, ServerPacket::Animals(vec![animal]), turn(), turn()];
-        let paid = [has(1, cow.food), has(3, cow.gold), turn()];
-        let hunt = [ServerPacket::AnimalsRemoved(vec![9]), turn()];
-        let pay = [has(3, cow.gold + 1), turn(), turn()];
-        let tick = Duration::from_millis(33);
-        assert_eq!(run_checks_every(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
-        let without = run_checks_every(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
-        assert_eq!(without, [CheckRule::GainUnearned], "without a windmill");
-    }
-
-    #[test]
-    fn spikes_and_turrets_feed_their_owner_from_afar() {
-        let counted = |group, count| ServerPacket::Count { group: group as u8, count };
-        let food = rules::ANIMALS[0].food;
-        for group in GUARDS {
-            let fed = [counted(group, 1), turn(), counted(group, 0), has(1, food), turn(), turn()];
-            assert_eq!(run_checks(&fed).0, []);
-            assert_eq!(run_checks(&fed[2..]).0, [CheckRule::GainUnearned], "without one");
-            let [first, .., last] = fed;
-            assert_eq!(run_checks(&[first, has(1, food + 1), turn(), last]).0, [CheckRule::GainUnearned]);
-        }
-    }
-
-    #[test]
-    fn a_hunt_pays_gold_though_strokes_may_have_earned_its_food() {
-        const BUSH: u32 = 72;
-        let cow = &rules::ANIMALS[0];
-        let object =
-            Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, structure: None };
-        let mut course = vec![ServerPacket::Objects(vec![object])];
-        for _ in 0..cow.food {
-            course.extend([swing(1), ServerPacket::ObjectHits(vec![BUSH])]);
-        }
-        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
-        let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
-        let hunt = [ServerPacket::Animals(vec![animal]), ServerPacket::AnimalsRemoved(vec![9])];
-        assert_eq!(run_checks(&[&course[..], &hunt, &paid].concat()).0, []);
-        assert_eq!(run_checks(&[&course[..], &paid].concat()).0, [CheckRule::GainUnearned]);
-    }
-
-    #[test]
-    fn a_thief_takes_gold_and_nothing_else() {
-        let victim = AddedPlayer {
-            id: "2".into(),
-            pose: pose(2),
-            name: String::new(),
-            health: 100,
-            max_health: 100,
-            is_you: false,
-        };
-        let both = || ServerPacket::Players(vec![pose(1).into(), pose(2).into()]);
-        let steal = || ServerPacket::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
-        let steal =
-            |kind| [ServerPacket::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
-        assert_eq!(run_checks(&steal(3)).0, []);
-        assert_eq!(run_checks(&steal(2)).0, [CheckRule::GainUnearned]);
-    }
-
-    #[test]
-    fn only_the_known_swing_and_shake() {
-        assert_eq!(run_checks(&[swing(9)]).0, [CheckRule::SwingUnknown]);
-        assert_eq!(run_checks(&[ServerPacket::ObjectHits(vec![9])]).0, [CheckRule::HitUnknown]);
-    }
-
-    #[test]
-    fn kills_deaths_and_births_are_counted() {
-        let kills = |amount| ServerPacket::Value { what: MoomooValue::Kills, amount };
-        let mut course = vec![kills(2), kills(1), ServerPacket::Died];
-        course.extend(born());
-        let (faults, stats) = run_checks(&course);
-        assert_eq!(faults, [CheckRule::KillsDecreased, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
-        assert_eq!(stats, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
-    }
-}
+mod tests;

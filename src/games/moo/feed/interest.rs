@@ -53,6 +53,11 @@ impl ViewWindow {
         self.intersects_with_margin(place, 0)
     }
 
+    /// Distance of a circle from the centre of the window, in px: the larger coordinate.
+    pub fn distance(&self, place: Circle) -> u32 {
+        place.x_px.abs_diff(self.x).max(place.y_px.abs_diff(self.y))
+    }
+
     /// Whether a circle reaches into the window widened by `margin_px` on each side.
     pub fn intersects_with_margin(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
         let reach = radius_px + margin_px;

@@ -18,9 +18,11 @@ use crate::server::net::inspector::ended_clients::RetainedTails;
 use crate::server::net::request::finish;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::ServerState;
-use crate::server::net::tap::{self, Subscription};
+use crate::server::net::tap::{self, Side, Subscription};
 use crate::server::net::tcp_client::TcpClient;
-use crate::tools::inspector::observed_format::{self, Handshake, ObservedKind, ObservedRecord};
+use crate::tools::inspector::observed_format::{
+    self, Handshake, ObservedDatagram, ObservedKind, ObservedRecord,
+};
 use crate::util::os;
 
 /// The state of one inspector's thread.
@@ -216,6 +218,14 @@ fn record(event: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
         }
         tap::EventKind::Bytes { bytes, is_injected: true, .. } => ObservedKind::Injected(bytes),
         tap::EventKind::Bytes { from, bytes, .. } => ObservedKind::Bytes(*from, bytes),
+        tap::EventKind::Datagram { from, address, bytes, .. } => {
+            let (from, address, dropped) = (*from, Some(*address), None);
+            ObservedKind::Datagram(ObservedDatagram { from, address, dropped, bytes })
+        }
+        tap::EventKind::DroppedDatagram { address, rule, bytes } => {
+            let (from, address, dropped) = (Side::Client, Some(*address), Some(*rule));
+            ObservedKind::Datagram(ObservedDatagram { from, address, dropped, bytes })
+        }
         tap::EventKind::Skipped(missed) => ObservedKind::Lost(missed.messages),
         tap::EventKind::Ended { rule } => ObservedKind::Ended(rule),
         _ => return None,

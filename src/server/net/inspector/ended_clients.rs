@@ -166,11 +166,12 @@ impl State {
                 self.tails.entry(event.client).or_default().opened = Some(Arc::clone(event));
                 return;
             }
-            EventKind::Bytes { .. } | EventKind::Skipped(_) | EventKind::Ended { .. } => {
-                self.tails.get_mut(&event.client)
-            }
-            EventKind::Session(_)
+            EventKind::Bytes { .. }
             | EventKind::Datagram { .. }
+            | EventKind::Skipped(_)
+            | EventKind::Ended { .. } => self.tails.get_mut(&event.client),
+            EventKind::Session(_)
+            | EventKind::DroppedDatagram { .. }
             | EventKind::World { .. }
             | EventKind::Tick { .. } => None,
         };
@@ -228,6 +229,9 @@ impl Ended {
 
 /// Size of an event in bytes, for the limits.
 fn cost(event: &TapEvent) -> usize {
-    let bytes = if let EventKind::Bytes { bytes, .. } = &event.kind { bytes.len() } else { 0 };
+    let bytes = match &event.kind {
+        EventKind::Bytes { bytes, .. } | EventKind::Datagram { bytes, .. } => bytes.len(),
+        _ => 0,
+    };
     bytes + limits::TAP_ITEM_BYTES
 }

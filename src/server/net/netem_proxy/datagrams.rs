@@ -33,8 +33,8 @@ pub fn bind(listen: IpAddr, to: SocketAddr) -> Option<UdpSocket> {
 }
 
 /// Carries datagrams between the clients and the server until the proxy stops. `connect` returns a
-/// socket to the server and a link for a client, by its address and the number of clients before
-/// it. Each datagram calls `on_datagram` with whether it is lost.
+/// socket to the server and a link for a client, from its address and the number of earlier
+/// clients, which seeds the link. Each datagram calls `on_datagram` with whether it is lost.
 pub fn forward_datagrams(
     socket: &UdpSocket,
     connections: &Connections,
@@ -43,14 +43,16 @@ pub fn forward_datagrams(
 ) {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
     let mut clients = BTreeMap::<SocketAddr, LaneClient>::new();
+    let mut number = 0;
     while !connections.is_stopping() {
         let wait = if clients.is_empty() { limits::NETEM_LANES_WAIT } else { limits::NETEM_LANE_WAIT };
         let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(&mut buffer));
         let now = began.elapsed();
         if let Ok((bytes, from)) = received {
             if !clients.contains_key(&from) && clients.len() < limits::NETEM_PROXY_MAX_CLIENTS {
-                match connect(from, clients.len() as u64) {
+                match connect(from, number) {
                     Ok((server, link)) => {
+                        number += 1;
                         clients.insert(from, LaneClient { server, link, last_received: now });
                     }
                     Err(error) => debug!(%from, "no socket for datagrams: {error}"),

@@ -53,22 +53,25 @@ macro_rules! files_with {
             "inspector/frame/tree-rows.js" "inspector/frame/tree.js" "inspector/frame/unmasking.js"
             "inspector/frame/xor-stepper.js"
             "inspector/host-page.js" "inspector/inspector.css" "inspector/keys.js"
-            "inspector/list/bookmarks.js" "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"
+            "inspector/list/bookmarks.js" "inspector/list/datagram-row.js" "inspector/list/duration.js"
+            "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"
             "inspector/list/frames.js" "inspector/list/list.css" "inspector/list/list.js"
             "inspector/list/source-menu.js" "inspector/list/update-strip.js"
+            "inspector/list/wait-strip.js"
             "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js"
             "inspector/own-client.js" "inspector/playback-sync.js" "inspector/status-line.js"
             "inspector/work-slices.js"
             "lib/address.js" "lib/attempt.js" "lib/clipboard.js" "lib/close-reasons.js" "lib/codec.js"
-            "lib/connection.js" "lib/entities.js" "lib/heartbeat.js" "lib/held.js" "lib/inspector-pane.js"
-            "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js" "lib/net-graph.js"
+            "lib/command-queue.js" "lib/connection.js" "lib/data-channel.js" "lib/datagram.js"
+            "lib/entities.js" "lib/handlers.js" "lib/heartbeat.js" "lib/held.js" "lib/inspector-pane.js"
+            "lib/interpolation.js" "lib/lane.js" "lib/lockstep.js" "lib/msgpack.js" "lib/net-graph.js"
             "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js" "lib/prediction.js" "lib/resume.js"
             "lib/room-choice.js" "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js"
             "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
             "playback/playback.js"
             "wasm/edition.js" "wasm/instance.js" "wasm/module.js" "wasm/open-socket.js"
             "wasm/prediction.wasm" "wasm/server-worker.js" "wasm/tickwire.wasm" "wasm/worker-host.js"
-            "wasm/worker-socket.js"
+            "wasm/worker-channel.js" "wasm/worker-socket.js"
             $($name)*
         }
     };
@@ -97,7 +100,8 @@ const FILES: browser_edition::Files = files_with! {
     "game/scene.js" "game/session.js" "game/settings.js" "game/small.css" "game/sound.js"
     "game/split-view.css" "game/style.css"
     "game/world/animals.js" "game/world/clans.js" "game/world/effects.js" "game/world/events.js"
-    "game/world/player.js" "game/world/projectiles.js" "game/world/structures.js" "game/world/world.js"
+    "game/world/player.js" "game/world/poses.js" "game/world/projectiles.js"
+    "game/world/structures.js" "game/world/world.js"
     "wasm/edition-browser.js"
 };
 
@@ -250,10 +254,11 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     // indicates that the token is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == TABLES_FILE {
+        let lanes = host.lanes.as_ref().map_or_else(Vec::new, |lanes| lanes.carriers());
         return file_response(
             status,
             name,
-            Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()),
+            Some(tables_json::tables_json_lines(&host.config.codes, &lanes).into_bytes().into()),
         );
     }
     if name == RULES_FILE {

@@ -189,7 +189,7 @@ impl PlaybackContent {
             pages::TABLES_FILE => pages::file_response(
                 200,
                 name,
-                Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()),
+                Some(tables_json::tables_json_lines(&self.codes, &[]).into_bytes().into()),
             ),
             pages::RULES_FILE => {
                 pages::file_response(200, name, info.rules.map(|rules| rules().into_bytes().into()))

@@ -108,6 +108,7 @@ impl CaptureEncoder {
                 self.bytes(event, *from, bytes, if *is_injected { " injected" } else { "" });
             }
             EventKind::Datagram { from, address, bytes, .. } => self.datagram(event, *from, *address, bytes),
+            EventKind::DroppedDatagram { .. } => {}
             EventKind::Skipped(missed) if self.introduced(event.client).is_none() => {
                 self.lost += missed.messages
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tickwire_sim::MembershipChange;
 
 use crate::connection::head_secrets;
+use crate::datagram::DatagramError;
 use crate::game::GameInfo;
 use crate::server::room::WorldSnapshot;
 use crate::ws::Side;
@@ -101,6 +102,16 @@ pub enum EventKind {
         /// As in [`EventKind::Bytes`].
         slack: Duration,
     },
+    /// A datagram of the client that its lane dropped. Queued only for subscriptions to this client
+    /// without the world, because anyone on the network can send such datagrams.
+    DroppedDatagram {
+        /// The sender's UDP address.
+        address: SocketAddr,
+        /// The broken rule.
+        rule: DatagramError,
+        /// The bytes as they arrived.
+        bytes: Vec<u8>,
+    },
     /// Skipped bytes of the client. The client's next event is the start of a message, or the end
     /// of its connection.
     Skipped(SkippedTraffic),
@@ -149,7 +160,8 @@ impl EventKind {
             EventKind::Opened { request, response, .. } => request.len() + response.len(),
             EventKind::Session(bytes)
             | EventKind::Bytes { bytes, .. }
-            | EventKind::Datagram { bytes, .. } => bytes.len(),
+            | EventKind::Datagram { bytes, .. }
+            | EventKind::DroppedDatagram { bytes, .. } => bytes.len(),
             EventKind::Skipped(_) | EventKind::Ended { .. } => 0,
             EventKind::World { snapshot } => snapshot.bytes.len(),
             EventKind::Tick { frame, .. } => frame.len(),
@@ -206,13 +218,15 @@ impl LostEvents {
                 self.connections.entry(event.client).or_default()[usize::from(from == Side::Server)] += bytes;
             }
             EventKind::Skipped(_) => self.connections.entry(event.client).or_default()[0] += bytes,
+            // A lost datagram adds no bytes, but marks a gap in the client's traffic.
+            EventKind::Datagram { .. } => drop(self.connections.entry(event.client).or_default()),
             EventKind::Opened { .. } => drop(self.opened.insert(event.client)),
             EventKind::Ended { .. } if self.opened.remove(&event.client) => {
                 self.connections.remove(&event.client);
             }
             EventKind::Ended { .. } => drop(self.ended.insert(event.client)),
             EventKind::Session(_)
-            | EventKind::Datagram { .. }
+            | EventKind::DroppedDatagram { .. }
             | EventKind::World { .. }
             | EventKind::Tick { .. } => {}
         }

@@ -27,6 +27,7 @@ use std::time::Duration;
 use tickwire_sim::MembershipChange;
 
 use crate::connection::ObservedBytes;
+use crate::datagram::DatagramError;
 use crate::server::room::{TickRequest, WorldSnapshot};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
@@ -264,6 +265,22 @@ impl Tap {
                 let session = EventKind::Session(saved.unwrap_or_default().to_vec());
                 source.event(&event.room, event.run, session)
             });
+        });
+    }
+
+    /// Records a datagram of the client that its lane dropped by this rule. `bytes` are still
+    /// sealed.
+    pub fn record_dropped_datagram(
+        &self,
+        source: EventSource,
+        address: SocketAddr,
+        (rule, bytes): (DatagramError, &[u8]),
+    ) {
+        let datagram = || EventKind::DroppedDatagram { address, rule, bytes: bytes.to_vec() };
+        self.bytes(source, datagram, |queue, event| {
+            if queue.only.is_some() && !queue.wants_world {
+                queue.enqueue(event);
+            }
         });
     }
 

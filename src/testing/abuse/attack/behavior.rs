@@ -101,7 +101,7 @@ impl Behavior {
                 let block = msgpack_bombs::frame(index);
                 Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..behavior }
             }
-            HostileKind::DatagramFlood => {
+            HostileKind::DatagramFlood | HostileKind::LaneTheft => {
                 Behavior { opening: datagram_flood::opening(), sends_datagrams: true, ..behavior }
             }
             HostileKind::HalfOpenPages => {
@@ -379,6 +379,8 @@ mod tests {
             bytes: 200,
             frames: 6,
             datagrams: 0,
+            answers: 0,
+            stolen_bytes: 0,
             endings,
             chat_lines_received: lines_received,
             time,

@@ -27,6 +27,18 @@ pub(super) fn opening() -> Vec<u8> {
     opening
 }
 
+/// The client's end of the lane that a message grants, and the port of the server.
+pub(super) fn granted_lane(native: &Dialect, message: &[u8]) -> Option<(LaneEndpoint, u16)> {
+    let packet = native.decode(Direction::ToClient, message).ok()?;
+    if packet.row.name != lane_packets::OFFER {
+        return None;
+    }
+    let key = packet.get("key").and_then(Value::as_slice).and_then(|key| key.try_into().ok())?;
+    let connection = packet.integer("connection")?;
+    let lane = LaneEndpoint::new(Direction::ToServer, connection, Some(&LaneKey(key)));
+    Some((lane, packet.integer("port")?))
+}
+
 /// The datagrams of one attacker.
 pub(super) struct DatagramFlood {
     socket: UdpSocket,
@@ -51,16 +63,9 @@ impl DatagramFlood {
 
     /// Uses the lane if the message grants one.
     pub(super) fn on_message(&mut self, message: &[u8]) {
-        let Ok(packet) = self.native.decode(Direction::ToClient, message) else { return };
-        if packet.row.name != lane_packets::OFFER {
-            return;
-        }
-        let key = packet.get("key").and_then(Value::as_slice).and_then(|key| key.try_into().ok());
-        if let (Some(key), Some(connection), Some(port)) =
-            (key, packet.integer("connection"), packet.integer("port"))
-        {
+        if let Some((lane, port)) = granted_lane(&self.native, message) {
             self.to.set_port(port);
-            self.sender.lane = Some(LaneEndpoint::new(Direction::ToServer, connection, &LaneKey(key)));
+            self.sender.lane = Some(lane);
         }
     }
 
@@ -100,8 +105,8 @@ mod tests {
     #[test]
     fn one_datagram_of_a_block_is_valid() {
         let key = LaneKey([7; 32]);
-        let mut server = LaneEndpoint::new(Direction::ToClient, 5, &key);
-        let lane = LaneEndpoint::new(Direction::ToServer, 5, &key);
+        let mut server = LaneEndpoint::new(Direction::ToClient, 5, Some(&key));
+        let lane = LaneEndpoint::new(Direction::ToServer, 5, Some(&key));
         let mut sender = Sender { lane: Some(lane), dice: BotRng::new(1) };
         let results: Vec<_> = sender
             .block()

@@ -8,6 +8,7 @@
 
 mod behavior;
 mod datagram_flood;
+mod lane_theft;
 mod lockstep;
 pub mod msgpack_bombs;
 mod swarm;
@@ -37,6 +38,10 @@ pub struct AttackReport {
     pub frames: u64,
     /// Number of datagrams that the kernel accepted.
     pub datagrams: u64,
+    /// Number of datagrams that clients opened. Counted only for [`HostileKind::LaneTheft`].
+    pub answers: u64,
+    /// Number of bytes that strangers received beyond those that they sent; as `answers`.
+    pub stolen_bytes: u64,
     /// Number of connections by the way in which they ended.
     pub endings: BTreeMap<String, u64>,
     /// Number of the attackers' chat messages that a nearby client received. Present only for
@@ -69,6 +74,11 @@ impl AttackReport {
             let rate = self.per_second(self.datagrams);
             let _ = writeln!(text, "  datagrams    {} ({rate} a second)", self.datagrams);
         }
+        if kind == HostileKind::LaneTheft {
+            let (answers, stolen) = (self.answers, self.stolen_bytes);
+            let _ =
+                writeln!(text, "  answers      {answers} to clients, {stolen} bytes too many to strangers");
+        }
         if let Some(lines) = self.chat_lines_received {
             let _ = writeln!(
                 text,
@@ -93,6 +103,8 @@ impl AttackReport {
             bytes,
             frames,
             datagrams,
+            answers,
+            stolen_bytes,
             endings,
             chat_lines_received: lines_received,
             time,
@@ -100,7 +112,8 @@ impl AttackReport {
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": kind.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
-            "at_once": at_once, "bytes": bytes, "frames": frames, "datagrams": datagrams, "endings": endings, "lines_heard": lines_received,
+            "at_once": at_once, "bytes": bytes, "frames": frames, "datagrams": datagrams, "answers": answers,
+            "stolen_bytes": stolen_bytes, "endings": endings, "lines_heard": lines_received,
         })
         .to_string()
     }

@@ -7,12 +7,13 @@
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::behavior::{Behavior, CHAT_LINE, ReadMode};
 use super::datagram_flood::DatagramFlood;
+use super::lane_theft::LaneTheft;
 use super::{AttackReport, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
@@ -71,7 +72,7 @@ struct Attacker {
     link: ClientConnection,
     stage: AttackerStage,
     unsent: Vec<u8>,
-    datagrams: Option<DatagramFlood>,
+    datagrams: Option<Datagrams>,
     /// Index of the attacker's last command.
     sequence: u32,
     /// Time of the attacker's connection or, later, of its upgrade.
@@ -80,6 +81,43 @@ struct Attacker {
     due: Instant,
     /// Time of the next read of a slow reader.
     reads_at: Instant,
+}
+
+/// The datagrams of one attacker.
+enum Datagrams {
+    Flood(DatagramFlood),
+    Theft(LaneTheft),
+}
+
+impl Datagrams {
+    /// `None` if the kind sends none.
+    fn new(kind: HostileKind, index: usize, from: IpAddr, to: SocketAddr) -> io::Result<Option<Datagrams>> {
+        Ok(match kind {
+            HostileKind::DatagramFlood => Some(Datagrams::Flood(DatagramFlood::new(index, from, to)?)),
+            HostileKind::LaneTheft => Some(Datagrams::Theft(LaneTheft::new(from, to)?)),
+            _ => None,
+        })
+    }
+
+    fn on_message(&mut self, message: &[u8]) {
+        match self {
+            Datagrams::Flood(flood) => flood.on_message(message),
+            Datagrams::Theft(theft) => theft.on_message(message),
+        }
+    }
+
+    /// Sends a block, and counts it.
+    fn send(&mut self, report: &mut AttackReport) {
+        match self {
+            Datagrams::Flood(flood) => report.datagrams += flood.send(),
+            Datagrams::Theft(theft) => {
+                let counts = theft.send();
+                report.datagrams += counts.sent;
+                report.answers += counts.answers;
+                report.stolen_bytes += counts.stolen_bytes;
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,10 +229,7 @@ impl<'a> Swarm<'a> {
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses
             .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
-        let datagrams = match behavior.sends_datagrams {
-            true => DatagramFlood::new(index, from, self.to).map(Some),
-            false => Ok(None),
-        };
+        let datagrams = Datagrams::new(self.plan.kind, index, from, self.to);
         let stream = connect_with_recv_buffer(self.to, Some(from), behavior.recv_buffer_bytes());
         let (Ok(stream), Ok(datagrams)) = (stream, datagrams) else {
             self.report.unreachable += 1;
@@ -296,7 +331,9 @@ impl Attacker {
             if now >= self.due && !self.behavior.is_silent() {
                 self.behavior.write_block(&mut self.sequence, &mut self.unsent);
                 report.frames += self.behavior.frames as u64;
-                report.datagrams += self.datagrams.as_mut().map_or(0, DatagramFlood::send);
+                if let Some(datagrams) = &mut self.datagrams {
+                    datagrams.send(report);
+                }
                 self.due = (self.due + self.behavior.every).max(now);
             }
         }

@@ -4,12 +4,13 @@
 //! [`crate::datagram`] decides whether the messages are valid; this module names their bits. The
 //! bytes from the first broken part on form one leaf.
 
+use std::ops::Range;
+
 use super::packet;
 use crate::datagram::commands::CommandBlock;
 use crate::datagram::header::{DatagramHeader, HEADER_BYTES};
 use crate::datagram::{DatagramError, Message, message};
-use crate::packet::msgpack::read_head;
-use crate::packet::{Dialect, Direction};
+use crate::packet::{Dialect, Direction, Row};
 use crate::tools::explain::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::plural::count_noun;
@@ -17,36 +18,53 @@ use crate::ws::Side;
 
 /// Explains an opened datagram: its header and its messages, without a tag.
 pub fn explain<'a>(bytes: &[u8], from: Side, dialect: &'a Dialect) -> Explanation<'a> {
-    let mut reader = Reader { bytes, at: 0, from, dialect, line: Vec::new() };
-    let result = reader.datagram();
-    let (mut children, error) = match result {
+    let mut reader = Reader::new(bytes, from, dialect);
+    let (children, error) = match reader.datagram() {
         Ok(children) => (children, None),
         Err((children, error)) => (children, Some(error)),
     };
-    let end = children.last().map_or(0, |last| last.bits.end / BYTE);
-    let rest = end..bytes.len();
-    if !rest.is_empty() {
-        children.push(Node::of_bytes(UNREAD_FIELD, end, &bytes[rest.clone()], "not decoded"));
-    }
-    let tree = Node::parent("datagram", 0, children);
-    let content = Content::Datagram(reader.line.join("; "));
-    let problem = error.map(|error| Problem::Violation {
-        rule: error.name(),
-        address: "PROTOCOL.md".to_owned(),
-        description: error.to_string(),
-        answer: "the rest of the datagram is dropped".to_owned(),
-        bits: bits(rest),
-    });
-    let frame = ExplainedFrame { content, problem, ..ExplainedFrame::new(0..bytes.len(), tree) };
-    Explanation {
-        bytes: bytes.to_vec(),
-        from,
-        dialect,
-        is_foreign: false,
-        candidates: Vec::new(),
-        frames: vec![frame],
+    reader.explanation(children, error)
+}
+
+/// Explains the header of a datagram that the server dropped by this rule. Its messages were not
+/// opened.
+pub fn explain_dropped<'a>(bytes: &[u8], rule: DatagramError, dialect: &'a Dialect) -> Explanation<'a> {
+    let mut reader = Reader::new(bytes, Side::Client, dialect);
+    let children = reader.header().unwrap_or_default();
+    reader.explanation(children, Some(rule))
+}
+
+impl<'a> Reader<'a, '_> {
+    /// Returns the explanation with these nodes, and with the broken rule, if any.
+    fn explanation(self, mut children: Vec<Node>, error: Option<DatagramError>) -> Explanation<'a> {
+        let Reader { bytes, from, dialect, .. } = self;
+        let end = children.last().map_or(0, |last| last.bits.end / BYTE);
+        let rest = end..bytes.len();
+        if !rest.is_empty() {
+            children.push(Node::of_bytes(UNREAD_FIELD, end, &bytes[rest.clone()], "not decoded"));
+        }
+        let tree = Node::parent(DATAGRAM, 0, children);
+        let content = Content::Datagram(self.line.join("; "));
+        let problem = error.map(|error| Problem::Violation {
+            rule: error.name(),
+            address: "PROTOCOL.md".to_owned(),
+            description: error.to_string(),
+            answer: error.response().to_owned(),
+            bits: bits(rest),
+        });
+        let frame = ExplainedFrame {
+            content,
+            problem,
+            packets: self.packets,
+            ..ExplainedFrame::new(0..bytes.len(), tree)
+        };
+        let (bytes, candidates, frames) = (bytes.to_vec(), Vec::new(), vec![frame]);
+        Explanation { bytes, from, dialect, is_foreign: false, candidates, frames }
     }
 }
+
+/// The name of the root node of a datagram.
+pub const DATAGRAM: &str = "datagram";
 
 /// The nodes before a broken part, and the rule.
 type Broken = (Vec<Node>, DatagramError);
@@ -58,9 +76,15 @@ struct Reader<'a, 'b> {
     dialect: &'a Dialect,
     /// The parts of the summary line.
     line: Vec<String>,
+    /// The rows of the packets and commands.
+    packets: Vec<&'a Row>,
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'b> Reader<'a, 'b> {
+    fn new(bytes: &'b [u8], from: Side, dialect: &'a Dialect) -> Reader<'a, 'b> {
+        Reader { bytes, at: 0, from, dialect, line: Vec::new(), packets: Vec::new() }
+    }
+
     /// Reads a big-endian number. The caller has checked that there are enough bytes.
     fn number(&mut self, name: &str, bytes: usize, words: impl FnOnce(u64) -> String) -> Node {
         let field = self.bytes.get(self.at..self.at + bytes).unwrap_or_default();
@@ -70,17 +94,49 @@ impl Reader<'_, '_> {
         Node::leaf(name, place, words(value)).raw(value)
     }
 
-    fn datagram(&mut self) -> Result<Vec<Node>, Broken> {
-        let Some(header) = DatagramHeader::read(self.bytes) else {
-            return Err((Vec::new(), DatagramError::TooShort));
-        };
-        let mut children = vec![
+    /// Explains the header. `None` if the datagram is too short.
+    fn header(&mut self) -> Option<Vec<Node>> {
+        let header = DatagramHeader::read(self.bytes)?;
+        let children = vec![
             self.number("connection", 4, |number| format!("{number:#010x}")),
             self.number("sequence", 2, |number| number.to_string()),
             self.number("newest", 2, |number| number.to_string()),
-            self.number("received", 4, |_| missing_words(header)),
+            self.received(header),
         ];
         self.line.push(format!("datagram {} acknowledges {}", header.sequence, header.newest));
+        Some(children)
+    }
+
+    /// Explains the acknowledgement bits. Each run of equal bits is a leaf, whose name has the
+    /// sequence numbers of the bits.
+    fn received(&mut self, header: DatagramHeader) -> Node {
+        let start = self.at * BYTE;
+        self.at += 4;
+        let mut runs: Vec<AckRun> = Vec::new();
+        // The most significant bit acknowledges the oldest datagram.
+        for bit in (0..32u16).rev() {
+            let (number, is_received) = (number_of(header, bit), header.received >> bit & 1 == 1);
+            match runs.last_mut() {
+                Some(run) if run.is_received == is_received && run.last.is_some() == number.is_some() => {
+                    (run.last, run.bits) = (number, run.bits + 1);
+                }
+                _ => runs.push(AckRun { first: number, last: number, is_received, bits: 1 }),
+            }
+        }
+        let mut at = start;
+        let leaf = |run: AckRun| {
+            let place = at..at + run.bits;
+            at = place.end;
+            run.leaf(place)
+        };
+        let children = runs.into_iter().map(leaf).collect();
+        Node::parent("received", start, children).valued(missing_words(header))
+    }
+
+    fn datagram(&mut self) -> Result<Vec<Node>, Broken> {
+        let Some(mut children) = self.header() else {
+            return Err((Vec::new(), DatagramError::TooShort));
+        };
         for message in message::read(&self.bytes[HEADER_BYTES..]) {
             match message {
                 Ok(message) => children.push(self.message(message)),
@@ -117,6 +173,7 @@ impl Reader<'_, '_> {
         let direction = if self.from == Side::Client { Direction::ToServer } else { Direction::ToClient };
         let explained = packet::explain(bytes, self.at, self.dialect, direction);
         self.at += bytes.len();
+        self.packets.extend(explained.row);
         let broken = explained.problem.map(|_| "a packet that does not fit its table".to_owned());
         self.line.extend(explained.line.or(broken));
         explained.node
@@ -156,9 +213,11 @@ impl Reader<'_, '_> {
             let mut packet = Vec::new();
             command.write_packet(&mut packet);
             let decoded = self.dialect.decode(Direction::ToServer, &packet);
+            let row = decoded.as_ref().ok().map(|packet| packet.row);
+            self.packets.extend(row);
             let words = decoded.map_or_else(|error| error.to_string(), |packet| packet.to_string());
             if !is_same {
-                children.push(self.body(command.sequence, &words));
+                children.push(self.body(command.sequence, row, &words));
             }
             self.line.push(words);
         }
@@ -166,36 +225,69 @@ impl Reader<'_, '_> {
     }
 
     /// Explains the body of a command.
-    fn body(&mut self, sequence: u32, words: &str) -> Node {
+    fn body(&mut self, sequence: u32, row: Option<&Row>, words: &str) -> Node {
         let start = self.at * BYTE;
         let later = self.number("later", 1, |later| format!("{later} ticks"));
         let length_at = self.at;
         let length = self.number("length", 1, |length| count_noun(length, "byte"));
         let end = self.at + self.bytes.get(length_at).map_or(0, |length| usize::from(*length));
         let content = self.bytes.get(self.at..end).unwrap_or_default();
-        // A valid body has a code and an array.
-        let code = read_head(content, 0).map_or(0, |head| head.head + head.length).min(content.len());
         let mut children = vec![later, length];
-        for (name, range) in [("code", 0..code), ("arguments", code..content.len())] {
-            let value = packet::explain_value(&content[range.clone()], self.at + range.start);
-            children.push(Node { name: name.to_owned(), ..value });
-        }
+        children.extend(packet::explain_body(content, self.at, row));
         self.at = end;
         Node::parent(format!("body of {sequence}"), start, children).valued(words)
     }
 }
 
-/// The acknowledged datagrams before the newest one, in words.
+/// Successive acknowledgement bits with the same value.
+struct AckRun {
+    /// Sequence numbers of the oldest and the newest datagram; `None` before the first datagram.
+    first: Option<u16>,
+    last: Option<u16>,
+    is_received: bool,
+    bits: usize,
+}
+
+impl AckRun {
+    fn leaf(self, place: Range<usize>) -> Node {
+        let name = match (self.first, self.last) {
+            (Some(first), Some(last)) if first == last => first.to_string(),
+            (Some(first), Some(last)) => format!("{first} to {last}"),
+            _ => "before 1".to_owned(),
+        };
+        let words = match (self.is_received, self.first) {
+            (true, _) => "received",
+            (false, Some(_)) => "missing",
+            (false, None) => "unused",
+        };
+        let ones = u64::from(u32::MAX) >> (32 - self.bits);
+        Node::leaf(name, place, words).raw(if self.is_received { ones } else { 0 })
+    }
+}
+
+/// Sequence number of the datagram that an acknowledgement bit covers. `None` for a bit before the
+/// first datagram.
+fn number_of(header: DatagramHeader, bit: u16) -> Option<u16> {
+    // If a bit below number 1 is set, the 16-bit numbers have wrapped, and all bits have numbers.
+    let below = header.newest.saturating_sub(1).min(32);
+    let has_wrapped = header.newest > 0 && header.received.checked_shr(below.into()).unwrap_or(0) > 0;
+    (header.newest > bit + 1 || has_wrapped).then(|| header.newest.wrapping_sub(1 + bit))
+}
+
+/// Describes the acknowledged datagrams before the newest one.
 fn missing_words(header: DatagramHeader) -> String {
-    let newest = header.newest;
-    let earlier = (0..32u16).filter(|bit| newest > bit + 1);
-    let missing: Vec<String> = earlier
-        .filter(|bit| header.received >> bit & 1 == 0)
-        .map(|bit| (newest - 1 - bit).to_string())
+    if header.newest == 0 {
+        return "nothing has arrived".to_owned();
+    }
+    let before = || (0..32u16).filter_map(|bit| Some((bit, number_of(header, bit)?)));
+    let missing: Vec<String> = before()
+        .filter(|(bit, _)| header.received >> bit & 1 == 0)
+        .map(|(_, number)| number.to_string())
         .collect();
-    match missing.len() {
-        0 => "and all of the 32 before it".to_owned(),
-        _ => format!("and the 32 before it, without {}", missing.join(", ")),
+    match (before().count(), &missing[..]) {
+        (0, _) => "the first one".to_owned(),
+        (count, []) => format!("and all of the {count} before it"),
+        (count, _) => format!("and the {count} before it, without {}", missing.join(", ")),
     }
 }
 
@@ -204,7 +296,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::datagram::commands::CommandQueue;
+    use crate::datagram::command_queue::CommandQueue;
     use crate::packet::PacketTables;
 
     const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
@@ -226,10 +318,10 @@ mod tests {
             dialect.encode(Direction::ToServer, "move", &values).expect("it fits")
         };
         let mut queue = CommandQueue::default();
-        queue.push(1, Some(101), &packet(1, 0), Duration::ZERO);
+        queue.push(1, Some(101), &packet(1, 0), Duration::ZERO, |_| {});
         queue.acknowledge(1);
         for (sequence, way) in [(2, 3), (3, 3), (4, 8)] {
-            queue.push(sequence, Some(sequence + 100), &packet(sequence, way), Duration::ZERO);
+            queue.push(sequence, Some(sequence + 100), &packet(sequence, way), Duration::ZERO, |_| {});
         }
         let mut messages = Vec::new();
         message::write_commands(&mut messages, |out| _ = queue.write(500, out));
@@ -254,10 +346,18 @@ mod tests {
         }
         assert_eq!(at, bytes.len() * BYTE, "the leaves cover the datagram");
         let value = |name: &str| tree.find(name).map(|node| node.value.clone());
-        assert_eq!(value("received").as_deref(), Some("and the 32 before it, without 2"));
+        assert_eq!(value("received").as_deref(), Some("and the 4 before it, without 2"));
         assert_eq!(value("command 3").as_deref(), Some("like the one before"));
         assert_eq!(value("body of 3"), None);
         assert!(value("body of 4").is_some_and(|words| words.contains("way=8")));
+        assert_eq!(value("way").as_deref(), Some("3"), "arguments have the names of the table");
+        // No rule of a block forbids bytes after the arguments of a command.
+        let mut longer = bytes.clone();
+        longer.extend([7]);
+        let last = longer.len() - 5;
+        (longer[14], longer[last]) = (longer[14] + 1, longer[last] + 1);
+        let explained = explain(&longer, Side::Client, &dialect);
+        assert_eq!((explained.problem(), explained.encode()), (None, Some(longer)));
 
         let mut update = Vec::new();
         let values = [9.into(), crate::packet::Value::Array(vec![1.into(), 2.into()])];
@@ -273,5 +373,51 @@ mod tests {
             assert_eq!(cut.problem().is_none(), is_between, "{end} bytes");
             assert_eq!(cut.tree().bits.end, end * BYTE);
         }
+    }
+
+    #[test]
+    fn acknowledgement_bits_are_named_by_their_datagrams() {
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let runs = |newest: u16, received: u32| {
+            let header = DatagramHeader { connection: 9, sequence: 7, newest, received };
+            let explained = explain(&header.bytes(), Side::Client, &dialect);
+            assert_eq!(explained.encode(), Some(header.bytes().to_vec()));
+            let tree = explained.tree();
+            let node = tree.find("received").expect("the bits").clone();
+            let words = |leaf: &Node| format!("{}: {} {}", leaf.bits.len(), leaf.name, leaf.value);
+            (node.value, node.children.iter().map(words).collect::<Vec<_>>().join(", "))
+        };
+        let cases = [
+            (0, 0, "nothing has arrived", "32: before 1 unused"),
+            (1, 0, "the first one", "32: before 1 unused"),
+            (
+                5,
+                0b1011,
+                "and the 4 before it, without 2",
+                "28: before 1 unused, 1: 1 received, 1: 2 missing, 2: 3 to 4 received",
+            ),
+            (40, u32::MAX, "and all of the 32 before it", "32: 8 to 39 received"),
+            (40, !1, "and the 32 before it, without 39", "31: 8 to 38 received, 1: 39 missing"),
+            (2, u32::MAX, "and all of the 32 before it", "32: 65506 to 1 received"),
+        ];
+        for (newest, received, words, leaves) in cases {
+            assert_eq!(
+                runs(newest, received),
+                (words.to_owned(), leaves.to_owned()),
+                "{newest} {received:b}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_dropped_datagram_is_explained_by_its_header_and_its_rule() {
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let bytes = datagram(&[7; 20]);
+        let explained = explain_dropped(&bytes, DatagramError::Repeated, &dialect);
+        let Some(Problem::Violation { rule, bits, .. }) = explained.problem() else { panic!("no rule") };
+        assert_eq!((*rule, bits.clone()), ("datagram_repeated", 12 * BYTE..32 * BYTE));
+        assert_eq!(explained.encode(), Some(bytes.clone()));
+        let short = explain_dropped(&bytes[..5], DatagramError::TooShort, &dialect);
+        assert_eq!(short.encode(), Some(bytes[..5].to_vec()));
     }
 }

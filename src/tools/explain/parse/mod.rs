@@ -1,6 +1,6 @@
 //! Parses parts of a stream to trees of bits: HTTP heads, frame headers, payloads, packets.
 
-pub(super) mod datagram;
+pub(crate) mod datagram;
 pub(super) mod encoding;
 pub(super) mod frame_header;
 pub(super) mod head_search;

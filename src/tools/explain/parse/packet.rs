@@ -78,6 +78,23 @@ pub fn explain_value(payload: &[u8], start: usize) -> Node {
     Node::parent(PAYLOAD_FIELD, start * BYTE, vec![value]).valued(words)
 }
 
+/// Number of arguments that the body of a command omits: sequence number and tick.
+const COMMAND_NUMBERS: usize = 2;
+
+/// Explains the code and the arguments in the body of a command, which begins at byte `start` of
+/// the input. Bytes after them form one more leaf.
+pub fn explain_body(content: &[u8], start: usize, row: Option<&Row>) -> Vec<Node> {
+    let members = row.map(|row| row.arguments.iter().skip(COMMAND_NUMBERS).cloned().collect());
+    let arguments = members.map(Shape::Tuple);
+    let mut walk = PayloadWalker { payload: content, start, at: 0, stop: content.len() };
+    let mut nodes = vec![walk.value("code", None), walk.value(ARGUMENTS, arguments.as_ref())];
+    nodes.retain(|node| !node.bits.is_empty());
+    if walk.at < content.len() {
+        nodes.push(Node::of_bytes(UNREAD, start + walk.at, &content[walk.at..], "not read"));
+    }
+    nodes
+}
+
 /// Converts a packet error to a problem. `node` is the tree of the payload, which begins at byte
 /// `start` and has `length` bytes.
 pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {

@@ -55,6 +55,7 @@ fn convert_unit(number: f64, unit: Unit) -> String {
     let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
     match unit {
         Unit::Hpx => format!(" = {} px", number / 2.0),
+        Unit::Fix4 => format!(" = {} px", number / 16.0),
         Unit::Fix16 => format!(" = {} px", round(number / 65_536.0, 1000.0)),
         Unit::Rad => degrees(number / std::f64::consts::TAU),
         Unit::Turn16 => degrees(number / 65_536.0),

@@ -14,6 +14,7 @@ use crate::tools::explain::explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, UNREAD_FIELD,
 };
 use crate::tools::explain::hex::digits as hex;
+use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::tree::Node;
 use crate::util::escape;
@@ -61,10 +62,8 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         let _ = write!(out, r#","{name}":{value}"#);
     };
     let is_head = matches!(frame.content, Content::Head(_));
-    entry(
-        "kind",
-        quoted(if is_head || frame.tree.name == UNREAD_FIELD { &frame.tree.name } else { "frame" }),
-    );
+    let is_named = is_head || [UNREAD_FIELD, DATAGRAM].contains(&frame.tree.name.as_str());
+    entry("kind", quoted(if is_named { &frame.tree.name } else { "frame" }));
     entry("line", quoted(&frame.to_string()));
     // The header fields are read from the tree, because a broken header is not decoded.
     let of_header =

@@ -9,6 +9,7 @@ import { byId, onButton, setText } from './dom.js';
 import { describeClose } from '../../lib/close-reasons.js';
 import { isComposing } from '../../lib/held.js';
 import { drawNetGraph } from '../../lib/net-graph.js';
+import { showLane } from '../../lib/sync-panel.js';
 import { ageMs } from '../../lib/interpolation.js';
 
 /** Time that a chat line stays visible while the field is closed, ms. */
@@ -200,6 +201,7 @@ export class Hud {
     const rate = (name) => Math.round(rates.perSecond[name] ?? 0);
     const margin = world.own?.marginTicks;
     setText('p-ping', connection.pingMs === null ? '–' : `${connection.pingMs.toFixed(connection.pingMs < 10 ? 1 : 0)} ms`);
+    showLane(connection.transport.laneStatus);
     setText('p-tick', `${world.tick} at ${world.tickHz} Hz`);
     setText('p-updates', `${rate('updatesIn')} /s`);
     setText('p-gap', gap === null ? '–' : `${Math.round(gap)} ms`);

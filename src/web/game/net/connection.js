@@ -10,6 +10,7 @@
 import { NO_LOCKSTEP, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from '../../lib/close-reasons.js';
 import { MODE, ReconnectingConnection, VERSION } from '../../lib/connection.js';
 import { Heartbeat } from '../../lib/heartbeat.js';
+import { NewestStates } from '../../lib/lane.js';
 import { NetHistory } from '../../lib/net-history.js';
 import { DIALECT, GAME, decode, dialectAndTable, encode, loadTables } from './protocol.js';
 import { loadRules } from '../rules/rules.js';
@@ -34,11 +35,11 @@ const loadDialect = (signal) => Promise.all([loadTables(signal), loadRules(signa
 export class GameConnection {
   /**
    * @param {string} path endpoint, relative to the page
-   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void}
-   *   onPacket
+   * @param {(packet: { name: string, values: Record<string, any>, isDatagram?: boolean }, nowMs:
+   *   number) => void} onPacket
    * @param {() => void} onState called after each change of `state`
-   * @param {(bytes: Uint8Array, isReceived: boolean, nowMs: number) => void} [onMessage] called for
-   *   every received and sent message
+   * @param {(bytes: Uint8Array, kind: import('../../lib/prediction.js').Kind, nowMs: number) =>
+   *   void} [onMessage] called for every received and sent packet
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.onPacket = onPacket;
@@ -53,6 +54,8 @@ export class GameConnection {
     this.isInLockstep = false;
     /** Called with the name of a room that the server has chosen. @type {(name: string) => void} */
     this.onRoom = () => {};
+    /** Detects overtaken states. */
+    this.newest = new NewestStates();
     /** Called before the world is resynchronized on the same connection. */
     this.onAgain = () => {};
     /** @type {State} */
@@ -87,6 +90,7 @@ export class GameConnection {
       onRoom: (name) => this.onRoom(name),
       onOpen: () => this.begin(),
       onMessage: (bytes) => this.receive(bytes),
+      onDatagramPacket: (bytes, nowMs) => this.receiveDatagram(bytes, nowMs),
       onClose: (closed) => this.onClose(closed),
       onPageReturn: () => this.heartbeat.probe(performance.now()),
     });
@@ -140,17 +144,34 @@ export class GameConnection {
     if (!this.transport.isOpen) return false;
     const bytes = encode(name, values);
     if (!bytes) return false;
-    this.write(bytes);
-    this.onMessage(bytes, false, performance.now());
+    this.transport.sendPacket(name, values, bytes);
+    this.count(bytes);
+    this.onMessage(bytes, 'sent', performance.now());
     return true;
+  }
+
+  /** Counts a sent packet. @param {Uint8Array} bytes */
+  count(bytes) {
+    this.stats.bytesOut += bytes.length;
+    this.stats.messagesOut += 1;
   }
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   write(bytes) {
     if (!this.transport.isOpen) return;
     this.transport.send(bytes);
-    this.stats.bytesOut += bytes.length;
-    this.stats.messagesOut += 1;
+    this.count(bytes);
+  }
+
+  /** Receives a packet by datagram. @param {Uint8Array} bytes @param {number} now */
+  receiveDatagram(bytes, now) {
+    this.stats.bytesIn += bytes.length;
+    const packet = decode(bytes);
+    if (!packet || this.newest.isOvertaken(packet)) return;
+    this.onMessage(bytes, 'datagram', now);
+    if (packet.name === 'pong') this.onPong(packet.values.nonce, now, true);
+    else if (packet.name === 'update') this.onUpdate(now);
+    this.onPacket({ ...packet, isDatagram: true }, now);
   }
 
   /** @param {Uint8Array} bytes */
@@ -184,8 +205,10 @@ export class GameConnection {
     }
     const isAgain = packet?.name === 'welcome' && this.state === 'live';
     if (isAgain) this.onAgain();
-    this.onMessage(bytes, true, now);
-    if (!packet) return;
+    // An overtaken `update` still has enters and leaves. World and prediction skip its poses.
+    if (packet && this.newest.isOvertaken(packet) && packet.name !== 'update') return;
+    this.onMessage(bytes, 'received', now);
+    if (!packet || this.transport.onLanePacket(packet.name, packet.values)) return;
     if (packet.name === 'welcome' && !isAgain) this.onWelcome(now, packet.values.epoch);
     else if (packet.name === 'pong') this.onPong(packet.values.nonce, now);
     else if (packet.name === 'update') this.onUpdate(now);
@@ -195,15 +218,17 @@ export class GameConnection {
   /** @param {number} now @param {string} epoch */
   onWelcome(now, epoch) {
     this.transport.onWelcome(now, epoch);
+    this.newest.begin(this.transport.openDialect);
+    if (!this.isInLockstep) this.transport.beginLane();
     this.lives += 1;
     this.reason = '';
     this.setState('live');
     this.heartbeat.begin(now);
   }
 
-  /** @param {number} nonce @param {number} now */
-  onPong(nonce, now) {
-    const trip = this.heartbeat.onPong(nonce, now);
+  /** @param {number} nonce @param {number} now @param {boolean} [isDatagram] */
+  onPong(nonce, now, isDatagram = false) {
+    const trip = this.heartbeat.onPong(nonce, now, isDatagram);
     if (trip === null) return;
     this.pingMs = trip;
     this.history.addRoundTrip(trip, now);

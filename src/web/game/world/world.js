@@ -13,6 +13,7 @@ import { TickClock, ageMs } from '../../lib/interpolation.js';
 import { wasPredicted, updatePositions, newPlayer } from './player.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
 import { itemOf, rules } from '../rules/rules.js';
+import { LanePoses, applyPoses } from './poses.js';
 import { Projectiles } from './projectiles.js';
 
 /** Duration of a speech bubble, ms. */
@@ -67,6 +68,8 @@ export class World {
   /** Structures, inventory and upgrade offers. */
   built = new Structures();
   projectiles = new Projectiles();
+  /** Poses by datagram. */
+  lane = new LanePoses();
   animalTracker = new AnimalTracker();
   clans = new Clans();
   /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
@@ -133,12 +136,13 @@ export class World {
 
   /**
    * Applies a packet.
-   * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
+   * @param {{ name: string, values: Record<string, any>, isDatagram?: boolean }} packet
+   * @param {number} nowMs
    */
-  apply({ name, values }, nowMs) {
+  apply({ name, values, isDatagram = false }, nowMs) {
     switch (name) {
       case 'welcome': return this.welcome(values, nowMs);
-      case 'update': return this.update(values, nowMs);
+      case 'update': return isDatagram ? this.updateByDatagram(values, nowMs) : this.update(values, nowMs);
       case 'spawned': return this.spawned(values.player, nowMs);
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
@@ -194,6 +198,7 @@ export class World {
     this.tick = values.tick;
     this.players.clear();
     this.gone.clear();
+    this.lane.clear();
     this.ownId = null;
     this.bodyId = null;
     this.own = null;
@@ -236,28 +241,25 @@ export class World {
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
       this.addSample(id, tick, x, y, heading, true);
+      const pose = this.lane.poseAfter(id, tick);
+      if (pose) this.addSample(id, pose.tick, pose.x, pose.y, pose.heading, true);
     });
-    forEachGroup('full', values.full, (id, x, y, heading) => this.addSample(id, tick, x, y, heading, true));
-    // A player that moved and turned is in both lists. Both records make one sample.
-    const headings = new Map();
-    forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
-    forEachGroup('moved', values.moved, (id, dx, dy) => {
-      const player = this.players.get(id);
-      if (player) this.addSample(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
-      headings.delete(id);
-    });
-    for (const [id, heading] of headings) {
-      const player = this.players.get(id);
-      if (player) this.addSample(id, tick, player.qx, player.qy, heading, false);
-    }
-    forEachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
-      const moving = this.own !== null && (this.own.vx !== 0 || this.own.vy !== 0);
-      this.own = { sequence, marginTicks, x: x * UNIT.fixed, y: y * UNIT.fixed, vx: vx * UNIT.fixed, vy: vy * UNIT.fixed,
-        heading: heading * UNIT.angle16, direction };
-      this.addOwnSample(tick, moving);
-    });
+    if (this.lane.advance(tick)) applyPoses(this, tick, values, nowMs);
     this.earlyHealth.clear();
     this.earlyHands.clear();
+  }
+
+  /**
+   * Applies the poses of an update by datagram. Players enter and leave in the stream.
+   * @param {Record<string, any>} values @param {number} nowMs
+   */
+  updateByDatagram(values, nowMs) {
+    const { tick } = values;
+    if (!this.lane.advance(tick)) return;
+    this.onTick(tick, nowMs, true);
+    this.updatedAt = nowMs;
+    forEachGroup('full', values.full, (id, x, y, heading) => this.lane.store(id, { tick, x, y, heading }));
+    applyPoses(this, tick, values, nowMs);
   }
 
   /** @param {number} id @param {string} name @param {number} skin */

@@ -81,8 +81,8 @@ export class ByteLanes {
 
   /** Returns the bytes per row for the current width. @param {import('./tree.js').Part[]} parts */
   wanted(parts) {
-    const payload = parts.find((part) => part.kind === 'masked' || part.kind === 'plain');
-    return columnsFor((payload?.end ?? 0) - (payload?.start ?? 0), this.box.clientWidth);
+    const lengths = parts.filter(isContent).map((part) => part.end - part.start);
+    return columnsFor(Math.max(0, ...lengths), this.box.clientWidth);
   }
 
   /** @param {Source} source @param {import('./tree.js').Part} part */
@@ -90,12 +90,12 @@ export class ByteLanes {
     const lanes = [];
     const end = Math.min(part.end, part.start + MAX_DRAWN_BYTES);
     const text = part.kind !== 'unread' && part.kind !== 'next' && hasText(source.meant.subarray(part.start, part.end));
-    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MAX_VALUE_BYTES;
+    const means = isContent(part) && part.name !== 'bytes' && part.end - part.start <= MAX_VALUE_BYTES;
     for (let from = part.start; from < end; from += this.columns) {
       const to = Math.min(from + this.columns, end);
       const block = { from, to, begin: part.start };
       if (part.masked) lanes.push(...this.masked(source, block));
-      else lanes.push(this.lane(part.kind === 'masked' ? 'payload' : NAMES[part.kind], part.kind, block, source, (at) => source.bytes[at]));
+      else lanes.push(this.lane(labelOf(part), part.kind === 'message' ? 'plain' : part.kind, block, source, (at) => source.bytes[at]));
       if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
       if (means) lanes.push(this.drawValues(source, block));
       lanes.at(-1)?.classList.add('ends');
@@ -145,24 +145,39 @@ export class ByteLanes {
    * @param {Source} source
    * @param {{ from: number, to: number }} block
    */
-  drawValues({ leaves }, { from, to }) {
+  drawValues({ leaves, bytes }, { from, to }) {
     const lane = element('lane means');
     lane.append(element('label', 'meaning'));
     for (const leaf of leaves) {
+      // A byte that is split into bits has one box, drawn at its first bit.
+      const isPartOfByte = leaf.end - leaf.start < BYTE;
+      if (isPartOfByte && leaf.start % BYTE !== 0) continue;
       const [start, end] = bytesOf(leaf.start, leaf.end);
       const [left, right] = [Math.max(start, from), Math.min(end, to)];
       if (left >= right) continue;
       const box = element(`box t-${leaf.tint}`);
       box.style.gridColumn = `${left - from + 2} / span ${right - left}`;
-      box.append(element('name', leaf.name.replaceAll('_', ' ')), element('value', left === start ? short(leaf.value) : '…'));
-      box.title = `${leaf.name}: ${leaf.value}`;
-      this.registerBox(box, leaf.start, leaf.end);
+      const [name, value] = isPartOfByte ? ['bits', bytes[start].toString(2).padStart(BYTE, '0')] : [leaf.name.replaceAll('_', ' '), short(leaf.value)];
+      box.append(element('name', name), element('value', left === start ? value : '…'));
+      box.title = isPartOfByte ? 'A bit for each command: 1 if it repeats the previous command' : `${leaf.name}: ${leaf.value}`;
+      this.registerBox(box, isPartOfByte ? start * BYTE : leaf.start, isPartOfByte ? end * BYTE : leaf.end);
       lane.append(box);
     }
     return lane;
   }
 }
 
-/** @type {Readonly<Record<Exclude<import('./tree.js').Part['kind'], 'masked'>, string>>} */
+/** Whether a part consists of values. @param {import('./tree.js').Part} part */
+const isContent = ({ kind }) => kind === 'masked' || kind === 'plain' || kind === 'message';
+
+/** @typedef {import('./tree.js').Part['kind']} PartKind */
+/** @type {Readonly<Record<Exclude<PartKind, 'masked' | 'message'>, string>>} */
 const NAMES = { key: 'masking key', plain: 'payload', unread: 'not read', next: '' };
+
+/** Returns the label of a lane of bytes. @param {import('./tree.js').Part} part */
+function labelOf({ kind, name }) {
+  if (kind === 'message') return name;
+  return kind === 'masked' ? 'payload' : NAMES[kind];
+}
+
 const EDITABLE = new Set(['key', 'sent', 'plain', 'unread', 'next']);

@@ -105,6 +105,7 @@ export class CopyMenu {
     const chosen = this.chosen();
     if (!chosen) return this.notify('Choose a frame first');
     const { explained, name } = chosen;
+    if (kind === 'command' && explained.frames[0]?.kind === 'datagram') return this.notify('The command explains frames of the WebSocket. Save the capture instead: tickwire explain FILE');
     const bytes = `${explained.raw.length / 2} bytes`;
     try {
       const [text, what] = {

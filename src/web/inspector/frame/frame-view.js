@@ -8,15 +8,22 @@
 
 import { BitDiagram } from './bit-diagram.js';
 import { BitEditor, sentence } from './bit-editor.js';
+import { contentOf, fateOf, waitText } from '../list/datagram-row.js';
 import { formatTime } from '../list/list.js';
 import { TreeRows } from './tree-rows.js';
 import { BYTE, flattenTree, unmaskedBytes, partsOf, parseHex } from './tree.js';
 import { Unmasking } from './unmasking.js';
 
+/** Notice in the view of a datagram. */
+const NOT_EDITABLE = 'Datagrams are not edited or sent.';
+
 const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /** @typedef {{ start: number, end: number }} BitRange range in bits */
 /** @typedef {import('../explainer.js').Explanation} Explanation */
+
+/** Whether bits can be flipped: only in frames. @param {Explanation} explained */
+const isEditable = ({ text, frames }) => text === undefined && frames[0].kind !== 'datagram';
 
 export class FrameView {
   /**
@@ -90,7 +97,7 @@ export class FrameView {
     this.editor.close();
     this.shown = { explained, entry };
     this.title(entry);
-    byId('flip').hidden = explained.text !== undefined;
+    byId('flip').hidden = !isEditable(explained);
     this.draw(explained, []);
     /** @type {HTMLElement} */ (byId('tree').parentElement).scrollTop = 0;
   }
@@ -132,7 +139,7 @@ export class FrameView {
 
   toggleEditor() {
     if (this.editor.isOpen) this.editor.close();
-    else if (this.shown && this.shown.explained.text === undefined) {
+    else if (this.shown && isEditable(this.shown.explained)) {
       this.selected = this.masked?.payload[0] ?? 0;
       this.editor.open(this.shown.explained, this.shown.entry);
     }
@@ -158,13 +165,30 @@ export class FrameView {
     byId('hint').hidden = true;
     byId('chosen').hidden = false;
     byId('chosen').dataset.n = String(entry.n);
-    byId('frame-title').textContent = entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
+    const { datagram } = entry;
+    byId('frame-title').textContent = datagram ? `datagram ${datagram.sequence}: ${contentOf(datagram, entry.rule)}` : entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes';
+    byId('frame-lane').hidden = !datagram;
+    if (datagram) {
+      byId('frame-lane').textContent = [fateOf({ ...entry, datagram }), waitText(datagram), NOT_EDITABLE].filter(Boolean).join(' ');
+    }
     const who = entry.injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
-    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `frame ${entry.n}`];
+    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
     byId('frame-title').append(' ', small);
     byId('frame-line').textContent = entry.line ?? '';
+  }
+
+  /** Shows a row without bytes: a gap or missing datagrams. @param {string} text */
+  showGap(text) {
+    this.editor.close();
+    this.shown = null;
+    byId('hint').hidden = true;
+    byId('chosen').hidden = false;
+    byId('frame-title').textContent = text;
+    byId('frame-line').textContent = '';
+    for (const part of [byId('frame-lane'), byId('frame-problem'), byId('frame-text'), byId('flip')]) part.hidden = true;
+    this.clearDrawing();
   }
 
   /** @param {import('../explainer.js').Problem | null} problem */
@@ -182,6 +206,10 @@ export class FrameView {
     byId('hint').hidden = false;
     byId('chosen').hidden = true;
     this.shown = null;
+    this.clearDrawing();
+  }
+
+  clearDrawing() {
     this.diagram.clear();
     this.rows.clear();
     this.unmasking.show(null);

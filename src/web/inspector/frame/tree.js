@@ -16,6 +16,15 @@ const HEAD = 'head';
 /** Colours of header fields. @type {Readonly<Record<string, string | undefined>>} */
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
   extended_payload_length: 'length', masking_key: 'key' };
+/**
+ * Colours of the header fields of a datagram.
+ * @type {Readonly<Record<string, string | undefined>>}
+ */
+const DATAGRAM_TINTS = { connection: 'flags', sequence: 'opcode', newest: 'mask', received: 'key' };
+/** Name of the root node of a datagram. */
+const DATAGRAM = 'datagram';
+/** Length of the header of a datagram, bits. */
+const DATAGRAM_HEADER_BITS = 12 * BYTE;
 /** Number of argument colours, which repeat. */
 export const TINTS = 6;
 
@@ -30,10 +39,20 @@ export const TINTS = 6;
  */
 
 /**
- * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'unread' | 'next', start: number, end: number,
- *   masked: boolean, name: string }} Part range in bytes: masking key, payload, unread bytes, or a
- *   further frame
+ * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'message' | 'unread' | 'next', start: number,
+ *   end: number, masked: boolean, name: string }} Part range in bytes: masking key, payload,
+ *   message of a datagram, unread bytes, or a further frame
  */
+
+/**
+ * Returns the colour of a header field; undefined for other fields.
+ * @param {Node} tree
+ * @param {Node} child
+ */
+function headerTint(tree, { name, bits: [start] }) {
+  if (tree.name !== DATAGRAM) return HEADER_TINTS[name];
+  return start < DATAGRAM_HEADER_BITS ? DATAGRAM_TINTS[name] : undefined;
+}
 
 /**
  * Returns the parts after the header. Unread bytes are neither key nor payload.
@@ -48,10 +67,12 @@ export function partsOf(frames, isText) {
   const parts = [];
   let header = isText ? 0 : first.start;
   if (isText) parts.push({ kind: 'plain', start: first.start, end: first.end, masked: false, name: 'bytes' });
-  for (const { name, bits: [from, to] } of isText ? [] : first.tree.children) {
+  for (const child of isText ? [] : first.tree.children) {
+    const { name, bits: [from, to] } = child;
     const [start, end] = bytesOf(from, to);
     if (name === 'masking_key') parts.push({ kind: 'key', start, end, masked: false, name });
-    else if (HEADER_TINTS[name]) header = end;
+    else if (headerTint(first.tree, child)) header = end;
+    else if (first.tree.name === DATAGRAM && name !== 'rest') parts.push({ kind: 'message', start, end, masked: false, name });
     else if (name === 'payload') parts.push({ kind: first.masked ? 'masked' : 'plain', start, end, masked: first.masked === true, name });
     else parts.push({ kind: 'unread', start, end, masked: false, name });
   }
@@ -67,9 +88,9 @@ export function partsOf(frames, isText) {
  */
 export function flattenTree(tree) {
   const laid = { leaves: /** @type {Leaf[]} */ ([]), rows: /** @type {Row[]} */ ([]) };
-  for (const child of tree.children) if (!HEADER_TINTS[child.name]) add(laid, child, 0, -1, 'code');
+  for (const child of tree.children) if (!headerTint(tree, child)) add(laid, child, 0, -1, 'code');
   for (const child of tree.children) {
-    const tint = HEADER_TINTS[child.name];
+    const tint = headerTint(tree, child);
     if (tint) add(laid, child, 0, -1, tint);
   }
   laid.leaves.sort((a, b) => a.start - b.start);

@@ -6,6 +6,9 @@
  * @module inspector/list/list
  */
 
+import { contentOf, factsOf, numberOf, titleOf as datagramTitle } from './datagram-row.js';
+import { milliseconds } from './duration.js';
+
 /** Height of a line, as in the style sheet, px. */
 const LINE_PX = 24;
 /** Number of lines drawn beyond each edge of the view, so that scrolling shows no gap. */
@@ -124,7 +127,8 @@ export class FrameListView {
   fill(line, entry) {
     line.classList.toggle('chosen', entry.n === this.chosen);
     line.classList.toggle('marked', this.isMarked(entry.n));
-    const key = `${entry.n} ${entry.rtt_ms ?? ''}`;
+    const { datagram } = entry;
+    const key = `${entry.n} ${entry.rtt_ms ?? ''} ${entry.gap ?? ''} ${datagram ? JSON.stringify(datagram) : ''}`;
     if (line.dataset.key === key) return;
     line.dataset.key = key;
     line.dataset.n = String(entry.n);
@@ -132,13 +136,16 @@ export class FrameListView {
     line.classList.toggle('bad', entry.rule !== null);
     line.classList.toggle('gap', entry.gap !== undefined);
     line.classList.toggle('injected', entry.injected === true);
+    line.classList.toggle('datagram', datagram !== undefined);
+    line.dataset.state = datagram?.state ?? (entry.gap === undefined ? '' : entry.opcode ?? '');
     line.title = titleOf(entry);
     const [time, tick, arrow, name, trip, bytes] = line.children;
     time.textContent = formatTime(entry.at_ms);
     tick.textContent = entry.gap === undefined ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
-    name.textContent = entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes';
-    const facts = [...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
+    if (datagram) name.replaceChildren(chip(numberOf(datagram)), contentOf(datagram, entry.rule));
+    else name.textContent = entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes';
+    const facts = [...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
     trip.textContent = facts.join(' ');
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
   }
@@ -162,13 +169,17 @@ export class FrameListView {
   }
 }
 
-/** Formats a duration. @param {number} ms */
-export function milliseconds(ms) {
-  return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
+/** @param {string} text */
+function chip(text) {
+  const made = document.createElement('b');
+  made.textContent = text;
+  return made;
 }
 
 /** @param {import('./frames.js').Entry} entry */
 function titleOf(entry) {
+  if (entry.datagram) return datagramTitle({ ...entry, datagram: entry.datagram });
+  if (entry.gap !== undefined) return entry.gap;
   if (entry.rtt_ms === undefined) return entry.line ?? '';
   return `Frames ${entry.n} and ${entry.pair} are a ping and its pong, ${milliseconds(entry.rtt_ms)} apart at the server`;
 }

@@ -5,7 +5,10 @@
  * @module inspector/list/update-strip
  */
 
-import { milliseconds } from './list.js';
+import { milliseconds } from './duration.js';
+import { WaitStrip, clearedPen } from './wait-strip.js';
+
+const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /** Width of a bar with its space, px. */
 const BAR_PX = 4;
@@ -17,8 +20,9 @@ const LARGE_GAP_FACTOR = 1.6;
 const MAX_GAP_FACTOR = 3;
 
 /**
- * @typedef {[number, number, number | null, number, number]} Update frame number, time, gap before
- *   it, bytes, ticks since the previous update
+ * @typedef {[number, number, number | null, number, number, (number | null)?, boolean?]} Update
+ *   frame number, time, gap before it, bytes, ticks since the previous update; for a datagram also
+ *   the time for which a stream would have held it, and whether it is lost
  */
 /**
  * @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline
@@ -89,6 +93,7 @@ export class UpdateStrip {
     /** @type {Timeline} */
     this.timeline = {};
     this.chosen = 0;
+    this.waits = new WaitStrip(byId('lane-strip'), byId('waits'), byId('waits-words'), byId('waits-rule'), (index) => this.pick(index), BAR_PX);
     canvas.addEventListener('pointerdown', (event) => this.pick(Math.floor(event.offsetX / BAR_PX)));
     canvas.addEventListener('pointermove', (event) => this.point(Math.floor(event.offsetX / BAR_PX)));
     canvas.addEventListener('keydown', (event) => {
@@ -132,20 +137,12 @@ export class UpdateStrip {
     const words = describe(timeline);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.canvas.setAttribute('aria-label', `${words}. Arrow keys go through the updates.`);
+    this.waits.show(timeline.updates ?? [], chosen);
     this.draw();
   }
 
   draw() {
-    const { canvas } = this;
-    const [width, height, dots] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio];
-    if (canvas.width !== Math.round(width * dots)) canvas.width = Math.round(width * dots);
-    if (canvas.height !== Math.round(height * dots)) canvas.height = Math.round(height * dots);
-    const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-    const style = getComputedStyle(canvas);
-    /** @param {string} name */
-    const color = (name) => style.getPropertyValue(name).trim();
-    pen.setTransform(dots, 0, 0, dots, 0, 0);
-    pen.clearRect(0, 0, width, height);
+    const { pen, width, height, color } = clearedPen(this.canvas);
     pen.fillStyle = color('--edge');
     pen.fillRect(0, Math.round(height * (1 - 1 / MAX_GAP_FACTOR)), width, 1);
     (this.timeline.updates ?? []).forEach((update, index) => {

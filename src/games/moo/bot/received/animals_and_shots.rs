@@ -61,7 +61,7 @@ fn moomoo_shot(decoded: &DecodedPacket<'_>) -> Option<Shot> {
     })
 }
 
-fn native_animal(values: &[Value; 6]) -> Option<Animal> {
+pub(super) fn native_animal(values: &[Value; 6]) -> Option<Animal> {
     let [id, kind, x, y, _heading, health] = values;
     let (x_px, y_px) = (half_px(x)?, half_px(y)?);
     Some(Animal { id: whole(id)?, kind: whole(kind)?, x_px, y_px, health: whole(health)? })

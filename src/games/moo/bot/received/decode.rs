@@ -185,6 +185,8 @@ fn update(decoded: &DecodedPacket<'_>) -> Option<Update> {
         turned: groups(decoded.get("turned"), |[player, heading]: &[Value; 2]| {
             Some((whole(player)?, turn8(heading)?))
         })?,
+        animals: groups(decoded.get("animals"), animals_and_shots::native_animal)?,
+        animals_gone: groups(decoded.get("animals_gone"), |[animal]: &[Value; 1]| whole(animal))?,
     })
 }
 

@@ -74,6 +74,20 @@ pub struct Update {
     pub moved: Vec<PositionDelta>,
     /// Directions of view of the players that turned: player ID and binary angle.
     pub turned: Vec<(u32, u16)>,
+    /// Animals that entered the view or changed. Only after a lane was granted.
+    pub animals: Vec<Animal>,
+    /// Animals that died or left the view. Only after a lane was granted; the client may not know
+    /// them.
+    pub animals_gone: Vec<u32>,
+}
+
+impl Update {
+    /// Whether a newer update replaces a part of it.
+    pub fn has_poses(&self) -> bool {
+        let Update { own, full, moved, turned, animals, animals_gone, .. } = self;
+        let is_empty = full.is_empty() && moved.is_empty() && turned.is_empty();
+        own.is_some() || !(is_empty && animals.is_empty() && animals_gone.is_empty())
+    }
 }
 
 /// The receiver's own exact state. Lengths are 16.16 fixed point, in pixels.
@@ -106,7 +120,7 @@ impl Own {
 }
 
 /// Position and direction of view of a player.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pose {
     /// Player ID.
     pub player: u32,
@@ -119,7 +133,7 @@ pub struct Pose {
 }
 
 /// A player that came into view.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct EnteredPlayer {
     /// Player ID and position.
     pub pose: Pose,

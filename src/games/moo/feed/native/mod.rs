@@ -1,7 +1,8 @@
 //! The native layout: quantised changes, without bytes for players that do not move.
 //!
 //! ```text
-//!  update [tick, own, leaves, enters, full, moved, turned]
+//!  update [tick, own, leaves, enters, full, moved, turned, animals, animals_gone]
+//!          │     │    │       │       │     │      │       └ only for a client with a lane
 //!          │     │    │       │       │     │      └ id, heading        turned players
 //!          │     │    │       │       │     └ id, dx, dy                moved players
 //!          │     │    │       │       └ id, x, y, heading               after a missed update
@@ -16,9 +17,12 @@
 //! quantised pose. A client that missed an update receives a full record of each player whose pose
 //! differs from the pose last sent to this client. PROTOCOL.md describes the same layout.
 
+mod animals;
+mod datagram;
 mod events;
 mod records;
 mod update;
+mod update_input;
 
 pub use records::{Pose, TurnDelta};
 pub use update::{NativeScratch, NativeView};

@@ -96,6 +96,9 @@ pub fn enter(player: &PublicPlayer) -> impl WireValues {
     (player.player, &*player.name, player.skin, Pose::of(&player.body))
 }
 
+/// Most bytes of the record [`full`]: three numbers of three bytes, and one of two.
+pub const FULL_BYTES: usize = 11;
+
 /// A known player after a missed update: ID, pose.
 pub fn full(player: &PublicPlayer) -> impl WireValues + use<> {
     (player.player, Pose::of(&player.body))

@@ -1,7 +1,10 @@
 //! The update of one native client. Compares the state with the client's known set, and writes the
 //! records of the changes in the order in which clients require the messages.
 
+use super::animals::{AnimalLists, GoneAnimals, LastAnimal};
+use super::datagram::{DatagramLists, write_sections};
 use super::records::{self, Pose, TurnDelta};
+use super::update_input::UpdateInput;
 use crate::game::{LaneBaseline, List, MessageWriter, RecordList, Records, WireValues};
 use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
@@ -9,9 +12,7 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::published_state::{
-    HeldItem, PublicAnimal, PublicPlayer, PublicState, animal_number,
-};
+use crate::games::moo::feed::published_state::{HeldItem, PublicPlayer, PublicState};
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
@@ -26,9 +27,6 @@ pub struct LastSent {
     /// The clan of the player's tag.
     clan: Option<ClanId>,
 }
-
-/// Pose and health of an animal, as last sent.
-type LastAnimal = (Pose, u16);
 
 /// The view of one native client.
 #[derive(Debug, Default)]
@@ -49,9 +47,10 @@ pub struct NativeView {
     /// The client's player whose life or death was last sent to the client.
     pub first_player: Option<PlayerId>,
     /// Whether the last update went by datagram, as far as datagrams carry it.
-    has_lane: bool,
+    is_by_datagram: bool,
     /// The client's own body in the last datagram, and the tick in which it changed.
     own_by_datagram: (Vec<u8>, u32),
+    gone_animals: GoneAnimals,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
     clan: Vec<u8>,
@@ -76,11 +75,10 @@ pub struct PendingLists {
     leaves: RecordList,
     enters: RecordList,
     full: RecordList,
-    /// The sections of the packet `update` that go by datagram.
-    own_by_datagram: RecordList,
-    full_by_datagram: RecordList,
+    pub datagram: DatagramLists,
     moved: RecordList,
     turned: RecordList,
+    pub animals: AnimalLists,
     health: RecordList,
     held_items: RecordList,
     clan_tags: RecordList,
@@ -100,24 +98,19 @@ pub struct PendingLists {
     pub shots: RecordList,
 }
 
-/// The input of a comparison: the public state, and the client's view of it.
-#[derive(Clone, Copy)]
-struct UpdateInput<'a> {
-    state: &'a PublicState,
-    look: &'a InView,
-    /// The client's player, alive or dead.
-    own: Option<&'a PublicPlayer>,
-    /// Index of the client's player if it is alive.
-    body: Option<usize>,
-    /// The baseline of datagrams, while the client has a lane.
-    lane: Option<LaneBaseline>,
+/// Returns whether the client may lack the pose of a known player.
+fn lacks_pose(now: UpdateInput<'_>, lane: LaneBaseline, last: &mut LastSent, pose: Pose) -> bool {
+    if now.is_lane_start || last.by_datagram.0 != pose {
+        last.by_datagram = (pose, now.state.tick);
+    }
+    lane.lacks(last.by_datagram.1)
 }
 
 impl NativeView {
     /// Writes everything that is visible to the client and not in its known set.
     pub fn state(
         &mut self,
-        (state, since, lane): (&PublicState, &TurnDelta, Option<LaneBaseline>),
+        (state, since, has_lane, lane): (&PublicState, &TurnDelta, bool, Option<LaneBaseline>),
         scratch: &mut NativeScratch,
         out: &mut MessageWriter<'_>,
     ) {
@@ -127,23 +120,28 @@ impl NativeView {
         let spectated = if body.is_none() { self.spectated(state) } else { None };
         look.compute(state, body, spectated);
         self.known.window = Some(look.window);
-        let now = UpdateInput { state, look, own: self.known.own_player(state), body, lane };
+        let had_lane = std::mem::replace(&mut self.is_by_datagram, lane.is_some());
+        let (is_lane_start, is_after_lane) = (!had_lane && lane.is_some(), had_lane && lane.is_none());
+        let own = self.known.own_player(state);
+        let now = UpdateInput { state, look, own, body, has_lane, lane, is_lane_start, is_after_lane };
         self.spectating(now, spectated, out);
         self.objects(now, lists, out);
         // After an update by datagram, the client has other poses than the stream has sent.
-        let had_lane = std::mem::replace(&mut self.has_lane, lane.is_some());
-        let is_after_lane = had_lane && lane.is_none();
         let is_next = !had_lane && lane.is_none();
         let changed = since.tick(self.tick.filter(|_| is_next), state);
-        self.players(now, (changed, is_after_lane), lists);
+        self.players(now, changed, lists);
         self.own(now, lists, out);
-        write_update(state.tick, lists, out);
+        self.gone_animals.update(&mut self.known.animals, now, &mut lists.animals);
+        write_update((state.tick, has_lane && lane.is_none()), lists, out);
         out.send_list("health", &mut lists.health);
         out.send_list("held_items", &mut lists.held_items);
         let clan_bytes = self.clans(now, out);
         self.send_clan_mates(now, &mut lists.in_view, out);
         out.send_list("clan_tags", &mut lists.clan_tags);
-        self.animals(now, lists, out);
+        if !has_lane {
+            out.send_list("animals_gone", &mut lists.animals.gone);
+            out.send_list("animals", &mut lists.animals.changed);
+        }
         self.stats(now, out);
         self.board(now, out);
         self.known.clans.charge(clan_bytes, state);
@@ -184,14 +182,8 @@ impl NativeView {
     }
 
     /// Collects the other players: leaves, enters, and changes of the known players.
-    fn players(
-        &mut self,
-        now: UpdateInput<'_>,
-        (changed, is_after_lane): (Option<&[Records; 2]>, bool),
-        lists: &mut PendingLists,
-    ) {
+    fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
         let players = &now.state.players;
-        let full = players.records(UpdateLayout::Native, records::full);
         let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
         let mut newcomers = 0;
         lists.next.clear();
@@ -200,6 +192,10 @@ impl NativeView {
         {
             let (index, visible_player, known) = match change {
                 Change::Present((index, seen), known) => (index, seen, known.copied()),
+                Change::Removed(gone) if now.holds_enters() && !gone.died => {
+                    lists.next.push(*gone);
+                    continue;
+                }
                 Change::Removed(gone) => {
                     lists.leaves.push(gone.identity.player);
                     continue;
@@ -211,29 +207,22 @@ impl NativeView {
             let known = known.filter(|known| !known.died);
             let pose = Pose::of(&visible_player.body);
             match known {
-                None if newcomers == limits::ENTERS_PER_UPDATE => {
-                    continue; // It stays unknown, and enters in the next update.
+                None if newcomers == limits::ENTERS_PER_UPDATE || now.holds_enters() => {
+                    continue; // It stays unknown, and enters in a later update.
                 }
                 None => {
                     newcomers += 1;
                     lists.enters.push(records::enter(visible_player));
                 }
                 Some(_) if now.lane.is_some() => {}
-                Some(known) => match changed {
-                    Some([moved, turned]) => {
-                        lists.moved.copy(moved, index);
-                        lists.turned.copy(turned, index);
-                    }
-                    None if known.last.pose != pose || is_after_lane && known.last.by_datagram.0 != pose => {
-                        lists.full.copy(full, index);
-                    }
-                    None => {}
-                },
+                Some(known) => lists.collect_pose(index, (known.last.pose, pose), now, changed),
             }
             let is_newcomer = known.is_none();
             let mut known = known.unwrap_or_else(|| newcomer(visible_player));
             if let Some(lane) = now.lane {
-                lists.collect_datagram_pose(&mut known.last, pose, (lane, now.state.tick), || (full, index));
+                if lacks_pose(now, lane, &mut known.last, pose) {
+                    lists.datagram.players.push(index as u32);
+                }
                 if is_newcomer {
                     known.last.pose = pose;
                 }
@@ -278,13 +267,13 @@ impl NativeView {
         lists.own.push(records::own(own_player));
         if let Some(lane) = now.lane {
             let (bytes, changed) = &mut self.own_by_datagram;
-            if *bytes != lists.own.bytes {
+            if now.is_lane_start || *bytes != lists.own.bytes {
                 bytes.clone_from(&lists.own.bytes);
                 *changed = now.state.tick;
             }
-            std::mem::swap(&mut lists.own, &mut lists.own_by_datagram);
+            std::mem::swap(&mut lists.own, &mut lists.datagram.own);
             if !lane.lacks(*changed) {
-                lists.own_by_datagram.clear();
+                lists.datagram.own.clear();
             }
             // The stream sends it again after the lane.
             self.own.clear();
@@ -295,18 +284,9 @@ impl NativeView {
         }
     }
 
-    /// Writes the poses that the client may lack, in an `update` without enters and leaves.
-    pub fn datagram(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
-        let PendingLists { own_by_datagram: own, full_by_datagram: full, .. } = lists;
-        let none = RecordList::default();
-        let sections = [&*own, &none, &none, &*full];
-        let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
-        out.send_raw("update", last + 2, |out| {
-            tick.write(out);
-            sections[..=last].iter().for_each(|section| section.write(out));
-        });
-        own.clear();
-        full.clear();
+    /// Writes the part of the update that goes by datagram.
+    pub fn datagram(&self, state: &PublicState, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
+        lists.datagram.write(self.known.window, state, &mut lists.animals, out);
     }
 
     /// Writes founded and ended clans, and the client's own clan. Returns the charged bytes, which
@@ -371,34 +351,6 @@ impl NativeView {
         self.known.clans.is_in(clan) && self.clan_mates.binary_search(&player).is_ok()
     }
 
-    /// Writes animals that left the view or died, and animals that are new or have changed.
-    fn animals(
-        &mut self,
-        now: UpdateInput<'_>,
-        PendingLists { gone, in_view: here, .. }: &mut PendingLists,
-        out: &mut MessageWriter<'_>,
-    ) {
-        let (animals, known) = (&now.state.animals, &mut self.known.animals);
-        let records = animals.records(UpdateLayout::Native, records::animal);
-        let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
-        let last_state =
-            |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
-        for change in diff_sorted(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
-            match change {
-                Change::Removed((id, _)) => gone.push(animal_number(*id)),
-                Change::Present((index, animal), known) => {
-                    if known.is_none_or(|(_, last)| *last != last_state(animal)) {
-                        here.copy(records, index);
-                    }
-                }
-            }
-        }
-        known.clear();
-        known.extend(visible().map(|(_, animal)| (animal.id, last_state(animal))));
-        out.send_list("animals_gone", gone);
-        out.send_list("animals", here);
-    }
-
     /// Writes the client's stats, inventory and upgrades.
     fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
@@ -424,20 +376,25 @@ impl NativeView {
 }
 
 impl PendingLists {
-    /// Collects the pose of a known player for a datagram if the client may lack it.
-    fn collect_datagram_pose<'a>(
+    /// Collects the pose of a known player for the stream if the client lacks it. `changed` has the
+    /// differences to the previous update.
+    fn collect_pose(
         &mut self,
-        last: &mut LastSent,
-        pose: Pose,
-        (lane, tick): (LaneBaseline, u32),
-        record: impl FnOnce() -> (&'a Records, usize),
+        index: usize,
+        (last, pose): (Pose, Pose),
+        now: UpdateInput<'_>,
+        changed: Option<&[Records; 2]>,
     ) {
-        if last.by_datagram.0 != pose {
-            last.by_datagram = (pose, tick);
-        }
-        if lane.lacks(last.by_datagram.1) {
-            let (records, index) = record();
-            self.full_by_datagram.copy(records, index);
+        match changed {
+            Some([moved, turned]) => {
+                self.moved.copy(moved, index);
+                self.turned.copy(turned, index);
+            }
+            // After a lane, any pose may have been lost.
+            None if last != pose || now.is_after_lane => {
+                self.full.copy(now.state.players.records(UpdateLayout::Native, records::full), index);
+            }
+            None => {}
         }
     }
 
@@ -466,15 +423,13 @@ fn newcomer(player: &PublicPlayer) -> KnownPlayer<LastSent> {
     KnownPlayer::new(player, LastSent { pose: Pose::of(&player.body), ..LastSent::default() })
 }
 
-fn write_update(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
-    let PendingLists { own, leaves, enters, full, moved, turned, .. } = lists;
-    let sections = [own, leaves, enters, full, moved, turned];
-    let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
-    out.send_raw("update", last + 2, |out| {
-        tick.write(out);
-        sections[..=last].iter().for_each(|section| section.write(out));
-    });
-    sections.into_iter().for_each(RecordList::clear);
+/// Writes the changes for the stream. `has_animals` includes the animals.
+fn write_update((tick, has_animals): (u32, bool), lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
+    let PendingLists { own, leaves, enters, full, moved, turned, animals, .. } = lists;
+    let sections = [own, leaves, enters, full, moved, turned, &mut animals.changed, &mut animals.gone];
+    let count = if has_animals { 8 } else { 6 };
+    write_sections(tick, &sections.each_ref().map(|section| &**section)[..count], out);
+    sections.into_iter().take(count).for_each(RecordList::clear);
 }
 
 fn write_clan_changes(ClanChanges { ended, founded }: &ClanChanges, out: &mut MessageWriter<'_>) {

@@ -4,6 +4,7 @@ pub mod animal_hits;
 pub mod melee;
 pub mod poison;
 pub mod projectile_hits;
+pub mod projectile_obstacles;
 pub mod projectile_state;
 pub mod projectiles;
 pub mod shields;

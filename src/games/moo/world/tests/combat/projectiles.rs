@@ -1,22 +1,20 @@
-//! Weapons that shoot, at each tick rate: tables, flight, targets and obstacles.
+//! Weapons that shoot, at each tick rate: tables, flight and targets.
 
 use crate::clan::ClanId;
 use crate::command::Action;
-use crate::controller::{Controller, Scenery, SceneryKind};
 use crate::entity::{Embodied as _, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{item, projectile, weapon, TickHz, PROJECTILES, WEAPONS};
+use crate::rules::{projectile, weapon, TickHz, PROJECTILES, WEAPONS};
 use crate::tests::{
-    act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
-    without_animals, world,
+    act, bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, px, wait,
 };
 use crate::{World, WorldEvent};
 
 /// A weapon of the original game that shoots: ID, name, projectile, wood, stone, period (ms), speed
 /// (%), recoil (px/s).
-type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
+pub(crate) type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
 
-const ROWS: [Row; 4] = [
+pub(crate) const ROWS: [Row; 4] = [
     (9, "bow", 0, 4, 0, 600, 75, 0),
     (12, "crossbow", 2, 5, 0, 700, 70, 0),
     (13, "repeater", 3, 10, 0, 230, 70, 0),
@@ -33,7 +31,7 @@ const FLYING: [(u8, u16, i32, i32); 5] = [
 ];
 
 /// The shooter.
-const ONE: PlayerId = PlayerId(1);
+pub(crate) const ONE: PlayerId = PlayerId(1);
 /// The target of the shooter.
 const TWO: PlayerId = PlayerId(2);
 
@@ -48,7 +46,7 @@ pub(crate) fn arm(world: &mut World, id: u16, number: u8) {
 }
 
 /// Player 1 on a bare map with a weapon, looking to the right.
-fn archer(rate: TickHz, number: u8) -> World {
+pub(crate) fn archer(rate: TickHz, number: u8) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
     wait(&mut world, 2);
@@ -57,7 +55,7 @@ fn archer(rate: TickHz, number: u8) -> World {
 }
 
 /// Adds a player at rest, at an offset from player 1.
-fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
+pub(crate) fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
     put(world, id, 2_000 + 100 * i32::from(id), 10_000);
     wait(world, 2);
     let body = body_mut(world, id);
@@ -65,20 +63,20 @@ fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
         (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
 }
 
-fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {
+pub(crate) fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {
     let mut world = archer(rate, number);
     target(&mut world, 2, right, down);
     world
 }
 
 /// Executes one shot of a player, and one tick.
-fn shoot(world: &mut World, id: u16) {
+pub(crate) fn shoot(world: &mut World, id: u16) {
     act(world, id, Action::Attack { on: true });
     player_mut(world, id).hand.attacking = false;
 }
 
 /// Executes ticks until no projectile is in flight. Returns all events.
-fn land(world: &mut World) -> Vec<WorldEvent> {
+pub(crate) fn land(world: &mut World) -> Vec<WorldEvent> {
     let mut all = Vec::new();
     for _ in 0..200 {
         if world.projectiles().next().is_none() {
@@ -90,7 +88,7 @@ fn land(world: &mut World) -> Vec<WorldEvent> {
     panic!("it flies for ever");
 }
 
-fn hurt(events: &[WorldEvent]) -> Vec<(u16, u16)> {
+pub(crate) fn hurt(events: &[WorldEvent]) -> Vec<(u16, u16)> {
     let hurt = |event: &WorldEvent| match event {
         WorldEvent::Hurt { player, amount, .. } => Some((player.0, *amount)),
         _ => None,
@@ -98,7 +96,7 @@ fn hurt(events: &[WorldEvent]) -> Vec<(u16, u16)> {
     events.iter().filter_map(hurt).collect()
 }
 
-fn end_of(events: &[WorldEvent]) -> (f64, f64) {
+pub(crate) fn end_of(events: &[WorldEvent]) -> (f64, f64) {
     let end = |event: &WorldEvent| match event {
         WorldEvent::ShotEnded { x, y, .. } => Some((px(*x), px(*y))),
         _ => None,
@@ -312,116 +310,6 @@ fn a_shot_knocks_along_its_flight_at_each_tick_rate() {
 }
 
 #[test]
-fn any_wall_stops_a_shot_and_loses_health() {
-    for (number, name, kind, ..) in ROWS {
-        let damage = projectile(kind).expect("in the table").damage;
-        for builder in [1, 2] {
-            let mut world = aim_at(TickHz::Hz30, number, Fixed::from_px(400), Fixed::ZERO);
-            let (from_px, heading) = if builder == 1 { (7_100, 0) } else { (7_300, 0x8000) };
-            let own = body(&world, builder).x;
-            body_mut(&mut world, builder).x = Fixed::from_px(from_px);
-            let object = build(&mut world, builder, 3, heading);
-            body_mut(&mut world, builder).x = own;
-            body_mut(&mut world, 1).heading = Angle(0);
-            let wall = world.structure(object).expect("it stands");
-            arm(&mut world, 1, number);
-            shoot(&mut world, 1);
-            let all = land(&mut world);
-            let struck = WorldEvent::Struck { object, direction: Angle(0), player: ONE };
-            let end = f64::from(wall.x_px - 50);
-            assert_eq!((end_of(&all), all.get(1)), ((end, 5_000.0), Some(&struck)), "{name}");
-            assert_eq!((all.len(), body(&world, 2).health), (2, 100), "{name}");
-            assert_eq!(world.structure(object).expect("it stands").health, wall.health - damage, "{name}");
-            world.damage_structure(0, wall.health - damage - 1);
-            player_mut(&mut world, 1).hand.wait = 0;
-            shoot(&mut world, 1);
-            assert!(land(&mut world).contains(&WorldEvent::Destroyed { object }), "{name}");
-            player_mut(&mut world, 1).hand.wait = 0;
-            shoot(&mut world, 1);
-            assert_eq!(hurt(&land(&mut world)), [(2, damage)], "{name}: the way is free");
-        }
-    }
-}
-
-#[test]
-fn only_solid_structures_stop_a_shot() {
-    for (number, stops) in [(3, true), (6, true), (8, true), (10, true), (17, true)].into_iter().chain([
-        (15, false),
-        (16, false),
-        (19, false),
-        (20, false),
-    ]) {
-        let mut world = archer(TickHz::Hz15, 9);
-        body_mut(&mut world, 1).x = Fixed::from_px(7_200);
-        build(&mut world, 1, number, 0);
-        body_mut(&mut world, 1).x = Fixed::from_px(7_000);
-        arm(&mut world, 1, 9);
-        target(&mut world, 2, Fixed::from_px(600), Fixed::ZERO);
-        if let Controller::Structure(turret) = &mut world.state.structures[0].controller {
-            turret.wait = 6_600;
-        }
-        shoot(&mut world, 1);
-        let hit = !hurt(&land(&mut world)).is_empty();
-        assert_eq!(hit, !stops, "{}", item(number).expect("in the table").name);
-    }
-}
-
-#[test]
-fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
-    for kind in SceneryKind::ALL {
-        for rate in TickHz::ALL {
-            let mut state = without_animals(world(1)).state;
-            let mut thing = state.scenery.swap_remove(0);
-            let scale_px = kind.scales_px()[0];
-            thing.controller = Controller::Scenery(Scenery { kind, scale_px });
-            thing.body.radius_px = kind.radius_px(scale_px);
-            (thing.body.x, thing.body.y) = (Fixed::from_px(7_400), Fixed::from_px(5_000));
-            let (object, rim) = (thing.id, Fixed::from_px(thing.body.radius_px));
-            (state.scenery, state.identity.tick_hz) = (vec![thing], rate);
-            let scene = World::from_state(state);
-            for (beside, hit) in [(Fixed::ZERO, true), (rim, true), (rim.saturating_add(Fixed(1)), false)] {
-                let mut world = scene.clone();
-                put(&mut world, 1, 7_000, 5_000);
-                wait(&mut world, 2);
-                body_mut(&mut world, 1).y = Fixed::from_px(5_000).saturating_add(beside);
-                arm(&mut world, 1, 15);
-                shoot(&mut world, 1);
-                let all = land(&mut world);
-                let struck = WorldEvent::Struck { object, direction: Angle(0), player: ONE };
-                assert_eq!(all.contains(&struck), hit, "{kind:?} at {rate:?}, {beside:?} beside");
-                assert_eq!(player(&world, 1).resources, [10_000, 10_000, 9_990, 10_000], "{kind:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_shot_ends_at_the_edge_of_the_map() {
-    for (number, ..) in ROWS {
-        for rate in TickHz::ALL {
-            for (x_px, y_px, heading) in [
-                (100, 5_000, 0x8000),
-                (14_300, 5_000, 0),
-                (7_000, 100, 0xc000),
-                (7_000, 14_300, 0x3000),
-                (35, 35, 0xa000),
-            ] {
-                let mut world = archer(rate, number);
-                let own = body_mut(&mut world, 1);
-                (own.x, own.y) = (Fixed::from_px(x_px), Fixed::from_px(y_px));
-                own.heading = Angle(heading);
-                shoot(&mut world, 1);
-                let restored = World::restore(&world.snapshot());
-                assert!(restored.is_ok(), "{restored:?}");
-                let (x, y) = end_of(&land(&mut world));
-                let to_edge = x.min(y).min(14_400.0 - x).min(14_400.0 - y);
-                assert!((0.0..0.01).contains(&to_edge), "{number} at {rate:?}: {x}, {y}");
-            }
-        }
-    }
-}
-
-#[test]
 fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
     let places = |near: &[(u16, i32, i32)]| {
         let mut world = archer(TickHz::Hz30, 9);
@@ -438,30 +326,6 @@ fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
     assert_eq!(places(&[(2, 300, 34), (3, 305, 0)]), [(3, 25)]);
     assert_eq!(places(&[(3, 300, 10), (2, 300, -10)]), [(2, 25)]);
     assert_eq!(places(&[(5, 300, -10), (4, 300, 10)]), [(4, 25)]);
-}
-
-#[test]
-fn a_wall_is_hit_before_a_player_at_the_same_point() {
-    let mut world = archer(TickHz::Hz30, 9);
-    body_mut(&mut world, 1).x = Fixed::from_px(7_200);
-    let object = build(&mut world, 1, 3, 0);
-    body_mut(&mut world, 1).x = Fixed::from_px(7_000);
-    let wall_px = world.structure(object).expect("it stands").x_px;
-    arm(&mut world, 1, 9);
-    for (ahead_px, hit) in [(15, false), (16, true)] {
-        let id = ahead_px as u16;
-        target(&mut world, id, Fixed::from_px(wall_px - ahead_px - 7_000), Fixed::ZERO);
-        player_mut(&mut world, 1).hand.wait = 0;
-        shoot(&mut world, 1);
-        assert_eq!(
-            hurt(&land(&mut world)).len(),
-            usize::from(hit),
-            "its rim is {} px before the wall's",
-            ahead_px - 15
-        );
-        let sequence = world.state.operator_sequence + 1;
-        world.step(&mut vec![command(0, sequence, Action::Leave { player: PlayerId(id) })]);
-    }
 }
 
 #[test]

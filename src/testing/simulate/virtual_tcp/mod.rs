@@ -10,14 +10,17 @@
 //! sent to a half-open client are answered by a reset. The model also stores the frames that the
 //! server has queued for the client, and compares every received byte with these frames.
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::virtual_clock::VirtualClock;
+use super::virtual_udp::VirtualUdp;
 use crate::game::BotRng;
 use crate::server::clients::client::{Client, Transport};
+use crate::server::clients::client_lane::LaneGrant;
 use crate::server::host::HostTransport;
 use crate::util::netem::{Conditions, Direction, SegmentCounts, SegmentScheduler};
 use crate::util::sync::Mutex;
@@ -26,22 +29,6 @@ use crate::util::sync::Mutex;
 pub const BUFFER_BYTES: usize = 64 * 1024;
 /// Buffer capacity for a slow reader, in bytes.
 pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
-
-/// Virtual time, shared by the server and the connections.
-#[derive(Debug, Clone, Default)]
-pub struct VirtualClock(Arc<AtomicU64>);
-
-impl VirtualClock {
-    /// Time since the start of the simulation.
-    pub fn now(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed))
-    }
-
-    /// Sets the time.
-    pub fn set(&self, now: Duration) {
-        self.0.store(now.as_nanos() as u64, Ordering::Relaxed);
-    }
-}
 
 /// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
@@ -176,6 +163,8 @@ struct Inner {
 #[derive(Debug)]
 pub struct VirtualTcp {
     clock: VirtualClock,
+    /// The datagrams of the client's lane.
+    pub udp: VirtualUdp,
     inner: Mutex<Inner>,
 }
 
@@ -205,7 +194,8 @@ impl VirtualTcp {
             partial_sends: 0,
             full_at: None,
         };
-        Arc::new(VirtualTcp { clock: clock.clone(), inner: Mutex::new(inner) })
+        let udp = VirtualUdp::new(clock, seed, conditions);
+        Arc::new(VirtualTcp { clock: clock.clone(), udp, inner: Mutex::new(inner) })
     }
 
     // ---- the client's end ----
@@ -417,6 +407,21 @@ impl Transport for ServerTransport {
         }
     }
 
+    fn grant_lane(&self, client: u64, _offer: Option<&str>) -> Result<LaneGrant, &'static str> {
+        Ok(self.0.udp.grant(client))
+    }
+
+    fn send_datagram(
+        &self,
+        _: &Client<ServerTransport>,
+        to: Option<SocketAddr>,
+        datagram: &[u8],
+        _: &[u8],
+        _: Duration,
+    ) {
+        to.into_iter().for_each(|to| self.0.udp.server_send(to, datagram));
+    }
+
     fn abort(&self) {
         let inner = &mut *self.0.inner.lock();
         inner.is_cut = true;
@@ -439,62 +444,4 @@ impl HostTransport for ServerTransport {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AT_ONCE: [Duration; 2] = [Duration::ZERO; 2];
-
-    #[test]
-    fn bytes_arrive_in_order_after_their_delay_and_then_the_end() {
-        let clock = VirtualClock::default();
-        let ms = Duration::from_millis;
-        let wire = VirtualTcp::new(&clock, 1, [ms(10), ms(10)], None);
-        assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, ReadResult::Nothing));
-        clock.set(ms(10));
-        wire.end();
-        assert_eq!(wire.server_read(2), ReadResult::Bytes(b"ab".to_vec()));
-        assert_eq!(wire.server_read(2), ReadResult::Bytes(b"c".to_vec()));
-        assert_eq!(wire.server_read(2), ReadResult::End);
-        wire.stall_until(ms(50));
-        wire.respond(b"x");
-        clock.set(ms(49));
-        assert_eq!(wire.read(9), ReadResult::Nothing);
-        wire.deliver_now();
-        assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), None));
-    }
-
-    #[test]
-    fn under_conditions_segments_arrive_one_by_one_and_a_lost_one_holds_up_the_rest() {
-        let (clock, ms) = (VirtualClock::default(), Duration::from_millis);
-        let conditions = "delay=30ms,loss=50%,rate=1460kB".parse().expect("conditions");
-        let wire = VirtualTcp::new(&clock, 1, AT_ONCE, Some(&conditions));
-        assert_eq!(wire.write(&[7; 14_600]), 14_600);
-        clock.set(ms(30));
-        assert_eq!(wire.server_read(BUFFER_BYTES), ReadResult::Nothing);
-        let (mut count, mut arrivals) = (0, Vec::new());
-        for at in 31..60_000 {
-            clock.set(ms(at));
-            while let ReadResult::Bytes(bytes) = wire.server_read(BUFFER_BYTES) {
-                count += bytes.len();
-                arrivals.push(at);
-            }
-        }
-        assert_eq!((count, wire.segments().segments), (14_600, 10));
-        assert!(wire.segments().stalls > 0 && arrivals.iter().any(|at| *at >= 200), "{arrivals:?}");
-    }
-
-    #[test]
-    fn a_byte_that_was_not_queued_is_found_and_a_half_open_end_resets() {
-        let wire = VirtualTcp::new(&VirtualClock::default(), 1, AT_ONCE, None);
-        let end = ServerTransport(Arc::clone(&wire));
-        let clock = wire.clock.clone();
-        while end.send([&b"x"[..]].into_iter()).expect("it is there") == 0 {
-            clock.set(clock.now() + Duration::from_millis(1));
-        }
-        assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), Some(0)));
-        wire.disappear(true);
-        assert_eq!(wire.server_read(9), ReadResult::Nothing);
-        assert!(end.send([&b"x"[..]].into_iter()).is_err());
-        assert_eq!(wire.server_read(9), ReadResult::Reset);
-    }
-}
+mod tests;
