@@ -267,6 +267,12 @@ pub fn write_nil(out: &mut Vec<u8>) {
     out.push(0xc0);
 }
 
+/// Appends `true` or `false`.
+#[inline]
+pub fn write_bool(out: &mut Vec<u8>, value: bool) {
+    out.push(if value { 0xc3 } else { 0xc2 });
+}
+
 /// Appends text with the shortest length field.
 #[inline]
 pub fn write_str(out: &mut Vec<u8>, text: &str) {
@@ -313,7 +319,7 @@ pub fn write_f64_2dec(out: &mut Vec<u8>, number: f64) {
 pub fn write_value(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Nil | Value::Ext(..) => write_nil(out),
-        Value::Boolean(value) => out.push(if *value { 0xc3 } else { 0xc2 }),
+        Value::Boolean(value) => write_bool(out, *value),
         Value::Integer(value) => match (value.as_i64(), value.as_u64()) {
             (Some(signed), _) => write_int(out, signed),
             (None, unsigned) => write_uint(out, unsigned.unwrap_or(u64::MAX)),

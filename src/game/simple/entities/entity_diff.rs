@@ -95,8 +95,7 @@ impl EntityScratch {
         index: usize,
     ) {
         let list = frame.list(index);
-        self.visible.clear();
-        frame.append_visible(index, &frame.game.sight(viewer, list.packet), &mut self.visible);
+        frame.find_included(index, &frame.game.sight(viewer, list.packet), &mut self.visible);
         self.visible.retain(|&at| {
             let (id, info) = (Some(list.ids[at as usize]), list.infos[at as usize]);
             frame.game.sees(viewer, &EntityRef { packet: list.packet, id, info })
@@ -181,18 +180,25 @@ impl EntityScratch {
         changes.begin(encoded.changes.len());
         ids.clear();
         *is_moving = false;
+        // Usually both lists are the same.
+        let is_certain = received.known == received.possible;
         let mut known = received.known.iter().copied().peekable();
         let mut possible = received.possible.iter().copied().peekable();
         for at in visible.iter().map(|at| *at as usize) {
             let id = list.ids[at];
             ids.push(id);
             *is_moving |= list.is_moving(at);
-            while known.next_if(|known| *known < id).is_some() {}
             while let Some(gone) = possible.next_if(|possible| *possible < id) {
                 leave.push(gone);
             }
-            possible.next_if_eq(&id);
-            if known.next_if_eq(&id).is_none() {
+            let is_possible = possible.next_if_eq(&id).is_some();
+            let is_known = if is_certain {
+                is_possible
+            } else {
+                while known.next_if(|known| *known < id).is_some() {}
+                known.next_if_eq(&id).is_some()
+            };
+            if !is_known {
                 enter.copy(&encoded.enter, at);
             } else if received.is_exact && last + 1 == frame.number {
                 match encoded.entity_changes[at] {
@@ -238,7 +244,7 @@ impl EntityScratch {
     }
 
     pub(super) fn append_packet(&self, tick: u32, list: &EncodedList, out: &mut MessageWriter<'_>) {
-        let EntityLayout { arguments, required, .. } = &list.layout;
+        let EntityLayout { arguments, required, .. } = &*list.layout;
         let used =
             arguments.iter().rposition(|argument| self.list(*argument).is_none_or(|list| !list.is_empty()));
         let count = used.map_or(0, |last| last + 1).max(*required);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use tickwire_sim::PlayerId;
 use tickwire_sim::spatial_index::SpatialIndex;
 
 use super::entity_values::{Entities, EntityValues};
@@ -26,17 +27,23 @@ pub struct EntityFrame<S> {
     lists: Arc<Vec<EntityValues>>,
     /// The lists of the frame before, and the ticks since then.
     previous: Option<(Arc<Vec<EntityValues>>, u32)>,
-    /// The index of each list, built for the first client that needs it.
-    indexes: Vec<OnceLock<ListIndex>>,
+    indexes: Vec<ListIndex>,
+    layouts: LayoutCache,
     encoded: OnceLock<(String, Arc<Vec<EncodedList>>)>,
 }
 
-/// Finds the entities of a list that a sight includes. Entities are their indexes in the list.
-#[derive(Debug)]
+/// The layouts of all entity lists of a dialect, which all frames of a game share.
+type LayoutCache = Arc<OnceLock<(String, Vec<Arc<EntityLayout>>)>>;
+
+/// Finds the entities of a list that a sight includes. Entities are their indexes in the list. Each
+/// index is built for the first client that needs it.
+#[derive(Debug, Default)]
 struct ListIndex {
-    positions: SpatialIndex<u32>,
-    /// The entities with an owner or a team, in ascending order.
-    owned: Vec<u32>,
+    positions: OnceLock<SpatialIndex<u32>>,
+    /// The entities with an owner, in ascending order.
+    owners: OnceLock<Vec<(PlayerId, u32)>>,
+    /// The entities with a team, in ascending order.
+    teams: OnceLock<Vec<(u8, u32)>>,
 }
 
 /// How an entity has changed since the frame before.
@@ -52,7 +59,7 @@ pub enum EntityChange {
 /// An entity list in one dialect.
 #[derive(Debug)]
 pub struct EncodedList {
-    pub layout: EntityLayout,
+    pub layout: Arc<EntityLayout>,
     /// Index of the list in its frame; `None` if the game has never added an entity to it.
     pub list: Option<usize>,
     /// All fields of each entity.
@@ -69,8 +76,9 @@ impl<S> EntityFrame<S> {
     /// Returns the frame's lists in a dialect, with one entry for each entity list of its table.
     pub fn encoded(&self, dialect: &Dialect) -> Arc<Vec<EncodedList>> {
         let encode = || {
-            let layouts = EntityLayout::all(dialect).into_iter();
-            Arc::new(layouts.map(|layout| self.encode(layout)).collect())
+            let find = || EntityLayout::all(dialect).into_iter().map(Arc::new).collect();
+            let layouts = encode_once(&self.layouts, dialect, find);
+            Arc::new(layouts.iter().map(|layout| self.encode(Arc::clone(layout))).collect())
         };
         Arc::clone(&encode_once(&self.encoded, dialect, encode))
     }
@@ -80,22 +88,32 @@ impl<S> EntityFrame<S> {
         &self.lists[index]
     }
 
-    /// Appends the indexes of the entities that a sight includes, in ascending order.
-    pub fn append_visible(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
-        let infos: &[EntityInfo] = &self.lists[list].infos;
-        let index = self.indexes[list].get_or_init(|| ListIndex::new(infos));
-        // The index helps if it excludes most entities.
-        let owned = if sight.has_owner_or_team() { &*index.owned } else { &[] };
-        if sight.is_everything() || 2 * owned.len() > infos.len() {
-            out.extend((0..).zip(infos).filter(|(_, info)| sight.includes(info)).map(|(index, _)| index));
+    /// Sets `out` to the indexes of the entities that a sight includes, in ascending order.
+    pub fn find_included(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
+        let (infos, index) = (&*self.lists[list].infos, &self.indexes[list]);
+        out.clear();
+        if sight.is_everything() {
+            out.extend(0..infos.len() as u32);
             return;
         }
-        out.extend(owned.iter().filter(|index| sight.includes(&infos[**index as usize])));
-        for circle in sight.circles() {
-            index.positions.append_within(circle.center, circle.radius, out);
+        if let Some(owner) = sight.owner() {
+            let owners = index.owners.get_or_init(|| keyed(infos, |info| info.owner));
+            out.extend(entities_of(owners, owner));
         }
-        out.sort_unstable();
-        out.dedup();
+        if let Some(team) = sight.team() {
+            let teams = index.teams.get_or_init(|| keyed(infos, |info| info.team));
+            out.extend(entities_of(teams, team));
+        }
+        for circle in sight.circles() {
+            let positions = || (0..).zip(infos).map(|(at, info)| (info.position, at));
+            let positions = index.positions.get_or_init(|| SpatialIndex::new(positions()));
+            positions.append_within(circle.center, circle.radius, out);
+        }
+        if !out.windows(2).all(|pair| pair[0] < pair[1]) {
+            // The stable sort merges sequences that are in order.
+            out.sort();
+            out.dedup();
+        }
     }
 
     /// Compares the entities that a client has received with the entities that it sees. Uses
@@ -148,7 +166,7 @@ impl<S> EntityFrame<S> {
         }
     }
 
-    fn encode(&self, layout: EntityLayout) -> EncodedList {
+    fn encode(&self, layout: Arc<EntityLayout>) -> EncodedList {
         let list = self.lists.iter().position(|list| list.packet == layout.packet);
         let mut encoded = EncodedList {
             list,
@@ -171,14 +189,17 @@ impl<S> EntityFrame<S> {
     }
 }
 
-impl ListIndex {
-    fn new(infos: &[EntityInfo]) -> ListIndex {
-        let infos = || (0..).zip(infos);
-        ListIndex {
-            positions: SpatialIndex::new(infos().map(|(at, info)| (info.position, at))),
-            owned: infos().filter(|(_, info)| info.has_owner_or_team()).map(|(at, _)| at).collect(),
-        }
-    }
+/// Returns the entities that have this key, with the key, in ascending order.
+fn keyed<K: Ord>(infos: &[EntityInfo], key: impl Fn(&EntityInfo) -> Option<K>) -> Vec<(K, u32)> {
+    let mut keyed: Vec<_> = (0..).zip(infos).filter_map(|(index, info)| Some((key(info)?, index))).collect();
+    keyed.sort_unstable();
+    keyed
+}
+
+/// Iterates over the entities with this key, in ascending order.
+fn entities_of<K: Ord + Copy>(keyed: &[(K, u32)], key: K) -> impl Iterator<Item = u32> {
+    let start = keyed.partition_point(|(other, _)| *other < key);
+    keyed[start..].iter().take_while(move |(other, _)| *other == key).map(|(_, index)| *index)
 }
 
 /// Returns a list of entities, and the indexes of the entities that a client sees. `None` if there
@@ -261,6 +282,7 @@ impl EncodedList {
 #[derive(Debug, Default)]
 pub struct FrameBuilder {
     number: u32,
+    layouts: LayoutCache,
     /// The lists of the last frame, and its tick.
     last: Option<(Arc<Vec<EntityValues>>, u32)>,
 }
@@ -290,7 +312,7 @@ impl FrameBuilder {
                 previous.as_ref().map_or((None, 0), |(lists, ticks)| (lists.get(at), *ticks));
             list.compare(previous, ticks, self.number);
         }
-        let indexes = lists.iter().map(|_| OnceLock::new()).collect();
+        let indexes = lists.iter().map(|_| ListIndex::default()).collect();
         let lists = Arc::new(lists);
         self.last = Some((Arc::clone(&lists), tick));
         Some(EntityFrame {
@@ -300,6 +322,7 @@ impl FrameBuilder {
             lists,
             previous,
             indexes,
+            layouts: Arc::clone(&self.layouts),
             encoded: OnceLock::new(),
         })
     }

@@ -51,10 +51,6 @@ impl EntityInfo {
         self.team = Some(team);
         self
     }
-
-    pub(super) const fn has_owner_or_team(&self) -> bool {
-        self.owner.is_some() || self.team.is_some()
-    }
 }
 
 /// An entity, or an event with a position.
@@ -163,9 +159,14 @@ impl Sight {
         self.is_everything
     }
 
-    /// Whether entities are included for their owner or their team.
-    pub(super) fn has_owner_or_team(&self) -> bool {
-        self.owner.is_some() || self.team.is_some()
+    /// The player whose entities are included.
+    pub(super) fn owner(&self) -> Option<PlayerId> {
+        self.owner
+    }
+
+    /// The team whose entities are included.
+    pub(super) fn team(&self) -> Option<u8> {
+        self.team
     }
 
     /// The circles.

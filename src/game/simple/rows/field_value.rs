@@ -57,6 +57,18 @@ pub trait RowField {
 
     /// Converts to a value of a packet.
     fn into_value(self) -> FieldValue;
+
+    /// Appends the value, or all fields of a record.
+    #[doc(hidden)]
+    fn append_to(self, values: &mut Vec<FieldValue>)
+    where
+        Self: Sized,
+    {
+        match self.into_value() {
+            FieldValue::List(fields) if !Self::MEMBERS.is_empty() => values.extend(fields),
+            value => values.push(value),
+        }
+    }
 }
 
 /// A type of a field that a client in Rust reads: every [`RowField`] except `&str`.
@@ -170,6 +182,11 @@ impl RowField for Rect {
     fn into_value(self) -> FieldValue {
         list([self.left, self.top, self.right, self.bottom])
     }
+
+    fn append_to(self, values: &mut Vec<FieldValue>) {
+        let edges = [self.left, self.top, self.right, self.bottom];
+        values.extend(edges.map(|edge| FieldValue::Int(edge.into())));
+    }
 }
 
 impl ReceivedField for Rect {
@@ -274,12 +291,8 @@ impl<T: ReceivedField, const N: usize> ReceivedField for [T; N] {
 
 /// Returns the list of some items. The fields of records follow each other.
 fn list<T: RowField>(items: impl IntoIterator<Item = T>) -> FieldValue {
-    let mut values = Vec::new();
-    for item in items {
-        match item.into_value() {
-            FieldValue::List(fields) if !T::MEMBERS.is_empty() => values.extend(fields),
-            value => values.push(value),
-        }
-    }
+    let items = items.into_iter();
+    let mut values = Vec::with_capacity(items.size_hint().0 * T::MEMBERS.len().max(1));
+    items.for_each(|item| item.append_to(&mut values));
     FieldValue::List(values)
 }

@@ -1,11 +1,17 @@
 //! The values of one packet.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use rmpv::Value;
 
 use super::field_value::FieldValue;
-use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
+use crate::packet::grammar::{Argument, Shape};
+use crate::packet::msgpack::{write_array_len, write_bool, write_int};
+use crate::packet::{self, DecodedPacket, Dialect, Direction, PacketError};
+
+/// Maximum bytes of most integers as MessagePack.
+const INTEGER_BYTES: usize = 5;
 
 /// Fields of a packet: names and values, in the same order.
 pub trait Row {
@@ -110,18 +116,54 @@ impl RowValues {
         let packet = self.packet;
         let row = dialect.row(Direction::ToClient, packet);
         let row = row.ok_or(RowError::UnknownPacket { packet })?;
-        if let Some(field) = self.fields.iter().find(|field| row.argument(field).is_none()) {
-            return Err(RowError::UnknownArgument { packet, argument: field });
+        let values: Vec<_> = row.arguments.iter().map(|argument| self.value_of(argument, server)).collect();
+        let is_own = |value: &&Option<Cow<'_, _>>| matches!(value, Some(Cow::Borrowed(_)));
+        if values.iter().filter(is_own).count() < self.fields.len() {
+            let is_unknown = |field: &&&str| row.argument(field).is_none();
+            if let Some(argument) = self.fields.iter().find(is_unknown) {
+                return Err(RowError::UnknownArgument { packet, argument });
+            }
         }
-        let value = |name: &str| {
-            let own = || self.iter().find(|(field, _)| *field == name).map(|(_, value)| value.into());
-            let set = server.iter().find(|(argument, _)| *argument == name);
-            set.map(|(_, value)| (*value).into()).or_else(own).unwrap_or(Value::Nil)
-        };
-        let values = row.arguments.iter().map(|argument| value(&argument.name));
-        let values: Vec<Value> = values.collect();
+        if let Some(message) = encode_plain(dialect, row, &values) {
+            return Ok(message);
+        }
+        let value = |value: &Option<Cow<'_, FieldValue>>| value.as_deref().map_or(Value::Nil, Value::from);
+        let values: Vec<Value> = values.iter().map(value).collect();
         dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)
     }
+
+    /// Returns the value of an argument: the server's, or the field of this name.
+    fn value_of(&self, argument: &Argument, server: &[(&str, i64)]) -> Option<Cow<'_, FieldValue>> {
+        match server.iter().find(|(name, _)| *name == argument.name) {
+            Some((_, value)) => Some(Cow::Owned(FieldValue::Int(*value))),
+            None => {
+                self.iter().find(|(field, _)| *field == argument.name).map(|(_, value)| Cow::Borrowed(value))
+            }
+        }
+    }
+}
+
+/// Encodes a packet of integers and booleans without converting them first. `None` if a value has
+/// another type, or does not fit.
+fn encode_plain(
+    dialect: &Dialect,
+    row: &packet::Row,
+    values: &[Option<Cow<'_, FieldValue>>],
+) -> Option<Vec<u8>> {
+    let (prefix, _) = dialect.prefix(Direction::ToClient, &row.name)?;
+    let mut out = Vec::with_capacity(prefix.len() + INTEGER_BYTES * (1 + values.len()));
+    out.extend_from_slice(prefix);
+    write_array_len(&mut out, values.len());
+    for (argument, value) in row.arguments.iter().zip(values) {
+        match (&argument.ty.shape, value.as_deref()?) {
+            (Shape::Int { min, max, .. }, FieldValue::Int(number)) if (min..=max).contains(&number) => {
+                write_int(&mut out, *number);
+            }
+            (Shape::Bool, FieldValue::Int(number @ (0 | 1))) => write_bool(&mut out, *number == 1),
+            _ => return None,
+        }
+    }
+    Some(out)
 }
 
 /// The state rows of a tick, as a game adds them in
