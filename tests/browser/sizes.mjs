@@ -72,7 +72,12 @@ async function liven(page, offers) {
     while (bar.children.length < 9) bar.append(bar.lastElementChild.cloneNode(true));
     bar.style.setProperty('--slots', '9');
     bar.classList.add('many');
-    document.getElementById('offers-row').replaceChildren(...[...bar.children].slice(0, hasOffers ? 6 : 0).map((one) => one.cloneNode(true)));
+    document.getElementById('offers-row').replaceChildren(...[...bar.children].slice(0, hasOffers ? 6 : 0).map((one) => {
+      const offer = document.createElement('div');
+      offer.className = 'offer';
+      offer.append(one.cloneNode(true), Object.assign(document.createElement('span'), { textContent: 'repeater crossbow' }));
+      return offer;
+    }));
     // The page hides them again with each frame, because the player is too young.
     const offers = document.getElementById('offers');
     if (hasOffers) Object.defineProperty(offers, 'hidden', { configurable: true, set() {} });

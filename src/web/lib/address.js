@@ -169,6 +169,23 @@ export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathnam
  */
 export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');
 
+/** @typedef {{ on_demand: boolean, rooms: { name: string, game: string, path: string, players: number }[] }} RoomList */
+
+/** @type {Promise<RoomList | null> | undefined} */
+let fetchedRooms;
+
+/** @returns {Promise<RoomList | null>} null without a response */
+const fetchRooms = () => fetch(urlFromRoot(location.href, 'rooms?format=json')).then((answer) => answer.json()).catch(() => null);
+
+/**
+ * Returns the public rooms of the server, and whether it creates rooms. Fetches the list once.
+ * @returns {Promise<RoomList | null>} null without a response. In that case the game is unreachable too
+ */
+export function roomList() {
+  fetchedRooms ??= fetchRooms();
+  return fetchedRooms;
+}
+
 /**
  * Returns the address of a new private room of this page's game, for a link "Play with friends".
  * The first visitor creates the room.
@@ -177,9 +194,8 @@ export const captureFromQuery = (search) => new URLSearchParams(search).get('cap
  */
 export async function newPrivateRoomUrl() {
   const room = roomOf(location.pathname);
-  const answer = isPrivate(room) || EDITION !== 'server' || captureFromQuery(location.search) !== null ? null : await fetch(urlFromRoot(location.href, 'rooms?format=json')).catch(() => null);
-  const list = await answer?.json().catch(() => null);
+  const list = isPrivate(room) || EDITION !== 'server' || captureFromQuery(location.search) !== null ? null : await fetchRooms();
   /** @param {string} name */
-  const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;
+  const game = (name) => list?.rooms.find((one) => one.name === name)?.game;
   return list?.on_demand === true && game(room) === game('') ? urlFromRoot(location.href, `r/${newPrivateName()}/`) : null;
 }

@@ -91,7 +91,7 @@ const FILES: browser_edition::Files = files_with! {
     "game/draw/scenery.js" "game/draw/shapes.js" "game/draw/shots.js" "game/draw/sprites.js"
     "game/draw/structures.js" "game/draw/terrain.js" "game/draw/tools.js" "game/draw/weather.js"
     "game/effect-player.js" "game/facilities.js"
-    "game/hud/clan-panel.js" "game/hud/dom.js" "game/hud/hints.js" "game/hud/hotbar.js" "game/hud/hud.js"
+    "game/hud/best-score.js" "game/hud/clan-panel.js" "game/hud/dom.js" "game/hud/hints.js" "game/hud/hotbar.js" "game/hud/hud.js"
     "game/hud/invite.css" "game/hud/invite.js" "game/hud/lockstep-panel.js" "game/hud/minimap.js"
     "game/hud/panels.css" "game/hud/panels.js" "game/hud/player-stats.js" "game/hud/title.js"
     "game/input.js" "game/main.js"

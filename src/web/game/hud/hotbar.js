@@ -100,7 +100,14 @@ export class Hotbar {
       const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
       const button = this.button(slot, () => this.chooseUpgrade(index), index < 9 ? `⇧${index + 1}` : '');
       button.dataset.choice = String(number);
-      return button;
+      const name = document.createElement('span');
+      name.textContent = choice.isWeapon ? choice.weapon.name : choice.item.name;
+      // The button's label begins with the name.
+      name.setAttribute('aria-hidden', 'true');
+      const offer = document.createElement('div');
+      offer.className = 'offer';
+      offer.append(button, name);
+      return offer;
     });
     byId('offers-row').replaceChildren(...buttons);
   }

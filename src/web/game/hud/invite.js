@@ -9,7 +9,7 @@
 import { copyText } from '../../lib/clipboard.js';
 import { EDITION } from '../../wasm/edition.js';
 import { byId, onButton } from './dom.js';
-import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/address.js';
+import { urlFromRoot, isPrivate, newPrivateName, roomList, roomOf } from '../../lib/address.js';
 
 export class InviteButton {
   /** @param {(text: string) => void} notify shows a toast */
@@ -42,12 +42,7 @@ export class InviteButton {
 
   /** Shows the button if the server creates rooms. */
   async showIfAvailable() {
-    try {
-      const answer = await fetch(urlFromRoot(location.href, 'rooms?format=json'));
-      byId('friends').hidden = (await answer.json()).on_demand !== true;
-    } catch {
-      // Without a response the game is unreachable too, which the title card shows.
-    }
+    byId('friends').hidden = (await roomList())?.on_demand !== true;
   }
 
   /**

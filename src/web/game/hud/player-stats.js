@@ -6,6 +6,7 @@
  */
 
 import { drawIcon } from '../draw/icons.js';
+import { bestScore, recordScore } from './best-score.js';
 import { byId, setText } from './dom.js';
 import { CARD_MS } from '../scene.js';
 import { ageMs } from '../../lib/interpolation.js';
@@ -76,6 +77,7 @@ export class PlayerStatsHud {
       const value = stats[name];
       if (value !== shown.value || isNarrow !== this.wasNarrow) {
         if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
+        if (name === 'score' && this.world.ownId !== null) recordScore(value);
         shown.value = value;
         setText(`f-${name}`, formatCompact(value, isNarrow));
       }
@@ -138,6 +140,10 @@ export class PlayerStatsHud {
     setText('d-age', String(death.age));
     setText('d-kills', String(death.kills));
     setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : formatCompact(death.score));
+    recordScore(death.score);
+    const best = bestScore();
+    byId('death-best').hidden = best === 0;
+    setText('death-best', death.score === best ? 'Your best score so far.' : `Your best score: ${best.toLocaleString('en')}.`);
   }
 }
 

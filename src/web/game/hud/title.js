@@ -6,13 +6,17 @@
  */
 
 import { drawBody } from '../draw/players.js';
+import { bestScore } from './best-score.js';
 import { byId } from './dom.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
-import { isPrivate, roomOf } from '../../lib/address.js';
+import { isPrivate, roomList, roomOf, urlFromRoot } from '../../lib/address.js';
+import { EDITION } from '../../wasm/edition.js';
 import { local } from '../../lib/stored.js';
 
 const STORAGE_KEY = 'tickwire.player';
+/** Maximum number of other rooms on the card. */
+const MAX_ROOMS = 3;
 const GUEST_NAMES = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
 
 export class TitleCard {
@@ -32,6 +36,10 @@ export class TitleCard {
     this.name.placeholder = GUEST_NAMES[Math.floor(Math.random() * GUEST_NAMES.length)];
     this.makeSkins();
     this.nameRoom(roomOf(location.pathname));
+    this.setLinks();
+    const best = bestScore();
+    byId('title-best').hidden = best === 0;
+    byId('title-best').textContent = `Your best score: ${best.toLocaleString('en')}`;
     addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
     byId('title-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -67,6 +75,37 @@ export class TitleCard {
     byId('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
     byId('title-room-name').textContent = isPrivate(room) ? '' : room;
     document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
+  }
+
+  /** Sets the links that depend on the edition, and lists the other rooms of the server. */
+  async setLinks() {
+    const link = (/** @type {string} */ id) => /** @type {HTMLAnchorElement} */ (byId(id));
+    link('link-bytes').href = `${EDITION === 'tab' ? 'inspector.html' : 'wire'}${link('link-bytes').hash}`;
+    link('link-tab').hidden = EDITION === 'tab';
+    if (EDITION === 'tab') return;
+    link('link-tab').href = urlFromRoot(location.href, 'tab/');
+    const own = roomOf(location.pathname);
+    const others = (await roomList())?.rooms.filter(({ name }) => name !== own) ?? [];
+    const rows = others.slice(0, MAX_ROOMS).map(({ name, game, path, players }) => {
+      const room = document.createElement('a');
+      room.href = urlFromRoot(location.href, path.slice(1));
+      const title = document.createElement('b');
+      title.textContent = name || 'Default room';
+      room.append(title, ` ${name === game ? '' : `${game} · `}${players} playing`);
+      const row = document.createElement('li');
+      row.append(room);
+      return row;
+    });
+    if (others.length > rows.length) {
+      const all = document.createElement('a');
+      all.href = urlFromRoot(location.href, 'rooms');
+      all.textContent = `All ${others.length + 1} rooms`;
+      const row = document.createElement('li');
+      row.append(all);
+      rows.push(row);
+    }
+    byId('title-rooms').append(...rows);
+    byId('title-rooms').hidden = rows.length === 0;
   }
 
   /** Chosen name and skin. */
