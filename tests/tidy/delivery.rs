@@ -4,7 +4,12 @@ use super::tree::{self, Breach, File};
 
 /// The files that are read: workflows, and the Dockerfile.
 pub fn files() -> Vec<File> {
-    let paths = [".github/workflows/ci.yml", ".github/workflows/release.yml", "Dockerfile"];
+    let paths = [
+        ".github/workflows/ci.yml",
+        ".github/workflows/pages.yml",
+        ".github/workflows/release.yml",
+        "Dockerfile",
+    ];
     let read = |path: &str| File::new(path, &std::fs::read_to_string(tree::root().join(path)).expect(path));
     paths.into_iter().map(read).collect()
 }
