@@ -87,6 +87,18 @@ pub extern "C" fn explain(n: u64) -> usize {
     })
 }
 
+/// Outputs the summary line of a frame by its number, in `line`.
+#[unsafe(no_mangle)]
+pub extern "C" fn line(n: u64) -> usize {
+    answer(|tab, _| {
+        let line = match (&mut tab.file, &tab.inspector) {
+            (Some(file), _) => file.line(n),
+            (None, inspector) => inspector.as_ref().ok_or(NO_WELCOME)?.line(n),
+        };
+        Ok(json!({ "line": line }).to_string().into_bytes())
+    })
+}
+
 /// Explains the given bytes as the next bytes of the connection. The input is
 /// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
 #[unsafe(no_mangle)]

@@ -92,8 +92,8 @@ await game.check('a player who leaves makes room for the one who watches', async
 
 await game.check('the inspector names the packets of the game', async () => {
   await ada.goto(`${game.server.url}/wire`);
-  const names = () => ada.locator('#list li').evaluateAll((all) => all.map((line) => line.children[3]?.textContent));
-  await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.children[3]?.textContent.startsWith('state')));
+  const names = () => ada.locator('#list li').evaluateAll((all) => all.map((line) => line.querySelector('.name').firstChild?.textContent));
+  await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.querySelector('.name').firstChild?.textContent?.startsWith('state')));
   assert.ok((await names()).some((name) => name.startsWith('state')), (await names()).join());
 });
 

@@ -204,7 +204,7 @@ async function inspector(page) {
     const client = page.locator('#client option', { hasText: name }).first();
     await client.waitFor({ state: 'attached' });
     await page.selectOption('#client', await client.getAttribute('value'));
-    const moved = page.locator('#list li', { hasText: 'move' }).first();
+    const moved = page.locator('#list li[data-packet="move"]').first();
     for (let step = 0; step < 60 && await moved.count() === 0; step += 1) {
       await game.ada.keyboard.press('d');
       await sleep(200);

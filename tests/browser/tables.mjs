@@ -41,7 +41,7 @@ const game = await new Game().open(FLAGS);
 const { ada, bo } = game;
 
 /** Every name of a packet that the inspector's lines show now. @param {import('playwright-core').Page} page */
-const names = (page) => page.locator('#list li').evaluateAll((all) => all.map((line) => line.children[3].textContent));
+const names = (page) => page.locator('#list li').evaluateAll((all) => all.map((line) => line.querySelector('.name').firstChild?.textContent));
 
 async function returning() {
   await game.check('a page plays with the built-in tables', async () => {
@@ -104,7 +104,7 @@ async function inspecting() {
     await ada.bringToFront();
     await walk(ada, ['d', 's', 'a', 'w'], 40);
     await wire.bringToFront();
-    await wire.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 15000 });
+    await wire.locator('#list li[data-packet="update"]').first().waitFor({ timeout: 15000 });
     assert.ok((await names(wire)).every((name) => !/^\d+$|unknown/.test(name)), String(await names(wire)));
   });
   await game.check('it opens the capture of the server by the tables in it', async () => {
@@ -113,7 +113,7 @@ async function inspecting() {
     await wire.setInputFiles('#file', capture);
     const told = execFileSync(binary(), ['explain', capture]).toString().split('\n').filter((line) => /^ +\d+ +[\d.]+ +\d+ +[<>] /.test(line));
     await wire.locator('#note', { hasText: `${told.length} frames` }).waitFor({ timeout: 15000 });
-    const update = wire.locator('#list li').filter({ has: wire.getByText('update', { exact: true }) }).first();
+    const update = wire.locator('#list li[data-packet="update"]').first();
     await update.click({ timeout: 15000 });
     const line = await wire.locator('#frame-line').innerText();
     assert.match(line, /update tick=\d+/);

@@ -114,7 +114,7 @@ await game.check('the round ends with its winner or without one, and the next on
 
 await game.check('the inspector names the packets of the game', async () => {
   await ada.goto(`${game.server.url}/wire`);
-  await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.children[3]?.textContent.startsWith('state')));
+  await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.querySelector('.name').firstChild?.textContent?.startsWith('state')));
 });
 
 // Rounds that do not end meanwhile, among bots that drive and shoot.

@@ -92,27 +92,27 @@ async function watching() {
   await game.check('frames come as they happen, both ways, and a filter leaves what is asked for', async () => {
     for (const key of ['d', 's']) await step(ada, key);
     await wire.bringToFront();
-    await wire.locator('#list li', { hasText: 'update' }).first().waitFor({ timeout: 15000 });
+    await wire.locator('#list li[data-packet="update"]').first().waitFor({ timeout: 15000 });
     // Only the newest lines exist, and the server says more than a page: both are among them now and then.
     await until(wire, () => new Set([...document.querySelectorAll('#list li')].map((line) => line.dataset.from)).size === 2);
     await wire.getByRole('button', { name: '↑ Client' }).click();
     await filter('-ping -aim');
     await until(wire, () => {
       const all = [...document.querySelectorAll('#list li')];
-      const names = all.map((line) => line.children[3].textContent);
+      const names = all.map((line) => line.querySelector('.name').firstChild?.textContent);
       return names.includes('move') && !names.includes('ping') && !names.includes('aim') && all.every((line) => line.dataset.from === 'client');
     });
     await filter('move');
     await until(wire, () => {
       const all = [...document.querySelectorAll('#list li')];
-      return all.length > 0 && all.every((line) => line.children[3].textContent === 'move');
+      return all.length > 0 && all.every((line) => line.querySelector('.name').firstChild?.textContent === 'move' && /^sequence=\d+ /.test(line.querySelector('.name i')?.textContent ?? ''));
     });
   });
 }
 
 async function drawing() {
   await game.check('the pressed key\'s frame is drawn: opcode 2, masked with its key, packet move', async () => {
-    await wire.locator('#list li', { hasText: 'move' }).first().click();
+    await wire.locator('#list li[data-packet="move"]').first().click();
     await wire.locator('#frame-title', { hasText: /^move/ }).waitFor({ timeout: 15000 });
     assert.equal(await wire.locator('#follow').getAttribute('aria-pressed'), 'false', 'a chosen frame stays');
     assert.match(await box('opcode').innerText(), /2, binary/);
@@ -259,15 +259,15 @@ async function beside() {
 }
 
 /** Rows of the list: number, name, and what else is marked. */
-const rows = (page) => page.locator('#list li').evaluateAll((all) => all.map((line) => ({ n: Number(line.dataset.n), name: line.children[3].textContent,
-  trip: line.children[4].textContent, marked: line.classList.contains('marked') })));
+const rows = (page) => page.locator('#list li').evaluateAll((all) => all.map((line) => ({ n: Number(line.dataset.n), name: line.querySelector('.name').firstChild?.textContent,
+  trip: line.querySelector('.trip').textContent, marked: line.classList.contains('marked') })));
 
 async function asking() {
   await game.check('a field is filtered by its value, a wrong filter is pointed at, and an empty list says why', async () => {
     await wire.setViewportSize(SMALL);
     await filter('move sequence > 0');
     await until(wire, () => {
-      const names = [...document.querySelectorAll('#list li')].map((line) => line.children[3].textContent);
+      const names = [...document.querySelectorAll('#list li')].map((line) => line.querySelector('.name').firstChild?.textContent);
       return names.length > 0 && names.every((name) => name === 'move');
     });
     await wire.locator('#filter').fill('x > Ann');

@@ -262,6 +262,11 @@ impl CaptureFile {
         self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item_json(n, &item))
     }
 
+    /// The summary line of frame `n`; empty if there is no such frame.
+    pub fn line(&mut self, n: u64) -> String {
+        self.explanation(n).map_or_else(String::new, |item| frame_json::line(&item))
+    }
+
     /// The changes since the previous frame of the same packet, as JSON.
     pub fn difference(&mut self, n: u64) -> String {
         let mut difference = || {

@@ -9,7 +9,6 @@ use crate::ws::Side;
 /// The entry of a frame, with its summary line.
 pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation<'_>) -> Json {
     let frame = explained.frames.first();
-    let line = frame.map(ToString::to_string).unwrap_or_default();
     let opcode = match frame.and_then(|frame| frame.header.as_ref()) {
         Some(header) => Some(header.opcode.name()),
         None => retained.is_head.then_some("upgrade"),
@@ -20,7 +19,7 @@ pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation
         "at_ms": retained.at.as_millis() as u64,
         "tick": retained.tick,
         "from": side(retained.from),
-        "line": line,
+        "line": line(explained),
         "opcode": opcode,
         "packet": packet(explained),
         "rule": rule(explained),
@@ -30,6 +29,11 @@ pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation
         entry["injected"] = Json::from(true);
     }
     entry
+}
+
+/// The summary line of a frame.
+pub fn line(explained: &Explanation<'_>) -> String {
+    explained.frames.first().map(ToString::to_string).unwrap_or_default()
 }
 
 /// The explanation as JSON, with the number and the bytes of the frame as sent; for a head also its

@@ -300,6 +300,12 @@ impl Inspector {
         )
     }
 
+    /// The summary line of frame `n`; empty if it is no longer stored.
+    pub fn line(&self, n: u64) -> String {
+        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
+        explained.map_or_else(String::new, |(_, explained)| frame_json::line(&explained))
+    }
+
     /// The changes since the previous frame of the same packet, as JSON.
     pub fn difference(&self, n: u64) -> String {
         let difference = || {

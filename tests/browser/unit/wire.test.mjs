@@ -12,7 +12,7 @@ import { VisibleFrames } from '../../../src/web/inspector/list/frames.js';
 import { bearerSubprotocol } from '../../../src/web/wasm/open-socket.js';
 import { statusReason } from '../../../src/web/inspector/connection.js';
 import { milliseconds } from '../../../src/web/inspector/list/duration.js';
-import { formatTime, linesAt } from '../../../src/web/inspector/list/list.js';
+import { formatSince, formatTime, linesAt, valuesOf } from '../../../src/web/inspector/list/list.js';
 import { nextMark } from '../../../src/web/inspector/list/bookmarks.js';
 import { EndedClients } from '../../../src/web/inspector/list/ended-clients.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
@@ -340,4 +340,16 @@ test('a token is a word that a header can list; a refusal says what helps', () =
   assert.match(statusReason(429), /wait/);
   assert.match(statusReason(500), /500/);
   assert.deepEqual([formatTime(0), formatTime(61_234), formatTime(600_000)], ['0:00.000', '1:01.234', '10:00.000']);
+});
+
+test('a line shows the values of its packet, and the time since the line above', () => {
+  for (const [line, packet, tick, expected] of /** @type {const} */ ([
+    ['binary, 9 bytes: scores tick=31 points=[7,4]', 'scores', 31, 'points=[7,4]'],
+    ['binary, 9 bytes: scores tick=30 points=[7,4]', 'scores', 31, 'tick=30 points=[7,4]'],
+    ['binary, masked, 3 bytes: stop', 'stop', 31, ''],
+    ['text, masked, 5 bytes: "a: b"', null, 31, '"a: b"'],
+    ['ping, 0 bytes', null, 31, ''],
+    ['', 'scores', 31, ''],
+  ])) assert.equal(valuesOf(line, { packet, tick }), expected, line);
+  assert.deepEqual([0, 27.6, 9999, 12_345].map(formatSince), ['+0', '+28', '+9999', '+12 s']);
 });

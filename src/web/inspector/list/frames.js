@@ -57,6 +57,11 @@ export class VisibleFrames {
     return this.rows.slice(first - this.first, last - this.first);
   }
 
+  /** Returns the summary line of a frame. @param {number} n */
+  lineOf(n) {
+    return this.explainer.lineOf(n);
+  }
+
   /** Returns the visible frame at an index. @param {number} index @returns {Entry | undefined} */
   at(index) {
     return index < 0 || index >= this.visible ? undefined : this.between(index, index + 1)[0];

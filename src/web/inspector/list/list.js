@@ -24,6 +24,25 @@ export function formatTime(ms) {
 }
 
 /**
+ * Returns the content of a summary line, without the packet's name and a tick at the front, which
+ * have columns.
+ * @param {string} line such as `binary, 9 bytes: scores tick=31 points=[7,4]`
+ * @param {{ packet: string | null, tick: number }} entry
+ */
+export function valuesOf(line, { packet, tick }) {
+  const [, content = ''] = /: (.*)$/s.exec(line) ?? [];
+  if (packet === null || !content.startsWith(packet)) return content;
+  const [first, ...rest] = content.slice(packet.length).trimStart().split(' ');
+  return (first === `tick=${tick}` ? rest : [first, ...rest]).join(' ');
+}
+
+/**
+ * Formats the time between two lines, in ms, or in seconds from 10 s on.
+ * @param {number} ms
+ */
+export const formatSince = (ms) => (ms < 10_000 ? `+${ms.toFixed(0)}` : `+${(ms / 1000).toFixed(0)} s`);
+
+/**
  * Returns the range of lines to draw: the lines in view and some beyond. After a filter change the
  * box may be scrolled past the last line.
  * @param {number} top px
@@ -91,7 +110,9 @@ export class FrameListView {
     this.lines.style.top = `${this.box.scrollTop + first * LINE_PX - this.box.scrollTop * rows}px`;
     while (this.lines.children.length > last - first) this.lines.lastChild?.remove();
     while (this.lines.children.length < last - first) this.lines.append(newLine());
-    this.frames.between(first, last).forEach((entry, at) => this.fill(/** @type {HTMLElement} */ (this.lines.children[at]), entry));
+    const start = Math.max(0, first - 1);
+    const entries = this.frames.between(start, last);
+    entries.slice(first - start).forEach((entry, at) => this.fill(/** @type {HTMLElement} */ (this.lines.children[at]), entry, entries[at + first - start - 1]));
   }
 
   /**
@@ -123,31 +144,46 @@ export class FrameListView {
     return { first: this.frames.at(indexAt(top)), last: this.frames.at(indexAt(top + this.box.clientHeight - 1)) };
   }
 
-  /** @param {HTMLElement} line @param {import('./frames.js').Entry} entry */
-  fill(line, entry) {
+  /**
+   * @param {HTMLElement} line
+   * @param {import('./frames.js').Entry} entry
+   * @param {import('./frames.js').Entry} [before] entry of the line above
+   */
+  fill(line, entry, before) {
     line.classList.toggle('chosen', entry.n === this.chosen);
     line.classList.toggle('marked', this.isMarked(entry.n));
     const { datagram } = entry;
-    const key = `${entry.n} ${entry.rtt_ms ?? ''} ${entry.gap ?? ''} ${datagram ? JSON.stringify(datagram) : ''}`;
+    const key = `${entry.n} ${before?.n} ${entry.rtt_ms ?? ''} ${entry.gap ?? ''} ${datagram ? JSON.stringify(datagram) : ''}`;
     if (line.dataset.key === key) return;
     line.dataset.key = key;
     line.dataset.n = String(entry.n);
     line.dataset.from = entry.from;
+    line.dataset.packet = entry.packet ?? '';
     line.classList.toggle('bad', entry.rule !== null);
     line.classList.toggle('gap', entry.gap !== undefined);
     line.classList.toggle('injected', entry.injected === true);
     line.classList.toggle('datagram', datagram !== undefined);
     line.dataset.state = datagram?.state ?? (entry.gap === undefined ? '' : entry.opcode ?? '');
     line.title = titleOf(entry);
-    const [time, tick, arrow, name, trip, bytes] = line.children;
+    const [time, since, tick, arrow, name, trip, bytes] = line.children;
     time.textContent = formatTime(entry.at_ms);
+    since.textContent = before ? formatSince(entry.at_ms - before.at_ms) : '';
     tick.textContent = entry.gap === undefined ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     if (datagram) name.replaceChildren(chip(numberOf(datagram)), contentOf(datagram, entry.rule));
-    else name.textContent = entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes';
+    else name.replaceChildren(entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes', ...this.valuesOf(entry));
     const facts = [...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
     trip.textContent = facts.join(' ');
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
+  }
+
+  /** Returns the values of a line, without an element if there are none. @param {import('./frames.js').Entry} entry */
+  valuesOf(entry) {
+    const text = entry.gap === undefined && entry.rule === null ? valuesOf(this.frames.lineOf(entry.n), entry) : '';
+    if (text === '') return [];
+    const values = document.createElement('i');
+    values.textContent = text;
+    return [values];
   }
 
   /** Clears the list for another source. */
@@ -186,7 +222,7 @@ function titleOf(entry) {
 
 function newLine() {
   const line = document.createElement('li');
-  for (const kind of ['time', 'tick', 'arrow', 'name', 'trip', 'bytes']) {
+  for (const kind of ['time', 'since', 'tick', 'arrow', 'name', 'trip', 'bytes']) {
     const cell = document.createElement('span');
     cell.className = kind;
     line.append(cell);
