@@ -35,8 +35,9 @@ mod library;
 mod life;
 mod lockstep;
 mod old_http;
+mod page_files;
 mod pong;
-mod prediction;
+
 #[path = "../support/program.rs"]
 mod program;
 #[allow(dead_code, reason = "its `main` is of the example")]

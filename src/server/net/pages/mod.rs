@@ -16,6 +16,7 @@ pub mod room_pages;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 
 use self::page_response::PageResponse;
 use super::access;
@@ -79,11 +80,11 @@ macro_rules! files_with {
 
 /// Files of `src/web/` that browsers request: name and contents.
 #[cfg(not(feature = "built-in-games"))]
-const FILES: browser_edition::Files = files_with! {};
+static FILES: browser_edition::Files = files_with! {};
 /// Files of `src/web/` that browsers request: name and contents. The list has the page of the
 /// default game and the browser edition.
 #[cfg(feature = "built-in-games")]
-const FILES: browser_edition::Files = files_with! {
+static FILES: browser_edition::Files = files_with! {
     "codes.json" "index.html" "rules.json" "service-worker.js"
     "game/browser-edition.js" "game/controls.js" "game/debug-console.js"
     "game/draw/animals.js" "game/draw/arms.js" "game/draw/camera.js" "game/draw/effects.js"
@@ -294,9 +295,21 @@ fn embedded(name: &str) -> Option<&'static [u8]> {
 /// Returns a response with this file, or 404 if it does not exist.
 pub fn file_response(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageResponse {
     match file {
-        Some(bytes) => PageResponse::new(status, content_type(name), bytes),
+        Some(bytes) => PageResponse {
+            // A 304 would hide another status.
+            entity_tag: (status == 200).then(|| entity_tag(&bytes)),
+            ..PageResponse::new(status, content_type(name), bytes)
+        },
         None => PageResponse::text(404, "no such page\n".to_owned()),
     }
+}
+
+/// Returns the entity tag of a file. The tag of an embedded file is computed once.
+fn entity_tag(bytes: &[u8]) -> String {
+    static TAGS: [OnceLock<String>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    let embedded = FILES.iter().zip(&TAGS).find(|((_, file), _)| std::ptr::eq(*file, bytes));
+    let tag = || page_response::entity_tag(bytes);
+    embedded.map_or_else(tag, |(_, known)| known.get_or_init(tag).clone())
 }
 
 /// Returns the metrics to requests from this machine or with the operator's token.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use sha1_smol::Sha1;
+
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Content security policy: a page may load from and connect to this server only, and run
@@ -9,6 +11,11 @@ const TEXT: &str = "text/plain; charset=utf-8";
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
                       img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// Returns the entity tag of a body, which changes with its bytes (RFC 9110, section 8.8.3).
+pub fn entity_tag(body: &[u8]) -> String {
+    format!("\"{}\"", Sha1::from(body).digest())
+}
 
 /// A page or an error, with its headers.
 pub struct PageResponse {

@@ -3,9 +3,7 @@
 
 use std::sync::OnceLock;
 
-use sha1_smol::Sha1;
-
-use super::page_response::PageResponse;
+use super::page_response::{PageResponse, entity_tag};
 use crate::game::GameInfo;
 use crate::games;
 
@@ -13,7 +11,7 @@ use crate::games;
 pub const FILE: &str = "wasm/prediction.wasm";
 const CONTENT_TYPE: &str = "application/wasm";
 
-/// A module and its entity tag, which changes with its bytes (RFC 9110, section 8.8.3).
+/// A module and its entity tag.
 #[derive(Debug, Clone)]
 pub struct PredictionModule {
     bytes: &'static [u8],
@@ -23,7 +21,7 @@ pub struct PredictionModule {
 impl PredictionModule {
     /// A module with these bytes.
     pub fn new(bytes: &'static [u8]) -> PredictionModule {
-        PredictionModule { bytes, tag: format!("\"{}\"", Sha1::from(bytes).digest()) }
+        PredictionModule { bytes, tag: entity_tag(bytes) }
     }
 }
 

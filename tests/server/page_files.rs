@@ -1,4 +1,4 @@
-//! The prediction module of a room's game, as pages request it.
+//! Pages and their files as a browser requests them: the prediction module of a room's game, and entity tags.
 
 use tickwire::game::Game;
 use tickwire::game::simple::Simple;
@@ -27,12 +27,16 @@ fn host<G: Game>(module: Option<&'static [u8]>) -> ServerState {
 }
 
 fn get(host: &ServerState, tag: &str) -> (Response, String) {
-    let head = format!("GET /wasm/prediction.wasm HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\n\r\n");
+    get_at(host, "/wasm/prediction.wasm", tag)
+}
+
+fn get_at(host: &ServerState, path: &str, tag: &str) -> (Response, String) {
+    let head = format!("GET {path} HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\n\r\n");
     let head = HeadReader::new(limits::HEAD_LIMITS).receive(head.as_bytes()).expect("well formed");
     let head = head.expect("complete");
     let response = pages::respond(host, &head, "127.0.0.1:9".parse().expect("an address"), false);
     let lines = String::from_utf8(response.head.clone()).expect("text");
-    let tag = lines.lines().find_map(|line| line.strip_prefix("ETag: ")).expect("a tag").to_owned();
+    let tag = lines.lines().find_map(|line| line.strip_prefix("ETag: ")).unwrap_or_default().to_owned();
     (response, tag)
 }
 
@@ -60,4 +64,25 @@ fn a_page_that_has_the_module_does_not_receive_it_again() {
     }
     let (_, other) = get(&self::host::<Simple<Fog>>(Some(b"\0asm of other rules")), &tag);
     assert_ne!(other, tag);
+}
+
+#[test]
+fn a_page_and_its_files_are_not_sent_again_unless_they_have_changed() {
+    let hosts = [host::<Simple<Fog>>(None), host::<Simple<Pong>>(None)];
+    let tags = |path: &str| hosts.each_ref().map(|host| get_at(host, path, "\"other\"").1);
+    for path in ["/", "/tickwire.js", "/codes.json", "/tab/", "/tab/wasm/edition.js"] {
+        for (host, tag) in hosts.iter().zip(tags(path)) {
+            let (response, again) = get_at(host, path, &tag);
+            assert!(response.status == 304 && response.body.is_empty() && !tag.is_empty(), "{path}");
+            assert_eq!(again, tag, "{path}");
+        }
+    }
+    // Each game has a page of its own.
+    let [[fog, pong], [file, same]] = ["/", "/tickwire.js"].map(tags);
+    assert!(fog != pong && file == same);
+    let [edition, in_tab] = ["/wasm/edition.js", "/tab/wasm/edition.js"].map(|path| tags(path)[0].clone());
+    assert_ne!(edition, in_tab);
+    for path in ["/metrics", "/none.js", "/rooms"] {
+        assert_eq!(get_at(&hosts[0], path, "*").1, "", "{path} changes, or is no file");
+    }
 }
