@@ -291,6 +291,18 @@ export class HeldKeys implements Iterable<string> {
   releaseAll(): void;
 }
 
+/** Two sticks on a touch screen, one for each thumb, wherever it touches its half of an element. */
+export class ThumbSticks {
+  /** `changed`: called after a press or a release. `middle`: where the right half begins, px. */
+  constructor(element: HTMLElement, changed?: () => void, middle?: () => number);
+  /** Whether the main button of the mouse is down. */
+  readonly isMouseDown: boolean;
+  /** Direction of a stick in radians, 0 to the right; null at rest. */
+  angle(side: 'left' | 'right'): number | null;
+  /** Draws the sticks that are touched, in CSS px of the window. */
+  draw(context: CanvasRenderingContext2D): void;
+}
+
 /** Fingers, pens and the main mouse button that are held down since a press on an element. */
 export class HeldPointers {
   /** `released` is called once for each pointer, with its `pointerId`. */

@@ -39,6 +39,7 @@ import { compileChanged, wasmModule } from './wasm/module.js';
 import { PlaybackConnection } from './playback/connection.js';
 
 export { HeldKeys, HeldPointers } from './lib/held.js';
+export { ThumbSticks } from './lib/thumb-sticks.js';
 export { local } from './lib/stored.js';
 export { newPrivateRoomUrl } from './lib/address.js';
 

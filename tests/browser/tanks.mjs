@@ -210,7 +210,7 @@ await game.check('L draws where a target was on this screen and on the server', 
   const bots = spawn(process.env.TICKWIRE_BIN, ['bots', '--count', '30', '--play', '--seconds', '110', `ws://127.0.0.1:${long.port}`], { stdio: 'ignore' });
   try {
     await ada.evaluate(() => {
-      window.circles = new Map([['#ffe27a', 0], ['#ffffff', 0]]);
+      window.circles = new Map([['#ffe9a8', 0], ['#ffffff', 0]]);
       const context = document.getElementById('field').getContext('2d');
       const arc = context.arc.bind(context);
       context.arc = (...all) => {
@@ -222,7 +222,7 @@ await game.check('L draws where a target was on this screen and on the server', 
     assert.match(await ada.locator('#lag').textContent(), /compensation is on/);
     await ada.mouse.move(DESKTOP.width / 2 + 50, DESKTOP.height / 2);
     await ada.mouse.down();
-    const both = () => ada.evaluate(() => ['#ffe27a', '#ffffff'].every((colour) => window.circles.get(colour) > 0));
+    const both = () => ada.evaluate(() => ['#ffe9a8', '#ffffff'].every((colour) => window.circles.get(colour) > 0));
     await ada.keyboard.down('w');
     let turn = 0;
     for (const end = performance.now() + 90_000; !await both() && performance.now() < end;) {
