@@ -16,7 +16,7 @@ import { formatSince, formatTime, linesAt, valuesOf } from '../../../src/web/ins
 import { nextMark } from '../../../src/web/inspector/list/bookmarks.js';
 import { EndedClients } from '../../../src/web/inspector/list/ended-clients.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
-import { barOf, describe } from '../../../src/web/inspector/list/update-strip.js';
+import { barOf, causeOf, describe } from '../../../src/web/inspector/list/update-strip.js';
 import { bitAt, bytesOf, closedAtFirst, flattenTree, leafAt, unmaskedBytes, openRows, segments, overlaps, parseHex } from '../../../src/web/inspector/frame/tree.js';
 import { TABLES } from '../lib/table-files.mjs';
 
@@ -209,7 +209,9 @@ test('ticks without an update are a silence that is named, and late ticks are a 
   assert.equal(describe(timeline(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
   assert.deepEqual(timeline(idle).updates.map((update) => barOf(update, timeline(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
   const late = [[100, 3], [100, 3], [100, 3], [11_529, 3], [400, 4]];
-  assert.match(describe(timeline(late)), /longest gap 11529 ms · 2 large gaps$/);
+  assert.match(describe(timeline(late)), /longest gap 11529 ms · 2 large gaps: late ticks$/);
+  assert.deepEqual([idle, late].map((rows) => causeOf(timeline(rows).updates[3], timeline(rows))),
+    [' and 346 ticks, in which nothing changed for the client or it did not read', ', because the tick of the room was late']);
   assert.match(describe(timeline(idle, false)), /2 large gaps$/, 'a capture has no ticks');
 });
 

@@ -53,6 +53,19 @@ export function kindOf([, , gap, , ticks], timeline) {
   return usual > 0 && ticks / usual > gap / normal / LARGE_GAP_FACTOR ? 'silence' : 'large';
 }
 
+/**
+ * Names the cause of a gap that is larger than usual; '' for a normal gap, and in a capture, which
+ * has no ticks.
+ * @param {Update} update
+ * @param {Timeline} timeline
+ */
+export function causeOf(update, timeline) {
+  const kind = kindOf(update, timeline);
+  const [, , , , ticks] = update;
+  if (kind === 'silence') return ` and ${ticks} ticks, in which nothing changed for the client or it did not read`;
+  return kind === 'large' && timeline.hasTicks ? ', because the tick of the room was late' : '';
+}
+
 /** Describes the strip. @param {Timeline} timeline */
 export function describe(timeline) {
   const { normal_ms, updates = [] } = timeline;
@@ -63,7 +76,7 @@ export function describe(timeline) {
   const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
   const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
-  if (large.length > 0) words.push(`${large.length} large gap${large.length === 1 ? '' : 's'}`);
+  if (large.length > 0) words.push(`${large.length} large gap${large.length === 1 ? '' : 's'}${timeline.hasTicks ? `: late tick${large.length === 1 ? '' : 's'}` : ''}`);
   if (silences.length > 0) words.push(`no update was due ${silences.length === 1 ? 'once' : `${silences.length} times`}, at most for ${milliseconds(Math.max(...silences))}`);
   return words.join(' · ');
 }
@@ -126,9 +139,8 @@ export class UpdateStrip {
       this.canvas.title = '';
       return;
     }
-    const [n, , gap, bytes, ticks] = update;
-    const why = kindOf(update, this.timeline) === 'silence' ? ` and ${ticks} ticks, in which nothing changed for the client or it did not read` : '';
-    this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
+    const [n, , gap, bytes] = update;
+    this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${causeOf(update, this.timeline)}`}, ${bytes} bytes`;
   }
 
   /** Shows the updates. @param {Timeline} timeline @param {number} chosen selected frame */
