@@ -3,7 +3,7 @@
 use tickwire_sim::{OptionSpec, WorldParams};
 
 use super::output::reachable;
-use super::player_args;
+use super::{bot_args, player_args};
 use crate::game::{GameInfo, UpdateRates};
 use crate::packet::routes;
 use crate::server::net::console::http_admin;
@@ -41,10 +41,11 @@ pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> 
     let dialects =
         config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
-        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}  \
+        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}{}  \
          bind {address}, {}, seed {}{},\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
+        bot_args::line(config.bots),
         player_args::line(&config.players),
         rates(rooms[0].about, config.rates()),
         identity.seed,

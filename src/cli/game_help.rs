@@ -16,6 +16,8 @@ pub fn with_game_help(command: Command, games: &GameList) -> Command {
         ("foreign_update_hz", foreign(&infos)),
         ("map_size", map_size(&infos)),
     ];
+    let has_bots = infos.iter().any(|info| info.has_bot_policy());
+    let command = command.mut_arg("bots", |argument| argument.hide(!has_bots));
     texts.into_iter().fold(command, |command, (flag, text)| {
         command.mut_arg(flag, |argument| match text {
             Some(text) => argument.help(text),

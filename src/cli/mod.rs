@@ -5,6 +5,7 @@
 //! runs the server.
 
 mod banner;
+mod bot_args;
 mod bots;
 mod cargo_program;
 mod color;

@@ -13,6 +13,7 @@ use tickwire_sim::WorldParams;
 use tracing::{info, warn};
 
 use super::banner::banner;
+use super::bot_args::BotArgs;
 use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
@@ -122,6 +123,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<TokenArg>,
     #[command(flatten)]
+    bots: BotArgs,
+    #[command(flatten)]
     players: PlayerArgs,
     #[command(flatten)]
     lockstep: LockstepArgs,
@@ -186,13 +189,15 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let first = args.game.as_deref().map(|text| all.with_default(text));
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
-    let config = config(args, games, &options.unwrap_or_default())?;
+    let mut config = config(args, games, &options.unwrap_or_default())?;
     let mut state_file = StateFile::open(args.state_file.as_deref())?;
     let rooms = rooms(&config, args, games, &mut state_file)?;
     rooms
         .iter()
         .try_for_each(|room| room.handle().about.check_tables(&config.codes))
         .map_err(|error| error.to_string())?;
+    config.bots =
+        args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
     let log = Log::start(&args.log)?;
     state_file.log_reports();
     args.players.warn();

@@ -307,6 +307,27 @@ pub const SERVER_EVENTS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Minimum time between two log lines about dropped events.
 pub const SERVER_EVENTS_LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+// ---- bots of a server ------------------------------------------------------------------------
+
+/// Players of a room that is filled with bots, on the command line: enough company on one screen.
+/// As many people play without bots.
+pub const BOTS_DEFAULT: usize = 12;
+/// Maximum number of players that a room may be filled with, because each bot of a room has
+/// another name of a list. With more, the server does not start.
+pub const BOTS: usize = 40;
+/// Maximum number of bots of all rooms of a server, because one thread runs them. Further bots are
+/// not created.
+pub const SERVER_BOTS: usize = 200;
+/// Interval at which the thread of the bots lets them receive and act: a bot decides about ten
+/// times per second.
+pub const BOTS_STEP_INTERVAL: Duration = Duration::from_millis(50);
+/// Interval at which the thread of the bots compares the number of bots in each room with the
+/// number of people. In each of these intervals at most one bot enters a room.
+pub const BOTS_COUNT_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum time for which the thread of the bots sleeps while clients but no bots are connected: a
+/// player may leave the world without closing its connection.
+pub const BOTS_IDLE_INTERVAL: Duration = Duration::from_secs(1);
+
 // ---- embedded: a server inside another program -----------------------------------------------
 
 /// Maximum number of connections of an embedded server, including its bots. Further connections are

@@ -10,9 +10,10 @@
 //! `net` runs them with sockets, threads and a clock, and [`host`] without. A host has two drivers:
 //! [`embedded`] (function calls, also in a browser) and `testing::simulate` (a model of the network
 //! in virtual time). A program starts a server with `builder`. [`self_check`] compares the updates
-//! of a running server with a second world.
+//! of a running server with a second world. [`bots`] are players that a server runs itself.
 
 pub mod admission;
+pub mod bots;
 #[cfg(not(target_family = "wasm"))]
 pub mod builder;
 pub mod clients;

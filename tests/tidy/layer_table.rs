@@ -1,7 +1,7 @@
 //! The layers of `src/`: what each may name, and which of them may touch the machine.
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-pub const LAYERS: [(&str, &[&str]); 38] = [
+pub const LAYERS: [(&str, &[&str]); 39] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -47,6 +47,7 @@ pub const LAYERS: [(&str, &[&str]); 38] = [
             "server/admission",
         ],
     ),
+    ("server/bots", &["packet", "game", "connection", "client"]),
     (
         "server/self_check",
         &[
@@ -96,6 +97,7 @@ pub const LAYERS: [(&str, &[&str]); 38] = [
             "server/room",
             "server/admission",
             "server/clients",
+            "server/bots",
             "server/host",
         ],
     ),
@@ -116,9 +118,11 @@ pub const LAYERS: [(&str, &[&str]); 38] = [
             "games",
             "tools/capture",
             "tools/inspector",
+            "client",
             "server/room",
             "server/admission",
             "server/clients",
+            "server/bots",
             "server/self_check",
         ],
     ),

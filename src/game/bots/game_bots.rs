@@ -19,6 +19,12 @@ pub trait GameBots: Game {
     /// Creates an agent.
     fn agent(spec: &BotSpec) -> Box<dyn Agent>;
 
+    /// Returns whether the agents play the game, as people do. A server adds only such bots to its
+    /// rooms. Agents without a policy send random packets.
+    fn has_policy() -> bool {
+        true
+    }
+
     /// Compares the agent's view of the world with the published state. Returns whether anything
     /// was compared.
     ///
@@ -79,13 +85,18 @@ impl GameInfo {
     /// Adds the bots of a game.
     #[must_use]
     pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
-        self.bots = Some(BotHooks { agent: G::agent, compare_view: G::compare_view });
+        self.bots = Some(BotHooks { agent: G::agent, has_policy: G::has_policy, compare_view: G::compare_view });
         self
     }
 
     /// Creates an agent; `None` if the game has no bots.
     pub fn agent(&self, spec: &BotSpec) -> Option<Box<dyn Agent>> {
         self.bots.map(|bots| (bots.agent)(spec))
+    }
+
+    /// Returns whether the game has bots that play it: see [`GameBots::has_policy`].
+    pub fn has_bot_policy(&self) -> bool {
+        self.bots.is_some_and(|bots| (bots.has_policy)())
     }
 
     /// Compares an agent's view of the world with the published state. Returns whether anything was

@@ -16,6 +16,8 @@ use crate::packet::Dialect;
 pub struct BotHooks {
     /// See `GameBots::agent`.
     pub agent: fn(&BotSpec) -> Box<dyn Agent>,
+    /// See `GameBots::has_policy`.
+    pub has_policy: fn() -> bool,
     /// See `GameBots::compare_view`.
     pub compare_view: CompareView,
 }

@@ -13,6 +13,7 @@
 pub(crate) mod ack_checker;
 mod game_bots;
 pub(super) mod hooks;
+pub mod names;
 pub(super) mod rng;
 
 use std::any::Any;
@@ -225,7 +226,10 @@ pub struct BotSpec {
     pub crowd_seed: u64,
     /// The behaviour of the bot.
     pub behavior: BotBehavior,
-    /// Whether the agent attacks players outside the crowd only in retaliation.
+    /// The name of the agent's player. `None`: see [`BotSpec::player_name`].
+    pub name: Option<String>,
+    /// Whether the agent plays with people: it attacks players outside the crowd only in
+    /// retaliation, and sends only packets that a person would send.
     pub spares_visitors: bool,
     /// Whether the agent checks the received packets, if this build can.
     pub is_checking: bool,
@@ -242,9 +246,15 @@ impl BotSpec {
             seed,
             crowd_seed: seed,
             behavior: BotBehavior::Play,
+            name: None,
             spares_visitors: true,
             is_checking: false,
             dialect,
         }
+    }
+
+    /// Returns the name of the agent's player: by default `bot` and the index.
+    pub fn player_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| format!("bot {}", self.index))
     }
 }

@@ -19,6 +19,10 @@ impl<S: SimpleGame> GameBots for Simple<S> {
         Box::new(RandomBot::<S>::new(spec))
     }
 
+    fn has_policy() -> bool {
+        S::bot_policy().is_some()
+    }
+
     /// Compares the state rows that the agent received last with the published ones.
     fn compare_view(
         agent: &dyn Agent,

@@ -28,8 +28,6 @@ const PING_EVERY: Duration = Duration::from_millis(2_500);
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
 /// One in this many packets of a playing bot has extreme values.
 const ABSURD_ONE_IN: u32 = 16;
-/// Prefix of the names of bots.
-const NAME: &str = "bot ";
 /// Rules of `error` packets that no bot should cause. Other rules belong to the game, or concern
 /// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
@@ -39,6 +37,8 @@ pub struct RandomBot<S: SimpleGame> {
     pub(super) dialect: Arc<Dialect>,
     name: String,
     behavior: BotBehavior,
+    /// Whether the bot sends no extreme values, because no person would send them.
+    plays_with_people: bool,
     checks: bool,
     dice: BotRng,
     tactics: Option<Box<dyn BotPolicy<S::Action>>>,
@@ -74,8 +74,9 @@ impl<S: SimpleGame> RandomBot<S> {
         let acts = dice.between(Duration::ZERO, PAUSE[1]);
         RandomBot {
             dialect: Arc::clone(&part.dialect),
-            name: format!("{NAME}{}", part.index),
+            name: part.player_name(),
             behavior: part.behavior,
+            plays_with_people: part.spares_visitors,
             checks: part.is_checking,
             tactics: S::bot_policy(),
             dice,
@@ -114,8 +115,14 @@ impl<S: SimpleGame> RandomBot<S> {
         let rows = self.dialect.rows(Direction::ToServer).filter(|row| !COMMON.contains(&&*row.name));
         let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
         let Some(name) = self.dice.choose(&names) else { return };
-        let is_absurd = self.behavior == BotBehavior::Play && self.dice.below(ABSURD_ONE_IN) == 0;
+        let is_absurd = self.is_absurd_now();
         self.send(name, Vec::new(), is_absurd, out);
+    }
+
+    /// Whether the bot sends extreme values now.
+    fn is_absurd_now(&mut self) -> bool {
+        let may_be = self.behavior == BotBehavior::Play && !self.plays_with_people;
+        may_be && self.dice.below(ABSURD_ONE_IN) == 0
     }
 
     fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut AgentOutput) {
@@ -262,7 +269,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
                 self.send(packet.packet(), values, false, out);
             }
             // Also sends extreme values from time to time, which no real player would send.
-            if self.behavior != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
+            if !self.is_absurd_now() {
                 return;
             }
         }
@@ -336,6 +343,7 @@ mod tests {
             seed: 1,
             crowd_seed: 1,
             behavior: BotBehavior::Walk,
+            name: None,
             spares_visitors: false,
             is_checking: true,
             dialect: Arc::clone(&dialect),

@@ -31,9 +31,9 @@ impl GameBots for Moo {
         #[cfg(not(target_family = "wasm"))]
         if spec.is_checking {
             let checked = CheckingObserver::new(dialect.name() == "native");
-            return Box::new(MooAgent::new(index, dialect, policy, checked));
+            return Box::new(MooAgent::new(index, dialect, policy, checked).with_name(spec.player_name()));
         }
-        Box::new(MooAgent::new(index, dialect, policy, WorldModel::new()))
+        Box::new(MooAgent::new(index, dialect, policy, WorldModel::new()).with_name(spec.player_name()))
     }
 
     #[cfg(not(target_family = "wasm"))]

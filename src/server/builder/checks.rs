@@ -63,6 +63,20 @@ pub(super) fn resume_time(time: Duration) -> Result<(), StartError> {
     Err(StartError::setting("resume_time", format!("{time:?}: must be at most {max_time:?}")))
 }
 
+/// Checks the number of players up to which bots fill rooms of these games.
+pub(super) fn bots(players: usize, games: &[TcpGameFactory]) -> Result<usize, StartError> {
+    let max_players = limits::BOTS;
+    if players > max_players {
+        return Err(StartError::setting("bots", format!("{players}: must be at most {max_players}")));
+    }
+    if players > 0 && !games.iter().any(|game| game.about.has_bot_policy()) {
+        let names: Vec<&str> = games.iter().map(|game| game.about.name).collect();
+        let rule = format!("{players}: no bots play {}; give the game a bot policy", names.join(", "));
+        return Err(StartError::setting("bots", rule));
+    }
+    Ok(players)
+}
+
 /// Checks the intervals of lockstep.
 pub(super) fn lockstep(config: &LockstepConfig) -> Result<(), StartError> {
     let max_ticks = limits::LOCKSTEP_MAX_INTERVAL_TICKS;

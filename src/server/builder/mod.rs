@@ -108,6 +108,7 @@ pub struct Server {
     admin_token: Option<Result<AdminToken, String>>,
     tokens: Option<Result<Tokens, String>>,
     spectators: bool,
+    bots: usize,
     resume_time: Duration,
     trusted_proxies: Vec<String>,
     packet_tables: Option<PacketTables>,
@@ -144,6 +145,7 @@ impl Server {
             admin_token: None,
             tokens: None,
             spectators: false,
+            bots: 0,
             resume_time: limits::RESUME_TIME,
             trusted_proxies: Vec::new(),
             packet_tables: None,
@@ -242,6 +244,15 @@ impl Server {
     #[must_use]
     pub fn spectators(self, on: bool) -> Server {
         Server { spectators: on, ..self }
+    }
+
+    /// Sets the number of players up to which bots fill the default room, and other rooms while a
+    /// client is connected; 0 by default, at most 40. Bots leave as people come. A game needs bots
+    /// that play it: [`SimpleGame::bot_policy`](crate::game::simple::SimpleGame::bot_policy) or
+    /// [`GameBots`](crate::game::bots::GameBots).
+    #[must_use]
+    pub fn bots(self, players: usize) -> Server {
+        Server { bots: players, ..self }
     }
 
     /// Sets which clients may run the world of their room in lockstep, and thereby see all of it.
@@ -461,6 +472,7 @@ impl Server {
             foreign_update_hz: first.foreign_update_hz.unwrap_or(FOREIGN_UPDATE_HZ),
             command_delay_ticks: first.command_delay_ticks,
             seat_time: self.seat_time(),
+            bots: checks::bots(self.bots, &games)?,
             players: PlayAccess { tokens, spectators: self.spectators },
             trusted_proxies,
             save_dir: self.save_dir.clone(),

@@ -13,5 +13,6 @@ pub mod dyn_room;
 pub mod inspector_session;
 mod lane_path;
 pub mod lockstep_feed;
+pub mod memory_stream;
 mod pending_acks;
 pub mod update_group;

@@ -3,7 +3,6 @@
 use core::net::SocketAddr;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::datagram::LaneKey;
@@ -11,6 +10,7 @@ use crate::datagram::header::HEADER_BYTES;
 use crate::limits;
 use crate::server::clients::client::{Client, Transport};
 use crate::server::clients::client_lane::LaneGrant;
+use crate::server::clients::memory_stream::MemoryStream;
 use crate::server::host::HostTransport;
 use crate::server::host::inspector_queues::InspectorQueues;
 use crate::tools::inspector::observed_format::{ObservedDatagram, ObservedKind, ObservedRecord};
@@ -27,12 +27,9 @@ pub struct MemoryTransport {
 
 #[derive(Debug, Default)]
 struct ConnectionOutput {
-    /// Bytes for the other end; at most [`limits::SEND_QUEUE_BYTES`] of a client.
-    bytes: Mutex<Vec<u8>>,
+    stream: MemoryStream,
     /// Datagrams for the other end.
     datagrams: Mutex<Vec<Vec<u8>>>,
-    /// Whether the connection was closed immediately.
-    is_aborted: AtomicBool,
 }
 
 impl MemoryTransport {
@@ -43,7 +40,7 @@ impl MemoryTransport {
 
     /// Moves the bytes for the other end to the end of `into`.
     pub fn take(&self, into: &mut Vec<u8>) {
-        into.append(&mut self.output.bytes.lock());
+        self.output.stream.take(into);
     }
 
     /// Takes the datagrams for the other end.
@@ -53,21 +50,13 @@ impl MemoryTransport {
 
     /// Returns whether there are no bytes for the other end.
     pub fn is_empty(&self) -> bool {
-        self.output.bytes.lock().is_empty()
+        self.output.stream.is_empty()
     }
 }
 
 impl Transport for MemoryTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
-        let mut out = self.output.bytes.lock();
-        let before = out.len();
-        // If the other end does not read, the sender queues the rest within its own limits.
-        let room = limits::SEND_QUEUE_BYTES.saturating_sub(before);
-        for slice in slices {
-            let left = room.saturating_sub(out.len() - before);
-            out.extend_from_slice(&slice[..slice.len().min(left)]);
-        }
-        Ok(out.len() - before)
+        Ok(self.output.stream.send(slices))
     }
 
     fn on_queued(&self, client: &Client<MemoryTransport>, frames: &[u8], now: Duration) {
@@ -76,7 +65,7 @@ impl Transport for MemoryTransport {
     }
 
     fn abort(&self) {
-        self.output.is_aborted.store(true, Ordering::Release);
+        self.output.stream.abort();
     }
 
     /// The key need not be secret, because client and server share the memory of one program. A
@@ -112,10 +101,10 @@ impl Transport for MemoryTransport {
 
 impl HostTransport for MemoryTransport {
     fn write(&self, bytes: &[u8]) {
-        self.output.bytes.lock().extend_from_slice(bytes);
+        self.output.stream.write(bytes);
     }
 
     fn is_aborted(&self) -> bool {
-        self.output.is_aborted.load(Ordering::Acquire)
+        self.output.stream.is_aborted()
     }
 }

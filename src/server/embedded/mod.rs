@@ -13,7 +13,6 @@
 //! takes the bytes for each of its connections. A bot is an ordinary client with its own
 //! connection.
 
-mod local_bot;
 mod memory_transport;
 mod netem;
 
@@ -22,18 +21,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use local_bot::LocalBot;
 use memory_transport::MemoryTransport;
 use netem::ConnectionNetem;
 use tickwire_sim::EncodedAction;
 
 use crate::client::connection::ConnectionKeys;
-use crate::game::bots::BotStats;
+use crate::game::bots::{BotStats, names};
 use crate::game::{BotRng, DynTick, Game, UpdateRates};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::server::admission::Capacity;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::bots::LocalBot;
 use crate::server::clients::client::Client;
 use crate::server::clients::dyn_room::{DynRoom, GameFactory as KindOf};
 use crate::server::clients::update_group::{UpdateFn, UpdateRunner};
@@ -167,11 +166,16 @@ impl EmbeddedServer {
             ..HostState::new(game, codes, rooms, Capacity::default(), 1)
         };
         let crowd_seed = dice.bits();
-        let bots = (0..options.bots.min(limits::EMBEDDED_BOTS)).map(|number| {
+        let mut bots: Vec<LocalBot> = Vec::new();
+        for number in 0..options.bots.min(limits::EMBEDDED_BOTS) {
             let seeds = (dice.bits(), options.bots, crowd_seed);
-            LocalBot::new((game.about, Arc::clone(&host.codes)), number, seeds, options.keys)
-        });
-        let bots = bots.collect();
+            let game = (game.about, Arc::clone(&host.codes));
+            let is_taken = |name: &str| bots.iter().any(|bot| bot.name.as_deref() == Some(name));
+            let name = names::choose(&mut dice, is_taken).map(str::to_owned);
+            let mut bot = LocalBot::new(game, number, seeds, options.keys);
+            bot.name = name;
+            bots.push(bot);
+        }
         Ok(EmbeddedServer {
             host,
             room,

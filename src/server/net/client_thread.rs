@@ -1,11 +1,12 @@
-//! A client's own thread after the handshake: reads bytes and passes them to its connection.
+//! A client's own thread after the handshake: reads bytes and passes them to its connection. The
+//! thread of the [bots](super::bots) uses the same [`ClientEvents`].
 //!
 //! Until the connection closes, the thread blocks only in `read`. The client's update worker
 //! handles a silent, slow or closing client and shuts down its socket.
 
 use std::cell::Cell;
 use std::io::ErrorKind;
-use std::net::{Shutdown, SocketAddr};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -26,9 +27,11 @@ use crate::util::os;
 
 /// Records a client's events in metrics, log and tap.
 #[derive(Clone, Copy)]
-struct ClientEvents<'a> {
-    host: &'a ServerState,
-    client: &'a TcpClient,
+pub struct ClientEvents<'a> {
+    /// The server.
+    pub host: &'a ServerState,
+    /// The client.
+    pub client: &'a TcpClient,
 }
 
 /// Releases the seat, the registry entry and the metrics when the thread ends or panics.
@@ -40,30 +43,64 @@ struct ClientCleanup<'a> {
 
 impl Drop for ClientCleanup<'_> {
     fn drop(&mut self) {
-        let ClientEvents { host, client } = self.events;
+        self.events.release(self.rule.get());
+    }
+}
+
+impl<'a> ClientEvents<'a> {
+    /// Registers the client and starts its session.
+    pub fn register(self, client: &Arc<TcpClient>) {
+        let host = self.host;
+        host.clients.add(client.id, Arc::clone(client));
+        client.transport.client_count().inc();
+        if host.is_stopping() {
+            client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
+        }
+        // If the room ended before the client was registered, that end did not close this client.
+        if client.room.is_over() {
+            let is_ending = client.transport.room.is_ending();
+            let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
+            client.close(DisconnectReason::Breach(breach), host.now());
+        }
+        // A ban closes only the connections of registered clients. This check is for a client that
+        // was admitted before the ban and registered after it.
+        if host.admission.is_banned(client.prefix()) {
+            client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
+        }
+        if let Err(ending) = self.driver().begin() {
+            client.close(ending, host.now());
+        }
+        // From here on the client receives updates.
+        host.worker_queues[client.id as usize % host.worker_queues.len()].push_client(Arc::clone(client));
+    }
+
+    /// Removes the client from the world, the registry and the metrics. `rule` is the rule that
+    /// ended its connection.
+    pub fn release(self, rule: &'static str) {
+        let ClientEvents { host, client } = self;
         client.leave_world(host.now());
         if client.pass().is_some() {
             let profile = ClientProfile { connection: client.id, account: client.account() };
             host.events.push(&client.transport.room, ServerEventKind::Closed(profile), &host.metrics);
         }
-        host.ended.client_ends(client, self.rule.get());
-        host.tap.record_close(client.event_source(host.now(), client.room.tick()), self.rule.get());
+        host.ended.client_ends(client, rule);
+        host.tap.record_close(client.event_source(host.now(), client.room.tick()), rule);
         client.mark_reader_ended();
         client.transport.lanes.iter().for_each(|lanes| lanes.remove(client.id));
         host.clients.remove(client.id);
-        client.transport.room.metrics.clients.dec();
+        client.transport.client_count().dec();
         client.transport.abort();
+        host.bots.wake();
     }
-}
 
-impl<'a> ClientEvents<'a> {
     /// Returns a driver that handles bytes read now.
-    fn driver(self) -> ClientDriver<'a, TcpTransport, impl Fn(DriverEvent<'_>)> {
+    pub fn driver(self) -> ClientDriver<'a, TcpTransport, impl Fn(DriverEvent<'_>)> {
         let ClientEvents { host, client } = self;
         ClientDriver {
             client,
             budgets: host.budgets(),
-            guard: &host.authenticator,
+            // A bot of the server needs no token.
+            guard: if client.transport.is_bot() { &host.bots.authenticator } else { &host.authenticator },
             read_time: client.read_time(host.now()),
             is_observed: host.tap.has_subscriber(client.id),
             on_event: move |event: DriverEvent<'_>| self.record(event),
@@ -103,8 +140,12 @@ impl<'a> ClientEvents<'a> {
                     &host.metrics,
                 );
             }
+            DriverEvent::Joined { player, name, tick } if self.client.transport.is_bot() => {
+                debug!(client, player = player.0, tick, name, "bot enters");
+            }
             DriverEvent::Joined { player, name, tick } => {
                 info!(client, player = player.0, tick, ?name, "player enters");
+                host.bots.wake();
             }
         }
     }
@@ -134,39 +175,20 @@ impl<'a> ClientEvents<'a> {
     }
 }
 
-/// Runs the client's session, starting with the bytes after the request head.
+/// Runs the client's session on its socket, starting with the bytes after the request head.
 pub fn run_client(host: &ServerState, client: &Arc<TcpClient>, early_bytes: &[u8]) {
-    host.clients.add(client.id, Arc::clone(client));
-    client.transport.room.metrics.clients.inc();
+    let Some(stream) = client.transport.socket() else { return };
     let events = ClientEvents { host, client };
     let cleanup = ClientCleanup { events, rule: Cell::new(CloseReason::InternalError.name()) };
-    if host.is_stopping() {
-        client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
-    }
-    // If the room ended before the client was registered, that end did not close this client.
-    if client.room.is_over() {
-        let is_ending = client.transport.room.is_ending();
-        let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
-        client.close(DisconnectReason::Breach(breach), host.now());
-    }
-    // A ban closes only the connections of registered clients. This check is for a client that was
-    // admitted before the ban and registered after it.
-    if host.admission.is_banned(client.prefix()) {
-        client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
-    }
-    if let Err(ending) = events.driver().begin() {
-        client.close(ending, host.now());
-    }
-    // From here on the client receives updates.
-    host.worker_queues[client.id as usize % host.worker_queues.len()].push_client(Arc::clone(client));
-    let ending = read_loop(events, early_bytes);
+    events.register(client);
+    let ending = read_loop(events, stream, early_bytes);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
     cleanup.rule.set(ending.name());
     log_disconnect(host, client, &ending);
     // The player leaves the world before the queue is flushed.
     client.leave_world(host.now());
-    flush_and_drain(events);
+    flush_and_drain(events, stream);
 }
 
 /// Passes bytes from an inspector to the client's connection, as if the client had sent them.
@@ -210,9 +232,8 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
 }
 
 /// Reads until either side ends the connection. Returns the reason.
-fn read_loop(events: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
-    let ClientEvents { host, client } = events;
-    let (stream, mut buffer) = (&*client.transport.stream, [0; limits::READ_BYTES]);
+fn read_loop(events: ClientEvents<'_>, stream: &TcpStream, early_bytes: &[u8]) -> DisconnectReason {
+    let (host, mut buffer) = (events.host, [0; limits::READ_BYTES]);
     let receive = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         events.driver().receive(bytes)
@@ -233,7 +254,7 @@ fn read_loop(events: ClientEvents<'_>, early_bytes: &[u8]) -> DisconnectReason {
 
 /// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all
 /// within [`limits::CLOSE_TIMEOUT`].
-fn flush_and_drain(events: ClientEvents<'_>) {
+fn flush_and_drain(events: ClientEvents<'_>, stream: &TcpStream) {
     let ClientEvents { host, client } = events;
     events.driver().ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
@@ -241,7 +262,6 @@ fn flush_and_drain(events: ClientEvents<'_>) {
         client.flush(host.now());
         std::thread::sleep(limits::FLUSH_POLL_INTERVAL);
     }
-    let stream = &client.transport.stream;
     let _ = stream.shutdown(Shutdown::Write);
     let left = deadline.saturating_sub(host.now());
     drain(stream, left, limits::MAX_DRAIN_BYTES, |bytes| {

@@ -68,6 +68,9 @@ pub struct ServerConfig {
     /// Whether the clients of one address prefix share rate limits for connecting, joining and
     /// broadcast messages.
     pub address_rate_limits: bool,
+    /// Number of players up to which each room is filled with bots, if its game has bots that play
+    /// it; 0 for no bots.
+    pub bots: usize,
     /// Player tokens and spectator rules.
     pub players: PlayAccess,
     /// Proxies with a trusted `X-Forwarded-For` header; none by default.
@@ -126,6 +129,7 @@ impl ServerConfig {
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_rate_limits: true,
+            bots: 0,
             players: PlayAccess::default(),
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,

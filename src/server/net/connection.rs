@@ -26,6 +26,7 @@ use tracing::{debug, error, info};
 use super::access;
 use super::any_room;
 use super::blocking_io::write_all;
+use super::bots;
 use super::client_thread;
 use super::console::http_admin;
 use super::forwarded;
@@ -38,7 +39,7 @@ use super::rooms::{RoomPermit, RunningRoom};
 use super::rooms_on_demand;
 use super::server_state::ServerState;
 use super::tap::{EventKind, EventSource};
-use super::tcp_client::{TcpClient, TcpTransport};
+use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
 use crate::limits;
 use crate::packet::routes::{self, RouteError, redact_room_name};
 use crate::server::admission::Permit;
@@ -46,7 +47,6 @@ use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::{AcceptedClient, SUBPROTOCOLS, UpgradeCheck};
 use crate::util::address_prefix::AddressPrefix;
-use crate::util::os::Suspended;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
@@ -195,13 +195,8 @@ fn respond(
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.record_open(source, &hosted.run(), what);
-    let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
-    let (stream, suspended) = (Arc::clone(stream), Suspended::start());
-    let (lanes, datagrams_out) = (host.lanes.clone(), host.metrics.datagrams_out.clone());
-    let key_log = host.config.key_log.clone();
-    let socket =
-        TcpTransport { stream, suspended, tap, bytes_out, room: hosted, lanes, key_log, datagrams_out };
-    Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), socket, entry, now)), presence))
+    let transport = TcpTransport::new(host, hosted, ClientStream::Socket(Arc::clone(stream)));
+    Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), transport, entry, now)), presence))
 }
 
 /// Checks an upgrade request, enters the room of its path and wakes the room.
@@ -246,6 +241,7 @@ fn accept_client(
         any_room::add_header(&mut entry.response, &hosted);
     }
     hosted.wake();
+    bots::make_room(host, &hosted);
     Ok((entry, hosted, presence))
 }
 

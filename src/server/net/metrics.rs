@@ -74,7 +74,9 @@ impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
 pub struct RoomMetrics {
     /// Connected clients.
     pub clients: Gauge,
-    /// Players in the world.
+    /// Connected bots of the server.
+    pub bots: Gauge,
+    /// Players in the world, bots included.
     pub players: Gauge,
     /// Ticks executed.
     pub ticks: Counter,
@@ -127,6 +129,7 @@ macro_rules! metrics {
 
 metrics! {
     clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
+    bots: PerRoom<Gauge>, "bots" number, "Bots of the server, which are not among its clients";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
     accepted: Counter, "connections_accepted" number, "Connections accepted by the listener";
     refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by limit";
@@ -182,6 +185,7 @@ impl Metrics {
     pub fn for_room(&self, name: &Arc<str>) -> RoomMetrics {
         RoomMetrics {
             clients: self.clients.get_or_create(name),
+            bots: self.bots.get_or_create(name),
             players: self.players.get_or_create(name),
             ticks: self.ticks.get_or_create(name),
             late_ticks: self.late_ticks.get_or_create(name),
@@ -197,6 +201,7 @@ impl Metrics {
     /// Removes the metrics of a room that has ended from `/metrics`.
     pub fn forget_room(&self, name: &str) {
         self.clients.forget(name);
+        self.bots.forget(name);
         self.players.forget(name);
         self.ticks.forget(name);
         self.late_ticks.forget(name);

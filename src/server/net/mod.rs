@@ -19,6 +19,7 @@
 //!   [`any_room`] chooses one for a request that wants any.
 //! - [`console`] executes operator commands.
 //! - [`server_events`] calls the program's hook; [`room_access`] is a room as the program sees it.
+//! - [`bots`] runs the players that fill rooms with few people.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
 //! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
 //! - [`lane_thread`] receives the datagrams of the lanes from the [`lane_socket`].
@@ -30,6 +31,7 @@ pub mod accept;
 pub mod access;
 pub mod any_room;
 pub mod blocking_io;
+pub mod bots;
 pub mod client_thread;
 pub mod config;
 pub mod connection;

@@ -171,14 +171,16 @@ fn has_only_spectators(host: &ServerState, room: &RunningRoom) -> bool {
         // The client is not authenticated yet.
         None => client.token.as_ref().is_some_and(|offered| host.authenticator.is_right(offered)),
     };
-    room.is_on_demand()
-        && host.authenticator.has_tokens()
-        && room.has_no_seat()
-        && !host
-            .clients
-            .all()
-            .iter()
-            .any(|client| client.transport.room.number == room.number && may_play(client))
+    if !room.is_on_demand() || !host.authenticator.has_tokens() {
+        return false;
+    }
+    let clients = host.clients.all();
+    let (bots, people): (Vec<_>, Vec<_>) = clients
+        .iter()
+        .filter(|client| client.transport.room.number == room.number)
+        .partition(|client| client.transport.is_bot());
+    let seats_of_bots = bots.iter().filter(|bot| bot.player().is_some()).count();
+    room.taken_seats() <= seats_of_bots && !people.iter().any(|client| may_play(client))
 }
 
 /// Runs one tick now and distributes its results.

@@ -18,7 +18,7 @@ use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpGameFactory, TcpRoom, lane_thread, room_thread, self_check, update_worker};
+use super::{TcpGameFactory, TcpRoom, bots, lane_thread, room_thread, self_check, update_worker};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -42,6 +42,8 @@ pub struct ServerHandle {
     lane_thread: Option<JoinHandle<()>>,
     /// The thread of `--self-check`, if enabled.
     self_check_thread: Option<JoinHandle<()>>,
+    /// The thread of the bots, if rooms are filled with bots.
+    bots_thread: Option<JoinHandle<()>>,
 }
 
 impl ServerHandle {
@@ -132,6 +134,8 @@ impl ServerHandle {
             let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.worker_queues[number]);
             worker_threads.push(spawn(&host, &format!("update worker {number}"), run)?);
         }
+        let has_bots = host.config.bots > 0;
+        let bots_thread = has_bots.then(|| spawn(&host, "bots", |host| bots::run(host))).transpose()?;
         Ok(ServerHandle {
             host,
             address,
@@ -141,6 +145,7 @@ impl ServerHandle {
             worker_threads,
             lane_thread,
             self_check_thread,
+            bots_thread,
         })
     }
 
@@ -261,6 +266,10 @@ impl ServerHandle {
         }
         for client in host.clients.all() {
             client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
+        }
+        host.bots.wake();
+        if let Some(bots) = self.bots_thread.take() {
+            let _ = bots.join();
         }
         // Rooms and update workers still run here and flush the queues.
         let left = host.connections.close_all(limits::SHUTDOWN_CLOSE_TIMEOUT);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::accept::Connections;
+use super::bots::BotSignal;
 use super::config::ServerConfig;
 use super::inspector::ended_clients::EndedClients;
 use super::lane_socket::LaneSocket;
@@ -82,6 +83,8 @@ pub struct ServerState {
     pub next_client: AtomicU64,
     /// All current clients by id; a shutdown closes them.
     pub clients: Registry<Arc<TcpClient>>,
+    /// What other threads share with the thread of the bots.
+    pub bots: BotSignal,
     /// All open connections. A shutdown waits for their threads.
     pub connections: Connections,
 }
@@ -127,6 +130,7 @@ impl ServerState {
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
+            bots: BotSignal::default(),
             connections: Connections::default(),
         }
     }

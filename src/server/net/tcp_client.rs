@@ -1,28 +1,40 @@
-//! A client with a TCP connection.
+//! A client of the server: with a TCP connection or, for a bot of the server, with one in memory.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
 
 use super::key_log::KeyLog;
 use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
+use super::server_state::ServerState;
 use super::tap::{EventSource, Tap};
 use crate::datagram::header::HEADER_BYTES;
 use crate::server::clients::client::{NO_LANE_TEXT, Transport};
 use crate::server::clients::client_lane::LaneGrant;
+use crate::server::clients::memory_stream::MemoryStream;
 use crate::util::os::{self, Suspended};
 
 /// A client of the server.
 pub type TcpClient = crate::server::clients::client::Client<TcpTransport>;
 
-/// The TCP transport of a client, with the tap and the metrics that record its bytes.
+/// The stream of a client.
+#[derive(Debug)]
+pub enum ClientStream {
+    /// A socket. Only the client's own thread reads from it.
+    Socket(Arc<TcpStream>),
+    /// The stream of a bot, which the thread of the bots reads.
+    Memory(MemoryStream),
+}
+
+/// The transport of a client, with the tap and the metrics that record its bytes.
 #[derive(Debug)]
 pub struct TcpTransport {
-    /// The socket. Only the client's own thread reads from it.
-    pub stream: Arc<TcpStream>,
+    /// The socket, or the stream of a bot.
+    pub stream: ClientStream,
     /// Time for which the machine was suspended since the connection started.
     pub suspended: Suspended,
     /// Copies the client's traffic to subscriptions.
@@ -39,9 +51,46 @@ pub struct TcpTransport {
     pub datagrams_out: Counter,
 }
 
+impl TcpTransport {
+    /// Creates the transport of a client in this room.
+    pub fn new(host: &ServerState, room: Arc<RunningRoom>, stream: ClientStream) -> TcpTransport {
+        TcpTransport {
+            stream,
+            suspended: Suspended::start(),
+            tap: host.tap.clone(),
+            bytes_out: host.metrics.bytes_out.clone(),
+            room,
+            lanes: host.lanes.clone(),
+            key_log: host.config.key_log.clone(),
+            datagrams_out: host.metrics.datagrams_out.clone(),
+        }
+    }
+
+    /// Returns the socket; `None` for a bot of the server.
+    pub fn socket(&self) -> Option<&Arc<TcpStream>> {
+        match &self.stream {
+            ClientStream::Socket(socket) => Some(socket),
+            ClientStream::Memory(_) => None,
+        }
+    }
+
+    /// Returns whether the client is a bot of the server.
+    pub fn is_bot(&self) -> bool {
+        self.socket().is_none()
+    }
+
+    /// Returns the metric that counts the client.
+    pub fn client_count(&self) -> &Gauge {
+        if self.is_bot() { &self.room.metrics.bots } else { &self.room.metrics.clients }
+    }
+}
+
 impl Transport for TcpTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> std::io::Result<usize> {
-        os::try_send(&self.stream, slices)
+        match &self.stream {
+            ClientStream::Socket(socket) => os::try_send(socket, slices),
+            ClientStream::Memory(stream) => Ok(stream.send(slices)),
+        }
     }
 
     fn on_queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
@@ -54,10 +103,10 @@ impl Transport for TcpTransport {
     }
 
     fn grant_lane(&self, client: u64, offer: Option<&str>) -> Result<LaneGrant, &'static str> {
-        let lanes = self.lanes.as_ref().ok_or(NO_LANE_TEXT)?;
-        let local = self.stream.local_addr().map_err(|_| NO_LANE_TEXT)?;
+        let (lanes, socket) = self.lanes.as_ref().zip(self.socket()).ok_or(NO_LANE_TEXT)?;
+        let local = socket.local_addr().map_err(|_| NO_LANE_TEXT)?;
         let grant = lanes.grant(client, local.ip(), offer)?;
-        if let (Some(log), Ok(peer)) = (&self.key_log, self.stream.peer_addr()) {
+        if let (Some(log), Ok(peer)) = (&self.key_log, socket.peer_addr()) {
             log.append(&grant, SocketAddr::new(peer.ip().to_canonical(), peer.port()));
         }
         Ok(grant)
@@ -81,7 +130,10 @@ impl Transport for TcpTransport {
     }
 
     fn abort(&self) {
-        let _ = self.stream.shutdown(Shutdown::Both);
+        match &self.stream {
+            ClientStream::Socket(socket) => drop(socket.shutdown(Shutdown::Both)),
+            ClientStream::Memory(stream) => stream.abort(),
+        }
     }
 }
 

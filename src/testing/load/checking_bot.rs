@@ -155,6 +155,7 @@ mod tests {
             seed: 1,
             crowd_seed: 1,
             behavior: BotBehavior::Still,
+            name: None,
             spares_visitors: false,
             is_checking: true,
             dialect: Arc::clone(&dialect),

@@ -106,6 +106,7 @@ impl CrowdPlan {
             seed: self.seed.wrapping_add(index as u64),
             crowd_seed: self.seed,
             behavior: self.behavior,
+            name: None,
             spares_visitors: false,
             is_checking: true,
             dialect: Arc::clone(dialect),

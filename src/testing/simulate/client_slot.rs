@@ -336,6 +336,7 @@ impl ClientSlot {
             seed,
             crowd_seed,
             behavior,
+            name: None,
             spares_visitors,
             // A lockstep client generates the packets for its agent itself, so the agent does not
             // check the packets. Instead, the simulation compares the client's world with the world

@@ -12,6 +12,7 @@ use super::update_merge::UpdateMerge;
 use super::world_model::WorldModel;
 use crate::connection::session::NATIVE_VERSION;
 use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
+use crate::game::bots::names;
 use crate::game::bots::{Agent, AgentOutput, BotStats, Tolerance, ViewStats};
 use crate::game::command_acks::has_command_acks;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
@@ -80,9 +81,9 @@ impl PacketObserver for WorldModel {
 /// Prefix of the names of bots.
 const NAME: &str = "bot ";
 
-/// Whether a name is the name of a bot.
+/// Whether a name is the name of a bot. A person may have such a name, too.
 pub fn is_bot_name(name: &str) -> bool {
-    name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
+    names::is_listed(name) || name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
 /// Plays this game as a client, and lets an observer record or check its packets.
@@ -133,6 +134,12 @@ impl<O: PacketObserver> MooAgent<O> {
             intents: Vec::new(),
             observer,
         }
+    }
+
+    /// Sets the name of the agent's player.
+    #[must_use]
+    pub fn with_name(self, name: String) -> MooAgent<O> {
+        MooAgent { name, ..self }
     }
 
     /// Respawns after the respawn delay.

@@ -291,7 +291,10 @@ impl CommandContext<'_> {
         let mut text = format!("number  {heading}  address          name\n");
         for (player, name, line) in players {
             let client = self.client_of(player);
-            let address = client.as_ref().map_or("-".to_owned(), |client| client.address.ip().to_string());
+            let address = client.as_ref().map_or("-".to_owned(), |client| match client.transport.is_bot() {
+                true => "bot".to_owned(),
+                false => client.address.ip().to_string(),
+            });
             let token = match client.and_then(|client| client.pass()) {
                 Some(Permission::Holder(holder)) => format!("  token {}", holder.name),
                 _ => String::new(),
@@ -313,6 +316,9 @@ impl CommandContext<'_> {
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
         client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
+        if client.transport.is_bot() {
+            return Ok(format!("player {} was kicked; it is a bot, and comes back soon", player.0));
+        }
         Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
     }
 
@@ -420,12 +426,13 @@ impl CommandContext<'_> {
     /// Returns one metric per line: its name, spaces, its value.
     fn stats(&self) -> String {
         let (metrics, figures) = (&self.host.metrics, &self.room.metrics);
-        let figures: [(&str, String); 12] = [
+        let figures: [(&str, String); 13] = [
             ("tick", self.room.handle.tick().to_string()),
             ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),
             ("up", format!("{} s", self.host.now().as_secs())),
             ("clients", figures.clients.get().to_string()),
             ("players", self.room.players().to_string()),
+            ("bots", figures.bots.get().to_string()),
             ("connections", metrics.accepted.get().to_string()),
             ("late ticks", figures.late_ticks.get().to_string()),
             ("skipped ticks", figures.skipped_ticks.get().to_string()),

@@ -109,7 +109,10 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
         let players = match (room.players(), room.clients()) {
             (0, 0) => "empty".to_owned(),
             (0, watching) => format!("{watching} watching"),
-            (players, _) => count_noun(players, "player"),
+            (players, _) => match room.metrics.bots.get() {
+                0 => count_noun(players, "player"),
+                bots => format!("{}, {bots} of them bots", count_noun(players, "player")),
+            },
         };
         let properties = properties_html(room);
         let _ = writeln!(
@@ -139,6 +142,7 @@ fn room_json(room: &RunningRoom) -> serde_json::Value {
         "game": room.game(),
         "players": room.players(),
         "clients": room.clients(),
+        "bots": room.metrics.bots.get(),
         "epoch": room.handle.options.epoch,
         "properties": properties,
     })

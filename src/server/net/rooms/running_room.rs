@@ -124,13 +124,13 @@ impl RunningRoom {
 
     /// Whether the room has no client and no seat is taken.
     pub fn is_empty(&self) -> bool {
-        self.clients() == 0 && self.has_no_seat()
+        self.clients() == 0 && self.taken_seats() == 0
     }
 
-    /// Whether no seat is taken by a client or a suspended player.
-    pub fn has_no_seat(&self) -> bool {
+    /// Returns the number of seats of clients, bots and suspended players.
+    pub fn taken_seats(&self) -> usize {
         let ([taken, ..], _) = self.handle.seat_counts_and_queue();
-        taken == 0
+        taken
     }
 
     /// Overwrites the path name of a private room in bytes that others may see.
@@ -168,12 +168,13 @@ impl RunningRoom {
         self.clients() + self.handle.suspended_seats()
     }
 
-    /// Returns the number of clients in the room, spectators included.
+    /// Returns the number of clients in the room, spectators included. Bots of the server are not
+    /// counted, so a room is never full of them.
     pub fn clients(&self) -> usize {
         self.clients.load(Ordering::Acquire)
     }
 
-    /// Returns the number of players in the world after the last tick.
+    /// Returns the number of players in the world after the last tick, bots included.
     pub fn players(&self) -> usize {
         self.players.load(Ordering::Relaxed)
     }

@@ -10,19 +10,26 @@ use crate::client::connection::{ClientConnection, ConnectionKeys};
 use crate::connection::session::has_hello;
 use crate::game::GameInfo;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, BotStats};
-use crate::packet::PacketTables;
+use crate::packet::{PacketTables, routes};
 
 /// Interval between two decisions of a bot.
 const ACT_EVERY: Duration = Duration::from_millis(100);
 /// Delay before a bot reconnects.
 const RECONNECT_DELAY: Duration = Duration::from_secs(5);
-/// Address of the first bot. Each bot has its own address, so that bots share no rate limit. The
-/// addresses are in a range for documentation (RFC 5737, section 3).
+/// Address of the first bot. Bots of a room have different addresses, so that they share no rate
+/// limit. The addresses are in a range for documentation (RFC 5737, section 3).
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-/// A bot of an embedded server.
+/// Number of addresses of this range. After it, the addresses repeat.
+const ADDRESSES: u32 = 254;
+
+/// A bot of a server in the same program.
 pub struct LocalBot {
-    /// The number of the bot's connection, if it has one.
+    /// The number of the bot's connection at an embedded server, if it has one.
     pub connection: Option<u32>,
+    /// The name of its player. `None`: the default name of a bot.
+    pub name: Option<String>,
+    /// The name of its room in paths; empty for the default room.
+    pub room: Arc<str>,
     game: &'static GameInfo,
     codes: Arc<PacketTables>,
     number: usize,
@@ -50,6 +57,8 @@ impl LocalBot {
         let (acts, comes) = (Duration::ZERO, Duration::ZERO);
         LocalBot {
             connection: None,
+            name: None,
+            room: "".into(),
             game,
             codes,
             number,
@@ -63,9 +72,23 @@ impl LocalBot {
         }
     }
 
+    /// Returns the number of the bot.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Returns the bot's address.
     pub fn ip(&self) -> Ipv4Addr {
-        Ipv4Addr::from_bits(FIRST.to_bits() + self.number as u32)
+        Ipv4Addr::from_bits(FIRST.to_bits() + self.number as u32 % ADDRESSES)
+    }
+
+    /// Starts the bot's connection. Returns the bytes of its request; none if the tables lack its
+    /// dialect.
+    pub fn request(&mut self, now: Duration) -> Vec<u8> {
+        let mut request = Vec::new();
+        self.receive(&[], true, now);
+        self.act(now, &mut request);
+        request
     }
 
     /// Returns whether the bot still waits before a reconnect.
@@ -121,7 +144,8 @@ impl LocalBot {
     fn begin(&self) -> Option<Bot<Box<dyn Agent>>> {
         let (path, name) = self.place();
         let dialect = self.codes.dialect(name)?;
-        let link = ClientConnection::new("tickwire", path, has_hello(&dialect), (self.keys)());
+        let target = routes::room_path(&self.room) + path.trim_start_matches('/');
+        let link = ClientConnection::new("tickwire", &target, has_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
         let agent = self.game.agent(&BotSpec {
             index: self.number,
@@ -129,6 +153,7 @@ impl LocalBot {
             seed,
             crowd_seed,
             behavior: BotBehavior::Play,
+            name: self.name.clone(),
             // A checking bot may attack every player, because all players are bots.
             spares_visitors: !self.checks,
             is_checking: self.checks,

@@ -1,0 +1,173 @@
+//! The bots of a server: players that fill its rooms while few people play. One thread runs all of
+//! them, and sleeps while there are none.
+//!
+//! ```text
+//!  rooms, clients ─► occupancy ─► number of bots ─► bots enter and leave
+//!  update workers ─► stream in memory ─► bot ─► bytes ─► ClientDriver, as for any client
+//! ```
+//!
+//! A bot is a client like others: with a request, a session, commands, updates, and a place in
+//! captures, in `/wire` and in the operator's list. It is not counted among the clients of its room
+//! and of the server, uses no slot and no rate limit of an address, needs no token, and has no
+//! resume key. Its player therefore leaves as soon as the bot does.
+
+mod bot_client;
+mod signal;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::{debug, error};
+
+use self::bot_client::BotClient;
+pub use self::signal::BotSignal;
+use super::rooms::RunningRoom;
+use super::server_state::ServerState;
+use super::tcp_client::TcpClient;
+use crate::client::dial;
+use crate::connection::DisconnectReason;
+use crate::game::bots::names;
+use crate::game::{BotRng, CloseReason};
+use crate::limits;
+use crate::server::bots::{LocalBot, Occupancy};
+use crate::util::os;
+
+/// Why a bot leaves: a person takes its place, or the server stops.
+const LEAVES: DisconnectReason = DisconnectReason::Breach(CloseReason::GoingAway);
+
+/// The bots of all rooms, the oldest first.
+struct ServerBots<'a> {
+    host: &'a ServerState,
+    bots: Vec<BotClient>,
+    random: BotRng,
+    /// Seed shared by all bots.
+    crowd_seed: u64,
+    /// Time of the next comparison of bots and people.
+    counts_at: Duration,
+}
+
+/// Runs the bots until the server stops.
+pub fn run(host: &ServerState) {
+    let mut random = BotRng::new(u64::from_le_bytes(os::random()));
+    let crowd_seed = random.bits();
+    let mut all = ServerBots { host, bots: Vec::new(), random, crowd_seed, counts_at: Duration::ZERO };
+    while !host.is_stopping() {
+        if host.now() >= all.counts_at {
+            all.counts_at = host.now() + limits::BOTS_COUNT_INTERVAL;
+            all.populate();
+        }
+        all.step();
+        host.bots.sleep(all.pause());
+    }
+    all.bots.iter_mut().for_each(|bot| bot.end(host, LEAVES));
+}
+
+/// Removes the bots for which a room is too small now that a client has entered it, before the
+/// client can join. Only games with a maximum number of players need this.
+pub fn make_room(host: &ServerState, room: &RunningRoom) {
+    if host.config.bots == 0 {
+        return;
+    }
+    if room.handle.properties.get().max_players().is_some() {
+        let (bots, occupancy) = occupancy(host, room);
+        for bot in bots.iter().skip(occupancy.bots(host.config.bots)) {
+            bot.close(LEAVES, host.now());
+            bot.leave_world(host.now());
+        }
+    }
+    host.bots.wake();
+}
+
+/// Returns the bots of a room, the oldest first, and its occupancy by people.
+fn occupancy(host: &ServerState, room: &RunningRoom) -> (Vec<Arc<TcpClient>>, Occupancy) {
+    let mut clients = host.clients.all();
+    clients.retain(|client| client.transport.room.number == room.number);
+    let (bots, people): (Vec<_>, Vec<_>) =
+        clients.into_iter().partition(|client| client.transport.is_bot());
+    let occupancy = Occupancy {
+        is_default: room.path_name.is_empty(),
+        clients: room.clients(),
+        players: people.iter().filter(|client| client.player().is_some()).count(),
+        suspended: room.handle.suspended_seats(),
+        max_players: room.handle.properties.get().max_players(),
+    };
+    (bots, occupancy)
+}
+
+impl ServerBots<'_> {
+    /// Returns the time until the next step; `None` to sleep until a client comes.
+    fn pause(&self) -> Option<Duration> {
+        match (self.bots.is_empty(), self.host.clients.count()) {
+            (false, _) => Some(limits::BOTS_STEP_INTERVAL),
+            (true, 0) => None,
+            (true, _) => Some(limits::BOTS_IDLE_INTERVAL),
+        }
+    }
+
+    /// Lets surplus bots leave, and lets at most one bot enter each room.
+    fn populate(&mut self) {
+        let host = self.host;
+        let rooms = host.rooms.all();
+        let is_listed = |bot: &BotClient| rooms.iter().any(|room| Arc::ptr_eq(room, &bot.room));
+        for mut bot in self.bots.extract_if(.., |bot| !is_listed(bot) || bot.room.is_ending()) {
+            bot.end(host, LEAVES);
+        }
+        for room in rooms.iter().filter(|room| room.handle.about.has_bot_policy()) {
+            let is_running = !room.is_ending() && !room.handle.is_over();
+            let wanted = if is_running { occupancy(host, room).1.bots(host.config.bots) } else { 0 };
+            let mut left = wanted;
+            let is_surplus = |bot: &mut BotClient| {
+                let is_here = Arc::ptr_eq(&bot.room, room);
+                let is_kept = is_here && left > 0;
+                left -= usize::from(is_kept);
+                is_here && !is_kept
+            };
+            for mut bot in self.bots.extract_if(.., is_surplus) {
+                bot.end(host, LEAVES);
+            }
+            if left > 0 {
+                self.add(room);
+            }
+        }
+    }
+
+    /// Adds a bot to a room.
+    fn add(&mut self, room: &Arc<RunningRoom>) {
+        if self.bots.len() >= limits::SERVER_BOTS {
+            return;
+        }
+        let (host, bots) = (self.host, &self.bots);
+        let people = host.clients.all();
+        let is_taken = |name: &str| {
+            let is_bots = bots.iter().any(|bot| Arc::ptr_eq(&bot.room, room) && bot.name() == name);
+            let is_persons = |client: &Arc<TcpClient>| {
+                client.transport.room.number == room.number && client.name().eq_ignore_ascii_case(name)
+            };
+            is_bots || people.iter().any(is_persons)
+        };
+        let Some(name) = names::choose(&mut self.random, is_taken) else { return };
+        let number = (0..).find(|number| bots.iter().all(|bot| bot.number() != *number)).unwrap_or(0);
+        let seeds = (self.random.bits(), host.config.bots, self.crowd_seed);
+        let game = (room.handle.about, Arc::clone(&host.config.codes));
+        let mut bot = LocalBot::new(game, number, seeds, dial::random_keys);
+        bot.name = Some(name.to_owned());
+        bot.room = Arc::clone(&room.path_name);
+        debug!(room = room.label(), name, "a bot comes");
+        self.bots.push(BotClient::new(Arc::clone(room), bot));
+    }
+
+    /// Lets each bot receive, act and send. A panic ends only the connection of its bot, which
+    /// connects again after a pause.
+    fn step(&mut self) {
+        let host = self.host;
+        for bot in &mut self.bots {
+            if catch_unwind(AssertUnwindSafe(|| bot.step(host))).is_err() {
+                host.metrics.panics.inc();
+                error!(room = bot.room.label(), "a panic ended a bot; this is a bug in the bots of the game");
+                bot.end(host, DisconnectReason::Breach(CloseReason::InternalError));
+                bot.pause(host);
+            }
+        }
+    }
+}
