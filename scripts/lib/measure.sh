@@ -38,6 +38,9 @@ port_of() {
     return 1
 }
 
+# A variable, because a program to compare with may have no such flag.
+export TICKWIRE_BOTS=0
+
 # Keeps its banner and its log; $descriptors is its limit of open files, if set: start_server FLAGS…
 start_server() {
     # Created here because the server creates it later: a reader must find it at once.

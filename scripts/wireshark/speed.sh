@@ -34,7 +34,7 @@ work=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 
-"$tickwire" --bind 127.0.0.1:0 --log warn --capture "$work/bots.pcapng" >"$work/banner" </dev/null &
+"$tickwire" --bind 127.0.0.1:0 --bots 0 --log warn --capture "$work/bots.pcapng" >"$work/banner" </dev/null &
 server=$!
 port=
 for _ in {1..100}; do

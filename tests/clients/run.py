@@ -77,7 +77,7 @@ def generate():
 
 def serve(program, endpoint, *options):
     """Starts a program on a free port. Returns its process and the URL of an endpoint."""
-    command = [BINARIES / program, "--bind", "127.0.0.1:0", "--log", "error", *options]
+    command = [BINARIES / program, "--bind", "127.0.0.1:0", "--bots", "0", "--log", "error", *options]
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     for line in server.stdout:
         found = re.search(rf"{endpoint} +(ws://\S+)", line)

@@ -46,6 +46,7 @@ const ROWS: &[Row] = &[
     ("admin-token", |server| server.admin_token("a-token-of-the-operator")),
     ("token-file", |server| server.tokens([("ann", "a-token-of-the-test")])),
     ("spectators", |server| server.tokens([("ann", "a-token-of-the-test")]).spectators(true)),
+    ("bots", |server| server.bots(3)),
     ("lockstep", |server| server.lockstep(Lockstep::Off)),
     ("snapshot-interval-ticks", |server| server.snapshot_interval_ticks(100)),
     ("checksum-interval-ticks", |server| server.checksum_interval_ticks(100)),

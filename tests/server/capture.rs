@@ -379,7 +379,7 @@ fn admin_switches_it_on_and_off() {
 /// The program with a capture on standard output; what it prints elsewhere, line by line.
 fn piped() -> (std::process::Child, BufReader<std::process::ChildStderr>, SocketAddr) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
-        .args(["serve", "--bind", "127.0.0.1:0", "--capture", "-"])
+        .args(["serve", "--bind", "127.0.0.1:0", "--bots", "0", "--capture", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

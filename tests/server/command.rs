@@ -21,6 +21,7 @@ fn tickwire(arguments: &[&str]) -> Command {
     } else {
         Command::new(program)
     };
+    command.env("TICKWIRE_BOTS", "0");
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -93,7 +94,7 @@ fn ctrl_c_says_goodbye_to_all_and_exits_with_0() {
 fn a_signal_that_the_parent_ignores_stays_ignored() {
     let mut command = Command::new("sh");
     let script = "trap '' HUP INT; exec \"$0\" \"$@\"";
-    command.args(["-c", script, env!("CARGO_BIN_EXE_tickwire"), "--bind", "127.0.0.1:0"]);
+    command.args(["-c", script, env!("CARGO_BIN_EXE_tickwire"), "--bind", "127.0.0.1:0", "--bots", "0"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut program = Program::start(&mut command);
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).expect("its state");

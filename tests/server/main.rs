@@ -4,6 +4,7 @@ mod access;
 mod admin;
 mod any_room;
 mod bots_agree;
+mod bots_fill;
 mod bots_play;
 mod bots_walk;
 mod budgets;
@@ -49,6 +50,9 @@ mod program_of_fog;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/kites.rs"]
 mod program_of_kites;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/paint.rs"]
+mod program_of_paint;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/pong.rs"]
 mod program_of_pong;

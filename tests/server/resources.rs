@@ -141,7 +141,8 @@ fn unfinished_requests_have_a_budget_per_address_and_no_thread_above_it() {
 fn with_open_files(open_files: usize) -> Command {
     let mut command = Command::new("sh");
     let limited = format!("ulimit -n {open_files} && exec \"$0\" \"$@\"");
-    command.args(["-c", &limited, env!("CARGO_BIN_EXE_tickwire"), "--bind", "127.0.0.1:0"]);
+    let program = env!("CARGO_BIN_EXE_tickwire");
+    command.args(["-c", &limited, program, "--bind", "127.0.0.1:0", "--bots", "0"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

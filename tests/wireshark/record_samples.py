@@ -132,7 +132,7 @@ def play(address, clients):
 
 
 def serve(program, bind, *more):
-    server = subprocess.Popen([program, "serve", "--bind", bind, "--update-hz", "10", "--moomoo-update-hz", "5", *more],
+    server = subprocess.Popen([program, "serve", "--bind", bind, "--bots", "0", "--update-hz", "10", "--moomoo-update-hz", "5", *more],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in server.stdout:
         if found := re.search(r":(\d+)/", line):

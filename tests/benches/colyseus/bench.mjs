@@ -19,7 +19,7 @@ const CASES = [
   { name: 'wolves', title: '100 clients, 2,000 wolves', clients: 100, wolves: 2000 },
 ];
 const SERVERS = {
-  tickwire: (/** @type {number} */ wolves) => [program, '--bind', '127.0.0.1:0', '--log', 'warn', '--max-clients-per-address', '1000', '--address-rate-limits', 'off', '--game', `fog,wolves=${wolves}`],
+  tickwire: (/** @type {number} */ wolves) => [program, '--bind', '127.0.0.1:0', '--bots', '0', '--log', 'warn', '--max-clients-per-address', '1000', '--address-rate-limits', 'off', '--game', `fog,wolves=${wolves}`],
   colyseus: () => [process.execPath, join(here, 'server.mjs')],
 };
 

@@ -17,12 +17,12 @@ export function binary() {
 }
 
 /**
- * Starts the server with default flags but for the address, and with a console for its operator.
+ * Starts the server with default flags but for the address, without bots, and with a console for its operator.
  * @param {number} port 0 for any @param {string[]} [flags] more of them @param {string[]} [command] of the program
  * @param {string} [program] its path @param {string} [host] its address
  */
 export async function start(port, flags = [], command = [], program = binary(), host = '127.0.0.1') {
-  const child = spawn(program, [...command, '--bind', `${host}:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(program, [...command, '--bind', `${host}:${port}`, ...flags], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, TICKWIRE_BOTS: '0' } });
   const log = [];
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   child.stderr.on('data', (data) => log.push(String(data)));
