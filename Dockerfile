@@ -18,6 +18,8 @@ WORKDIR /data
 VOLUME /data
 USER tickwire
 ENV TICKWIRE_BIND=0.0.0.0:3000
+# People play here; --bots 12 adds bots while few do.
+ENV TICKWIRE_BOTS=0
 # UDP is for lanes: --lane and --udp-public.
 EXPOSE 3000 3000/udp
 # The program is its own client: it connects, upgrades, closes, and exits with 0. The image needs no curl.

@@ -302,7 +302,9 @@ pub mod internal {
 }
 
 /// Runs a program with this game: the whole command line, with `serve` as the default command. The
-/// [crate documentation](crate) has an example.
+/// [crate documentation](crate) has an example. If the game has bots that play it
+/// ([`SimpleGame::bot_policy`](game::simple::SimpleGame::bot_policy)), they fill the rooms up to 12
+/// players until people come; `--bots 0` turns them off.
 ///
 /// A browser has no command line: there this registers the game for the server that `src/wasm` in
 /// the repository starts, or the prediction of the game.

@@ -86,7 +86,8 @@ mod tests {
         assert_eq!([parse_bots("0"), parse_bots("40")], [Ok(0), Ok(40)]);
         for text in ["41", "-1", "many", ""] {
             let problem = parse_bots(text).expect_err(text);
-            let rule = "must be a whole number from 0 to 40: 0 for no bots; `tickwire bots --count COUNT URL`";
+            let rule =
+                "must be a whole number from 0 to 40: 0 for no bots; `tickwire bots --count COUNT URL`";
             assert!(problem.starts_with(rule), "{problem}");
         }
     }

@@ -196,8 +196,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
         .iter()
         .try_for_each(|room| room.handle().about.check_tables(&config.codes))
         .map_err(|error| error.to_string())?;
-    config.bots =
-        args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
+    config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
     let log = Log::start(&args.log)?;
     state_file.log_reports();
     args.players.warn();

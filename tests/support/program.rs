@@ -13,7 +13,12 @@ use super::support::PATIENCE;
 /// The program with these arguments, all streams piped. Its server has no bots, unless `--bots` is among the arguments.
 pub fn tickwire(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
-    command.env("TICKWIRE_BOTS", "0").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("TICKWIRE_BOTS", "0")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 

@@ -118,7 +118,6 @@ pub const LAYERS: [(&str, &[&str]); 39] = [
             "games",
             "tools/capture",
             "tools/inspector",
-            "client",
             "server/room",
             "server/admission",
             "server/clients",

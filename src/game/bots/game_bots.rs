@@ -12,9 +12,9 @@ use crate::game::game::Game;
 use crate::game::info::GameInfo;
 use crate::packet::Dialect;
 
-/// Bots of a game. This trait is optional. Without it, `tickwire bots`, the bots of the browser
-/// edition and the self-check are not available for the game. [`GameInfo::with_bots`] adds it to
-/// the game's [`Game::INFO`].
+/// Bots of a game. This trait is optional. Without it, `tickwire bots`, the bots of a server and of
+/// the browser edition, and the self-check are not available for the game.
+/// [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
 pub trait GameBots: Game {
     /// Creates an agent.
     fn agent(spec: &BotSpec) -> Box<dyn Agent>;
@@ -85,7 +85,8 @@ impl GameInfo {
     /// Adds the bots of a game.
     #[must_use]
     pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
-        self.bots = Some(BotHooks { agent: G::agent, has_policy: G::has_policy, compare_view: G::compare_view });
+        self.bots =
+            Some(BotHooks { agent: G::agent, has_policy: G::has_policy, compare_view: G::compare_view });
         self
     }
 

@@ -11,5 +11,6 @@
 mod local_bot;
 mod population;
 
+pub use crate::client::connection::ConnectionKeys;
 pub use local_bot::LocalBot;
 pub use population::Occupancy;

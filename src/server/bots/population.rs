@@ -35,7 +35,7 @@ impl Occupancy {
 mod tests {
     use super::*;
 
-    /// A default room with this number of clients, all of which play.
+    /// A default room with this number of playing clients.
     fn playing(players: usize) -> Occupancy {
         Occupancy { is_default: true, clients: players, players, ..Occupancy::default() }
     }
@@ -62,9 +62,8 @@ mod tests {
 
     #[test]
     fn a_room_with_a_maximum_has_a_free_place_for_each_client() {
-        let room = |clients, players| {
-            Occupancy { players, max_players: Some(4), ..playing(clients) }.bots(12)
-        };
+        let room =
+            |clients, players| Occupancy { players, max_players: Some(4), ..playing(clients) }.bots(12);
         assert_eq!(room(0, 0), 3, "one place is free for the first person");
         assert_eq!(room(1, 0), 3, "which a client on the title page has");
         assert_eq!(room(1, 1), 3);

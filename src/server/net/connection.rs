@@ -39,7 +39,7 @@ use super::rooms::{RoomPermit, RunningRoom};
 use super::rooms_on_demand;
 use super::server_state::ServerState;
 use super::tap::{EventKind, EventSource};
-use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
+use super::tcp_client::{ClientStream, TcpClient};
 use crate::limits;
 use crate::packet::routes::{self, RouteError, redact_room_name};
 use crate::server::admission::Permit;
@@ -195,7 +195,7 @@ fn respond(
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.record_open(source, &hosted.run(), what);
-    let transport = TcpTransport::new(host, hosted, ClientStream::Socket(Arc::clone(stream)));
+    let transport = host.transport(hosted, ClientStream::Socket(Arc::clone(stream)));
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), transport, entry, now)), presence))
 }
 

@@ -125,17 +125,12 @@ impl ServerHandle {
         host.events.start(&host.metrics)?;
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
-        let (mut room_threads, mut worker_threads) = (Vec::new(), Vec::new());
+        let mut room_threads = Vec::new();
         for room in rooms {
             let name = format!("world {}", room.handle().options.name);
             room_threads.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
         }
-        for number in 0..host.worker_queues.len() {
-            let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.worker_queues[number]);
-            worker_threads.push(spawn(&host, &format!("update worker {number}"), run)?);
-        }
-        let has_bots = host.config.bots > 0;
-        let bots_thread = has_bots.then(|| spawn(&host, "bots", |host| bots::run(host))).transpose()?;
+        let (worker_threads, bots_thread) = (start_workers(&host)?, start_bots(&host)?);
         Ok(ServerHandle {
             host,
             address,
@@ -313,6 +308,20 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
     }
     let listener = host.tap.subscribe(None, limits::SELF_CHECK_QUEUE_BYTES);
     spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
+}
+
+fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
+    let start = |number: usize| {
+        let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.worker_queues[number]);
+        spawn(host, &format!("update worker {number}"), run)
+    };
+    (0..host.worker_queues.len()).map(start).collect()
+}
+
+/// Starts the thread of the bots, if rooms are filled with bots.
+fn start_bots(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
+    let has_bots = host.config.bots > 0;
+    has_bots.then(|| spawn(host, "bots", |host| bots::run(host))).transpose()
 }
 
 fn spawn(

@@ -17,7 +17,7 @@ use super::room_threads::RoomThreads;
 use super::rooms::{Rooms, RunningRoom};
 use super::server_events::ServerEvents;
 use super::tap::Tap;
-use super::tcp_client::TcpClient;
+use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
 use super::worker_queue;
 use crate::server::admission::Admission;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
@@ -154,6 +154,20 @@ impl ServerState {
     pub fn budgets(&self) -> &AddressRateLimits {
         self.budgets.note_suspended(self.suspended.time());
         &self.budgets
+    }
+
+    /// Creates the transport of a client in this room.
+    pub fn transport(&self, room: Arc<RunningRoom>, stream: ClientStream) -> TcpTransport {
+        TcpTransport {
+            stream,
+            suspended: Suspended::start(),
+            tap: self.tap.clone(),
+            bytes_out: self.metrics.bytes_out.clone(),
+            room,
+            lanes: self.lanes.clone(),
+            key_log: self.config.key_log.clone(),
+            datagrams_out: self.metrics.datagrams_out.clone(),
+        }
     }
 
     /// Whether a shutdown has reached this stage.

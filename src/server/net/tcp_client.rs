@@ -10,7 +10,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use super::key_log::KeyLog;
 use super::lane_socket::LaneSocket;
 use super::rooms::RunningRoom;
-use super::server_state::ServerState;
 use super::tap::{EventSource, Tap};
 use crate::datagram::header::HEADER_BYTES;
 use crate::server::clients::client::{NO_LANE_TEXT, Transport};
@@ -52,20 +51,6 @@ pub struct TcpTransport {
 }
 
 impl TcpTransport {
-    /// Creates the transport of a client in this room.
-    pub fn new(host: &ServerState, room: Arc<RunningRoom>, stream: ClientStream) -> TcpTransport {
-        TcpTransport {
-            stream,
-            suspended: Suspended::start(),
-            tap: host.tap.clone(),
-            bytes_out: host.metrics.bytes_out.clone(),
-            room,
-            lanes: host.lanes.clone(),
-            key_log: host.config.key_log.clone(),
-            datagrams_out: host.metrics.datagrams_out.clone(),
-        }
-    }
-
     /// Returns the socket; `None` for a bot of the server.
     pub fn socket(&self) -> Option<&Arc<TcpStream>> {
         match &self.stream {

@@ -240,6 +240,8 @@ function fill(row, one) {
     const text = String(one[field]);
     if (row.cells[i].textContent !== text) row.cells[i].textContent = text;
   });
+  // A bot has no address to ban.
+  row.querySelector('.deeds button:last-child')?.toggleAttribute('disabled', one.address === 'bot');
   row.cells[1].title = one.token === undefined ? one.name : `${one.name}, token ${one.token}`;
 }
 

@@ -17,7 +17,7 @@ use crate::server::net::client_thread::ClientEvents;
 use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::ServerState;
 use crate::server::net::tap::{EventKind, EventSource};
-use crate::server::net::tcp_client::{ClientStream, TcpClient, TcpTransport};
+use crate::server::net::tcp_client::{ClientStream, TcpClient};
 use crate::ws::http::HeadReader;
 
 /// Port of the addresses of bots, which no socket uses: the first ephemeral port of RFC 6335,
@@ -130,7 +130,7 @@ impl BotClient {
         let what = EventKind::opened((address, host.config.bind), info, (dialect, json), raw, response);
         let source = EventSource { client: id, player: 0, at: now, tick: self.room.handle.tick() };
         host.tap.record_open(source, &self.room.run(), what);
-        let transport = TcpTransport::new(host, Arc::clone(&self.room), ClientStream::Memory(stream));
+        let transport = host.transport(Arc::clone(&self.room), ClientStream::Memory(stream));
         let client = Arc::new(TcpClient::new((id, address), transport, entry, now));
         ClientEvents { host, client: &client }.register(&client);
         Ok(client)

@@ -25,12 +25,11 @@ pub use self::signal::BotSignal;
 use super::rooms::RunningRoom;
 use super::server_state::ServerState;
 use super::tcp_client::TcpClient;
-use crate::client::dial;
 use crate::connection::DisconnectReason;
 use crate::game::bots::names;
 use crate::game::{BotRng, CloseReason};
 use crate::limits;
-use crate::server::bots::{LocalBot, Occupancy};
+use crate::server::bots::{ConnectionKeys, LocalBot, Occupancy};
 use crate::util::os;
 
 /// Why a bot leaves: a person takes its place, or the server stops.
@@ -79,12 +78,16 @@ pub fn make_room(host: &ServerState, room: &RunningRoom) {
     host.bots.wake();
 }
 
+/// Returns random keys for a bot's connection, from the kernel.
+fn random_keys() -> ConnectionKeys {
+    ConnectionKeys { upgrade: os::random(), mask: os::random }
+}
+
 /// Returns the bots of a room, the oldest first, and its occupancy by people.
 fn occupancy(host: &ServerState, room: &RunningRoom) -> (Vec<Arc<TcpClient>>, Occupancy) {
     let mut clients = host.clients.all();
     clients.retain(|client| client.transport.room.number == room.number);
-    let (bots, people): (Vec<_>, Vec<_>) =
-        clients.into_iter().partition(|client| client.transport.is_bot());
+    let (bots, people): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.transport.is_bot());
     let occupancy = Occupancy {
         is_default: room.path_name.is_empty(),
         clients: room.clients(),
@@ -150,7 +153,7 @@ impl ServerBots<'_> {
         let number = (0..).find(|number| bots.iter().all(|bot| bot.number() != *number)).unwrap_or(0);
         let seeds = (self.random.bits(), host.config.bots, self.crowd_seed);
         let game = (room.handle.about, Arc::clone(&host.config.codes));
-        let mut bot = LocalBot::new(game, number, seeds, dial::random_keys);
+        let mut bot = LocalBot::new(game, number, seeds, random_keys);
         bot.name = Some(name.to_owned());
         bot.room = Arc::clone(&room.path_name);
         debug!(room = room.label(), name, "a bot comes");
