@@ -34,7 +34,7 @@ rows! {
     in TABLE;
 
     /// The actions of a player.
-    pub enum Action {
+    pub(crate) enum Action {
         /// Walks up (1), right (2), down (3) or left (4), or stops (0).
         Go in "go" { direction: u8 },
         /// Empties a bucket of paint.
@@ -79,7 +79,7 @@ fields! {
 
 fields! {
     /// The whole state of the game.
-    pub struct Paint {
+    pub(crate) struct Paint {
         /// The players, those that are ready, and their teams: 1 red, 2 blue.
         lobby: Lobby,
         painters: Vec<Painter>,
