@@ -67,6 +67,7 @@ mod tests {
 
     #[test]
     fn the_default_is_a_dozen_without_a_self_check() {
+        assert!(games::INFO.iter().all(|info| info.has_bot_policy()), "of each game of this project");
         assert_eq!(count(None, false), Ok(12));
         assert_eq!(count(None, true), Ok(0));
         assert_eq!([count(Some(3), true), count(Some(0), false)], [Ok(3), Ok(0)]);

@@ -131,7 +131,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         true
     }
 
-    /// Creates the policy of a bot. With `None`, bots send random packets of the table.
+    /// Creates the policy of a bot. With `None`, bots send random packets of the table, and do not
+    /// fill the rooms of a server.
     fn bot_policy() -> Option<Box<dyn BotPolicy<Self::Action>>> {
         None
     }

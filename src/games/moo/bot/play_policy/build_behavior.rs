@@ -191,6 +191,15 @@ mod tests {
     }
 
     #[test]
+    fn the_structures_of_a_dozen_bots_leave_room_for_people() {
+        let structures: u32 = Group::ALL.into_iter().map(target_count).sum();
+        assert_eq!(structures, 17);
+        // Each structure and the way around it fit in a square of 200 px.
+        let px = u64::from(12 * structures) * 200 * 200;
+        assert!(px * 20 < u64::from(rules::MAP_SIZE_PX).pow(2), "less than 5% of the map");
+    }
+
+    #[test]
     fn it_builds_only_where_there_is_room() {
         let around =
             |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, structure: None };
