@@ -22,9 +22,11 @@ const MEMBERS: usize = 8;
 const PING_ONE_IN: u32 = 8;
 /// One in this many decisions is to leave or, for an owner, to kick a member.
 const LEAVE_ONE_IN: u32 = 40;
-/// Number of different clan names. A name is the letter c and a number below this value, so that
-/// the length of the name is within the limit.
-const NAMES: u32 = 1_000_000;
+/// Names of clans, one character shorter than the limit, for a digit if the name is taken.
+const NAMES: [&str; 16] = [
+    "Foxes", "Bears", "Otters", "Owls", "Wolves", "Hares", "Ravens", "Lynxes", "Moose", "Bison", "Crows",
+    "Elks", "Bees", "Hawks", "Toads", "Boars",
+];
 
 /// The schedule of a bot's clan decisions, and whether it founds a clan.
 #[derive(Debug)]
@@ -59,7 +61,10 @@ impl ClanBehavior {
         let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
         if clan_state.own.is_none() {
             if self.is_founder {
-                let name = format!("c{}", dice.below(NAMES));
+                let mut name = NAMES[one_of(dice, NAMES.len())].to_owned();
+                if clan_state.clans.contains_key(&name) {
+                    name.push_str(&(2 + clan_state.clans.len() % 8).to_string());
+                }
                 return Some(Intent::Clan(ClanAction::Create { name }));
             }
             let clans: Vec<&String> = clan_state.clans.keys().collect();
