@@ -324,8 +324,8 @@ pub const BOTS_STEP_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval at which the thread of the bots compares the number of bots in each room with the
 /// number of people. In each of these intervals at most one bot enters a room.
 pub const BOTS_COUNT_INTERVAL: Duration = Duration::from_millis(100);
-/// Maximum time for which the thread of the bots sleeps while clients but no bots are connected: a
-/// player may leave the world without closing its connection.
+/// Time for which the thread of the bots sleeps while a room may need bots and there are none: a
+/// player may leave the world without closing its connection, or after a time without one.
 pub const BOTS_IDLE_INTERVAL: Duration = Duration::from_secs(1);
 
 // ---- embedded: a server inside another program -----------------------------------------------

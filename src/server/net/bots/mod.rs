@@ -1,5 +1,5 @@
 //! The bots of a server: players that fill its rooms while few people play. One thread runs all of
-//! them, and sleeps while there are none.
+//! them, 20 times a second. While there are none, it counts people once a second.
 //!
 //! ```text
 //!  rooms, clients ─► occupancy ─► number of bots ─► bots enter and leave
@@ -14,6 +14,7 @@
 mod bot_client;
 mod signal;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,8 +70,10 @@ pub fn make_room(host: &ServerState, room: &RunningRoom) {
         return;
     }
     if room.handle.properties.get().max_players().is_some() {
-        let (bots, occupancy) = occupancy(host, room);
-        for bot in bots.iter().skip(occupancy.bots(host.config.bots)) {
+        let mut bots = host.clients.all();
+        let players = players_by_room(&bots);
+        bots.retain(|client| client.transport.room.number == room.number && client.transport.is_bot());
+        for bot in bots.iter().skip(occupancy(room, &players).bots(host.config.bots)) {
             bot.close(LEAVES, host.now());
             bot.leave_world(host.now());
         }
@@ -83,42 +86,48 @@ fn random_keys() -> ConnectionKeys {
     ConnectionKeys { upgrade: os::random(), mask: os::random }
 }
 
-/// Returns the bots of a room, the oldest first, and its occupancy by people.
-fn occupancy(host: &ServerState, room: &RunningRoom) -> (Vec<Arc<TcpClient>>, Occupancy) {
-    let mut clients = host.clients.all();
-    clients.retain(|client| client.transport.room.number == room.number);
-    let (bots, people): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.transport.is_bot());
-    let occupancy = Occupancy {
+/// Counts the players that are no bots, by the number of the room's run.
+fn players_by_room(clients: &[Arc<TcpClient>]) -> BTreeMap<u64, usize> {
+    let mut players = BTreeMap::new();
+    for client in clients.iter().filter(|client| client.player().is_some() && !client.transport.is_bot()) {
+        *players.entry(client.transport.room.number).or_default() += 1;
+    }
+    players
+}
+
+/// Returns the occupancy of a room by people.
+fn occupancy(room: &RunningRoom, players: &BTreeMap<u64, usize>) -> Occupancy {
+    Occupancy {
         is_default: room.path_name.is_empty(),
         clients: room.clients(),
-        players: people.iter().filter(|client| client.player().is_some()).count(),
+        players: players.get(&room.number).copied().unwrap_or_default(),
         suspended: room.handle.suspended_seats(),
         max_players: room.handle.properties.get().max_players(),
-    };
-    (bots, occupancy)
+    }
 }
 
 impl ServerBots<'_> {
-    /// Returns the time until the next step; `None` to sleep until a client comes.
+    /// Returns the time until the next step; `None` to sleep until a client comes. Without bots, the
+    /// default room still needs bots later if its last player is suspended, or after a panic.
     fn pause(&self) -> Option<Duration> {
-        match (self.bots.is_empty(), self.host.clients.count()) {
-            (false, _) => Some(limits::BOTS_STEP_INTERVAL),
-            (true, 0) => None,
-            (true, _) => Some(limits::BOTS_IDLE_INTERVAL),
+        if !self.bots.is_empty() {
+            return Some(limits::BOTS_STEP_INTERVAL);
         }
+        let may_need_bots = self.host.clients.count() > 0 || self.host.room().handle.about.has_bot_policy();
+        may_need_bots.then_some(limits::BOTS_IDLE_INTERVAL)
     }
 
     /// Lets surplus bots leave, and lets at most one bot enter each room.
     fn populate(&mut self) {
         let host = self.host;
-        let rooms = host.rooms.all();
+        let (rooms, players) = (host.rooms.all(), players_by_room(&host.clients.all()));
         let is_listed = |bot: &BotClient| rooms.iter().any(|room| Arc::ptr_eq(room, &bot.room));
         for mut bot in self.bots.extract_if(.., |bot| !is_listed(bot) || bot.room.is_ending()) {
             bot.end(host, LEAVES);
         }
         for room in rooms.iter().filter(|room| room.handle.about.has_bot_policy()) {
             let is_running = !room.is_ending() && !room.handle.is_over();
-            let wanted = if is_running { occupancy(host, room).1.bots(host.config.bots) } else { 0 };
+            let wanted = if is_running { occupancy(room, &players).bots(host.config.bots) } else { 0 };
             let mut left = wanted;
             let is_surplus = |bot: &mut BotClient| {
                 let is_here = Arc::ptr_eq(&bot.room, room);
