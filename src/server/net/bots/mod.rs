@@ -107,8 +107,8 @@ fn occupancy(room: &RunningRoom, players: &BTreeMap<u64, usize>) -> Occupancy {
 }
 
 impl ServerBots<'_> {
-    /// Returns the time until the next step; `None` to sleep until a client comes. Without bots, the
-    /// default room still needs bots later if its last player is suspended, or after a panic.
+    /// Returns the time until the next step; `None` to sleep until a client comes. The default room
+    /// may need bots without a client: after a panic, or when its last suspended player leaves.
     fn pause(&self) -> Option<Duration> {
         if !self.bots.is_empty() {
             return Some(limits::BOTS_STEP_INTERVAL);
