@@ -254,7 +254,7 @@ pub fn page_stands_alone(file: &File) -> Vec<Breach> {
         let line = line
             .replace("http://www.w3.org/", "")
             .replace("https://www.rfc-editor.org/rfc/rfc", "")
-            .replace("<a href=\"https://github.com/tickwire/tickwire\"", "");
+            .replace("<a href=\"https://github.com/tickwire/tickwire", "");
         ["http://", "https://", "=\"//", "url(//"].iter().any(|address| line.contains(address))
     };
     let found = lines(file).filter(|(_, line)| foreign(line));

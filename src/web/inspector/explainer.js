@@ -101,7 +101,11 @@ export class Explainer extends WasmInstance {
     return this.json(this.wasm.explain(BigInt(n)));
   }
 
-  /** Returns the summary line of a frame; '' if it is no longer stored. @param {number} n @returns {string} */
+  /**
+   * Returns the summary line of a frame; '' if it is no longer stored.
+   * @param {number} n
+   * @returns {string}
+   */
   lineOf(n) {
     return this.json(this.wasm.line(BigInt(n))).line;
   }

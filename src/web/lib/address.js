@@ -169,7 +169,10 @@ export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathnam
  */
 export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');
 
-/** @typedef {{ on_demand: boolean, rooms: { name: string, game: string, path: string, players: number }[] }} RoomList */
+/**
+ * @typedef {{ on_demand: boolean, rooms: { name: string, game: string, path: string, players:
+ *   number }[] }} RoomList
+ */
 
 /** @type {Promise<RoomList | null> | undefined} */
 let fetchedRooms;
@@ -179,7 +182,7 @@ const fetchRooms = () => fetch(urlFromRoot(location.href, 'rooms?format=json')).
 
 /**
  * Returns the public rooms of the server, and whether it creates rooms. Fetches the list once.
- * @returns {Promise<RoomList | null>} null without a response. In that case the game is unreachable too
+ * @returns {Promise<RoomList | null>} null without a response
  */
 export function roomList() {
   fetchedRooms ??= fetchRooms();

@@ -24,7 +24,10 @@ const REACH_PX = 40;
 const KNOB_PX = 19;
 
 /** @typedef {'left' | 'right'} Side */
-/** @typedef {{ id: number, x: number, y: number, dx: number, dy: number }} Stick `x`, `y`: where the thumb was put down, px; `dx`, `dy`: how far it is from there, px */
+/**
+ * @typedef {{ id: number, x: number, y: number, dx: number, dy: number }} Stick `x`, `y`: where the
+ *   thumb was put down, px; `dx`, `dy`: how far it is from there, px
+ */
 
 export class ThumbSticks {
   /** @type {Record<Side, Stick | null>} */
@@ -61,13 +64,19 @@ export class ThumbSticks {
     return this.#isMouseDown;
   }
 
-  /** Returns the direction of a stick in radians, 0 to the right; null at rest. @param {Side} side */
+  /**
+   * Returns the direction of a stick in radians, 0 to the right; null at rest.
+   * @param {Side} side
+   */
   angle(side) {
     const { dx, dy } = this.#sticks[side] ?? { dx: 0, dy: 0 };
     return Math.hypot(dx, dy) > REST_PX ? Math.atan2(dy, dx) : null;
   }
 
-  /** Draws the sticks that are touched. @param {CanvasRenderingContext2D} context in CSS px of the window */
+  /**
+   * Draws the sticks that are touched.
+   * @param {CanvasRenderingContext2D} context in CSS px of the window
+   */
   draw(context) {
     for (const stick of Object.values(this.#sticks)) {
       if (!stick) continue;

@@ -177,7 +177,10 @@ export class FrameListView {
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
   }
 
-  /** Returns the values of a line, without an element if there are none. @param {import('./frames.js').Entry} entry */
+  /**
+   * Returns the values of a line, without an element if there are none.
+   * @param {import('./frames.js').Entry} entry
+   */
   valuesOf(entry) {
     const text = entry.gap === undefined && entry.rule === null ? valuesOf(this.frames.lineOf(entry.n), entry) : '';
     if (text === '') return [];
