@@ -42,7 +42,7 @@ const _: () = {
         (PRIVATE_NAME_CHARS - "p-".len() - PRIVATE_NAME_VISIBLE_CHARS) * 5 >= 96,
         "what logs hide of a private name, at 5 bits a character, cannot be guessed"
     );
-    assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
+    assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_HAR_BYTES && EXPLAIN_HAR_BYTES < EXPLAIN_BYTES);
     assert!(CONNECT_MAX_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(MAX_TOKEN_CHARS * 4 < HEAD_BYTES);
     assert!(TOKENS < u32::MAX as usize, "a token has a number of 32 bits");

@@ -401,7 +401,7 @@ fn a_damaged_capture_is_read_up_to_the_damage() {
 
 #[test]
 fn unread_bytes_are_named_instead_of_explained() {
-    let packed = OnDisk::new("packed", &hex::bytes("1f 8b 08 00 00 00 00 00"));
+    let packed = OnDisk::new("packed", &hex::bytes("28 b5 2f fd 00 00 00 00"));
     let (is_well, out, errors) = tickwire(&[packed.path()]);
     assert!(!is_well && out.is_empty() && errors.contains("decompress it first"), "{out}{errors}");
 

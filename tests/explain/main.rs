@@ -9,6 +9,8 @@ mod golden;
 mod guess;
 mod hidden;
 mod in_wasm;
+mod notations;
+mod pasted;
 mod property;
 mod stream;
 mod wireshark_table;

@@ -56,6 +56,11 @@ pub mod internal {
                 pub use crate::tools::capture::world_record::*;
             }
         }
+        pub mod explain {
+            pub mod input {
+                pub use crate::tools::explain::input::*;
+            }
+        }
     }
 }
 

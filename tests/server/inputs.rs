@@ -91,7 +91,10 @@ fn packed_files_are_named_with_the_command_that_unpacks_them_by_every_command() 
             let output = output.expect("the program runs");
             let text = String::from_utf8(output.stderr).expect("text");
             let words = format!("compressed with {name}: decompress it first, for example with {unpack} ");
-            assert!(!output.status.success() && text.contains(&words), "{command:?}: {text}");
+            // `explain` decompresses gzip; these bytes are damaged.
+            let is_read = name == "gzip" && command[0] == "explain";
+            let words = if is_read { "the gzip data is damaged or incomplete" } else { &words };
+            assert!(!output.status.success() && text.contains(words), "{command:?}: {text}");
         }
     }
 }

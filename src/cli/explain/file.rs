@@ -34,7 +34,7 @@ pub struct ShowOptions<'a> {
 }
 
 /// Nanoseconds per second.
-const SECOND: f64 = 1e9;
+pub const SECOND: f64 = 1e9;
 
 /// Explains a capture in the given dialect, or in the dialects of its requests.
 pub fn run(

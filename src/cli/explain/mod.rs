@@ -1,15 +1,15 @@
 //! `tickwire explain`: draws and names any bytes of a connection.
 //!
-//! The input is hexadecimal on the command line, or a file or standard input with hexadecimal,
-//! bytes or a capture. The output is a report, a line for each frame, or JSON.
+//! The input is bytes in any notation on the command line, or a file or standard input with them, a
+//! capture or a HAR file. The output is a report, a line for each frame, or JSON.
 
 mod file;
+mod har;
 mod received;
+mod source;
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -18,31 +18,29 @@ use super::color::Color;
 use super::game_list::GameList;
 use super::output::{CliError, print, print_error};
 use super::tables;
-use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
 use crate::tools::explain::color::ColorMode;
-use crate::tools::explain::input::{self, InputPiece};
+use crate::tools::explain::input::{Input, InputContent, InputMessage, InputPiece, Notation, network_packet};
 use crate::tools::explain::print::streaming::{self, OutputFormat};
-use crate::tools::explain::{self, Conversation, Explanation, capture_walk};
+use crate::tools::explain::{self, Conversation, Explanation, bare_message, capture_walk};
 use crate::ws::Side;
 use file::ShowOptions;
 use received::EntityFilter;
-
-/// The name of standard input in messages.
-const STDIN: &str = "standard input";
-/// Maximum characters of a file name on Linux.
-const NAME_CHARS: usize = 255;
+use source::Source;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The bytes in hex, with or without `0x`, optionally separated by spaces, colons, commas or
-    /// line breaks; or a file, or - for standard input. A file may be a capture, raw bytes, or text
-    /// that contains only hex, in which > starts a line of bytes from the client and < a line from
-    /// the server. If a file with these digits as its name exists, it is read, and a note reports
-    /// this. To explain the digits instead, put a space before them.
-    #[arg(required = true, value_name = "HEX|-|FILE")]
+    /// The bytes, or a file, or - for standard input. Bytes are text: hex, with or without `0x`,
+    /// optionally separated by spaces, colons, commas or line breaks; the output of xxd, hexdump -C
+    /// or od; copies from Wireshark and from the network panel of a browser; a list of numbers or a
+    /// text with escapes in C, Python, Rust or JavaScript; Base64. docs/tools.md has a table. In
+    /// lines of hex, > marks bytes from the client and < bytes from the server. A file may be such
+    /// text, raw bytes, a capture, or a HAR file; each of them also compressed with gzip. If a file
+    /// with these digits as its name exists, it is read, and a note reports this. To explain the
+    /// digits instead, put a space before them.
+    #[arg(required = true, value_name = "BYTES|-|FILE")]
     what: Vec<OsString>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
     /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
@@ -57,6 +55,10 @@ pub struct ExplainArgs {
     /// messages, without a tag. Default sender: client.
     #[arg(long, conflicts_with_all = ["client", "packet", "received"])]
     datagram: bool,
+    /// The bytes are the payload of a message, without a frame header, as a browser shows it. This is
+    /// the default for bytes that are a packet and no frame.
+    #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram"])]
+    message: bool,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
     /// file, or a capture that contains its tables. A capture with tables is always explained by
     /// its own.
@@ -94,27 +96,53 @@ pub struct ExplainArgs {
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     let given = args.codes.as_deref().map(tables::load_from).transpose()?;
-    let pieces = match read_input(&args.what)? {
-        Some((name, contents)) if input::is_capture(&contents) => {
+    let input = match source::read(&args.what)? {
+        Source::Capture(name, contents) => {
             return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
-        Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
-        None => vec![InputPiece { from: None, bytes: parse_hex_arguments(&words(&args.what)?)? }],
+        Source::Har(name, contents) => {
+            let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
+            return explain_har(args, &contents, &codes).map_err(|error| format!("{name}: {error}"));
+        }
+        Source::Input(input) => input,
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
     if args.client.is_some() || args.packet.is_some() || args.received.is_some() {
         return Err("--client, --packet and --received need a capture, and this input is not one".to_owned());
     }
+    let Input { notation, content } = input;
+    if !matches!(notation, Notation::Hex | Notation::Bytes) {
+        print_error(&format!("read as {notation}"));
+    }
+    match content {
+        InputContent::Message(message) => explain_message(args, &message, dialect),
+        InputContent::Pieces(mut pieces) => {
+            pieces.iter_mut().for_each(unwrap_packet);
+            explain_pieces(args, &pieces, &codes, dialect);
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a network packet by the data of its TCP segment, with a note.
+fn unwrap_packet(piece: &mut InputPiece) {
+    if let Some(data) = network_packet::tcp_payload(&piece.bytes) {
+        let (packet, bytes) = (piece.bytes.len(), data.len());
+        print_error(&format!(
+            "a network packet of {packet} bytes: its {bytes} bytes of TCP data are explained"
+        ));
+        piece.bytes = data.to_vec();
+    }
+}
+
+/// Explains bytes of a connection, a datagram, or the payload of a message.
+fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTables, dialect: &Dialect) {
     let begin = || match args.dialect {
         Some(_) => Conversation::in_dialect(dialect),
-        None => Conversation::new(&codes, dialect),
+        None => Conversation::new(codes, dialect),
     };
-    let form = match (args.json, args.line) {
-        (true, _) => OutputFormat::Json,
-        (_, true) => OutputFormat::Line,
-        _ => OutputFormat::Full,
-    };
+    let form = form(args);
     if args.datagram {
         for (at, InputPiece { from, bytes }) in pieces.iter().enumerate() {
             let side = from.or(side(args)).unwrap_or(Side::Client);
@@ -122,19 +150,69 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
             let explanation = explain::parse::datagram::explain(bytes, side, dialect);
             print(&format!("{between}{}", format_explanation(&explanation, form, args.color.paint())));
         }
-        return Ok(());
+        return;
     }
-    if let [InputPiece { from, bytes }] = &pieces[..] {
-        let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
-        streaming::write(begin, (side, bytes), (form, args.color.paint()), print);
-        return Ok(());
+    if let [InputPiece { from, bytes }] = pieces {
+        let wanted = from.or(side(args));
+        let of_dialect = args.dialect.as_ref().map(|_| dialect);
+        let found = match args.message {
+            true => Some((bare_message::as_message(bytes, wanted), dialect)),
+            false => bare_message::find(bytes, wanted, codes, of_dialect),
+        };
+        if let Some((message, dialect)) = found {
+            if !args.message {
+                print_error(&format!(
+                    "no frame header: these bytes are the payload of a message in the dialect {} (--dialect and --from if not)",
+                    dialect.name()
+                ));
+            }
+            return explain_message(args, &message, dialect);
+        }
+        let side = wanted.unwrap_or_else(|| explain::guess_side(bytes));
+        return streaming::write(begin, (side, bytes), (form, args.color.paint()), print);
     }
     let mut is_first = true;
-    explain_both_sides(begin(), &pieces, side(args), |explanation| {
+    explain_both_sides(begin(), pieces, side(args), |explanation| {
         let between = if std::mem::take(&mut is_first) || form != OutputFormat::Full { "" } else { "\n" };
         print(&format!("{between}{}", format_explanation(&explanation, form, args.color.paint())));
     });
-    Ok(())
+}
+
+/// Explains a message without its frames.
+fn explain_message(args: &ExplainArgs, message: &InputMessage, dialect: &Dialect) {
+    let InputMessage { from, opcode, payload } = message;
+    let from = side(args).or(*from).unwrap_or_else(|| bare_message::sender_of(message, dialect));
+    let explanation = Conversation::in_dialect(dialect).explain_message(from, *opcode, payload);
+    print(&format_explanation(&explanation, form(args), args.color.paint()));
+}
+
+fn form(args: &ExplainArgs) -> OutputFormat {
+    match (args.json, args.line) {
+        (true, _) => OutputFormat::Json,
+        (_, true) => OutputFormat::Line,
+        _ => OutputFormat::Full,
+    }
+}
+
+/// Explains the messages of a HAR file.
+fn explain_har(args: &ExplainArgs, contents: &[u8], codes: &PacketTables) -> Result<(), CliError> {
+    if args.received.is_some() || args.datagram {
+        return Err("--received and --datagram need other input, and this is a HAR file".to_owned());
+    }
+    let dialect = dialect(args, codes)?;
+    har::run(contents, codes, (args.dialect.as_ref().map(|_| dialect), dialect), &show_options(args))
+}
+
+/// The options for the output of a capture or a HAR file.
+fn show_options(args: &ExplainArgs) -> ShowOptions<'_> {
+    let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
+    ShowOptions {
+        client: args.client,
+        packet: args.packet.as_deref(),
+        received: args.received.as_ref(),
+        form: if args.json { OutputFormat::Json } else { form },
+        paint: args.color.paint(),
+    }
 }
 
 /// The requested dialect, otherwise the default dialect of the tables.
@@ -155,14 +233,7 @@ fn explain_capture(
     let codes = capture_walk::capture_tables(&capture, given).map_err(|error| error.to_string())?;
     let dialect = dialect(args, &codes)?;
     let given_dialect = args.dialect.as_ref().map(|_| dialect);
-    let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
-    let wanted = ShowOptions {
-        client: args.client,
-        packet: args.packet.as_deref(),
-        received: args.received.as_ref(),
-        form: if args.json { OutputFormat::Json } else { form },
-        paint: args.color.paint(),
-    };
+    let wanted = show_options(args);
     file::run(&capture, &codes, (given_dialect, dialect), &wanted)
 }
 
@@ -189,114 +260,5 @@ fn format_explanation(explanation: &Explanation<'_>, form: OutputFormat, paint: 
         OutputFormat::Json => explanation.json() + "\n",
         OutputFormat::Line => explanation.one_line(paint),
         OutputFormat::Full => explanation.painted(paint),
-    }
-}
-
-/// The name and contents of a file or standard input; `None` if the bytes are on the command line.
-/// Text with a dot or a slash is a file name, because hexadecimal has neither. Any other text that
-/// names an existing file is also a file name.
-fn read_input(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> {
-    let is_name = |word: &&OsString| {
-        *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
-    };
-    let (name, contents) = match what {
-        [dash] if dash == "-" => (STDIN.to_owned(), read_bounded(io::stdin().lock(), STDIN)?),
-        [file] if is_name(&file) || is_file(file) => {
-            let name = file.display().to_string();
-            let opened = File::open(Path::new(file)).map_err(|error| format!("{name}: {error}"))?;
-            if let Some(note) = file.to_str().and_then(hex_name_note) {
-                print_error(&note);
-            }
-            let contents = read_bounded(opened, &name)?;
-            (name, contents)
-        }
-        words => {
-            let beside = words.iter().find(is_name);
-            return beside
-                .map_or(Ok(None), |file| Err(format!("cannot combine {} with other input", file.display())));
-        }
-    };
-    Ok(Some((name, contents)))
-}
-
-/// Converts the words of the command line to text. None of them is a file name.
-fn words(what: &[OsString]) -> Result<Vec<String>, CliError> {
-    let text = |word: &OsString| word.to_str().map(str::to_owned);
-    let words: Option<Vec<String>> = what.iter().map(text).collect();
-    words.ok_or_else(|| "hexadecimal is text, but this input is not UTF-8".to_owned())
-}
-
-/// Whether a file of this name exists.
-fn is_file(name: &OsStr) -> bool {
-    std::fs::metadata(name).is_ok_and(|metadata| !metadata.is_dir())
-}
-
-/// The note for a file with a name that is also hexadecimal.
-fn hex_name_note(file: &str) -> Option<String> {
-    let bytes = explain::hex::parse(file).ok()?;
-    let bytes = format!(" {}", explain::hex::print(&bytes));
-    Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
-}
-
-/// Parses hexadecimal from the command line. If the text may be a missing file, the error names the
-/// file.
-fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
-    explain::hex::parse(&what.join(" ")).map_err(|error| match what {
-        [name] if is_likely_file_name(name) => {
-            format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
-        }
-        _ => error.to_string(),
-    })
-}
-
-/// Whether the text may be a file name: it has characters that hexadecimal lacks, and is not too
-/// long for a name.
-fn is_likely_file_name(text: &str) -> bool {
-    let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
-    text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
-}
-
-fn read_bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, CliError> {
-    let mut contents = Vec::new();
-    let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
-    reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
-    if let Some(packed) = capture::compressed_file::format(&contents) {
-        return Err(format!("{name}: {packed}"));
-    }
-    let mut bound = limits::EXPLAIN_PASTED_BYTES;
-    if input::is_capture(&contents) {
-        bound = limits::EXPLAIN_BYTES;
-        reader.set_limit(bound + 1 - contents.len() as u64);
-        reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
-    }
-    if contents.len() as u64 > bound {
-        return Err(format!("{name}: longer than the maximum of {} MiB", bound >> 20));
-    }
-    Ok(contents)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn invalid_hexadecimal_may_be_a_missing_file() {
-        let refused = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            parse_hex_arguments(&words).expect_err("it is no hexadecimal")
-        };
-        assert_eq!(
-            refused(&["zz"]),
-            "there is no file \"zz\", and as hexadecimal it is invalid: 'z' is not a hexadecimal digit"
-        );
-        for (words, error) in [
-            (&["81", "zz"][..], "'z' is not a hexadecimal digit"),
-            (&["818"], "\"818\" has an odd number of digits: each byte needs two"),
-            (&["x1"], "'x' is not a hexadecimal digit"),
-            (&[&"81 ".repeat(100), "z"], "'z' is not a hexadecimal digit"),
-            (&[&"z".repeat(NAME_CHARS + 1)], "'z' is not a hexadecimal digit"),
-        ] {
-            assert_eq!(refused(words), error, "{words:?}");
-        }
     }
 }

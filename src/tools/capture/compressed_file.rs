@@ -32,6 +32,14 @@ pub fn format(contents: &[u8]) -> Option<Packed> {
     PACKED.into_iter().find(|packed| contents.starts_with(packed.magic))
 }
 
+impl Packed {
+    /// Whether the format is gzip.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn is_gzip(self) -> bool {
+        self.name == "gzip"
+    }
+}
+
 impl fmt::Display for Packed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Packed { name, command, .. } = self;

@@ -27,6 +27,9 @@ const LINK_LINUX_COOKED: u32 = 113;
 const LINK_IPV4: u32 = 228;
 const LINK_IPV6: u32 = 229;
 const LINK_LINUX_COOKED_2: u32 = 276;
+/// Link types to try for a packet without its capture.
+pub const LIKELY_LINKS: [u32; 5] =
+    [LINK_RAW, LINK_ETHERNET, LINK_LINUX_COOKED, LINK_LINUX_COOKED_2, LINK_LOOPBACK];
 
 /// The sender has finished sending.
 pub const FIN: u8 = 0b0000_0001;

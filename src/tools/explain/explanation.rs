@@ -20,6 +20,9 @@ pub const PAYLOAD_FIELD: &str = "payload";
 /// The name of undecoded bytes: a body, or the bytes after the end.
 pub const UNREAD_FIELD: &str = "rest";
 
+/// The name of the root node of a message without frames.
+pub(crate) const MESSAGE: &str = "message";
+
 /// The explanation of bytes of one direction.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -212,6 +215,7 @@ impl Explanation<'_> {
                 names.extend(fields.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned)));
             }
             names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
+            names.extend(frame.bare_opcode().map(str::to_owned));
             if let Some(Problem::Violation { rule, .. }) = &frame.problem {
                 names.push((*rule).to_owned());
             }
@@ -260,6 +264,11 @@ impl ExplainedFrame<'_> {
         format!("{mark} {}\n", self.line(paint))
     }
 
+    /// The name of the opcode of a message without frames; `None` for a frame.
+    pub(super) fn bare_opcode(&self) -> Option<&str> {
+        self.tree.raw.as_ref().filter(|_| self.tree.name == MESSAGE)?.as_str()
+    }
+
     /// The payload of the message: the frame is the whole message, or its last fragment.
     fn message(&self) -> &[u8] {
         self.message.as_ref().map_or(&self.payload, |whole| &whole.payload)
@@ -268,6 +277,7 @@ impl ExplainedFrame<'_> {
     /// The summary line: the header, then the content or the problem.
     pub(crate) fn line(&self, paint: ColorMode) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
+        before.extend(self.bare_opcode().map(|_| self.tree.value.clone()));
         if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.message {
             let bytes = count_noun(payload.len(), "byte");
             before.push(format!(

@@ -31,6 +31,7 @@
 //! to tickwire servers. On other paths the limits are unknown, so no message is reported as too
 //! long.
 
+pub(crate) mod bare_message;
 pub mod capture_walk;
 pub(crate) mod color;
 mod conversation;

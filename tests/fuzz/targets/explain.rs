@@ -4,16 +4,19 @@
 //! the bytes of that side. Each explanation covers its bytes without gaps or overlaps and encodes
 //! back to them; its JSON is valid; each violation has a rule and a position; the first rule for
 //! which the connection is closed is the one that the server reports; splitting the bytes changes
-//! nothing.
+//! nothing. The whole input is also read as text in any notation.
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, UNREAD_FIELD};
+use tickwire::explain::hex;
 use tickwire::game::CloseReason;
+use tickwire::internal::tools::explain::input::{self, Input, InputContent, InputPiece, Notation, har, network_packet};
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, MessageReader};
 
 /// See the [module](self).
 pub fn run(mut bytes: &[u8]) {
+    is_text_of_bytes(bytes);
     let codes = PacketTables::builtin();
     let choice = super::choose(&mut bytes, 64);
     let dialect = codes.dialects().nth(choice % 8 % codes.dialects().count()).expect("among them");
@@ -51,6 +54,27 @@ pub fn run(mut bytes: &[u8]) {
         4 => whole.iter().for_each(is_json),
         _ => {}
     }
+}
+
+/// The same input as text in any notation: it is refused in one line, or its bytes are those of their hexadecimal digits.
+fn is_text_of_bytes(text: &[u8]) {
+    match input::read(text) {
+        Err(error) => assert_eq!(error.lines().count(), 1, "{error}"),
+        Ok(Input { notation: Notation::Bytes, content }) => {
+            let InputContent::Pieces(pieces) = content else { panic!("bytes are no message") };
+            assert!(text.ends_with(&pieces[0].bytes) || text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff"));
+        }
+        Ok(Input { content: InputContent::Message(message), .. }) => assert!(!message.payload.is_empty()),
+        Ok(Input { content: InputContent::Pieces(pieces), .. }) => {
+            for InputPiece { bytes, .. } in pieces {
+                assert!(!bytes.is_empty());
+                let again = input::read(format!("\"{}\"", hex::digits(&bytes)).as_bytes()).expect("hexadecimal");
+                assert_eq!(again.content, InputContent::Pieces(vec![InputPiece { from: None, bytes }]));
+            }
+        }
+    }
+    let _ = har::read(text);
+    let _ = network_packet::tcp_payload(text);
 }
 
 fn is_json(explanation: &Explanation<'_>) {

@@ -18,6 +18,7 @@
 
 pub(super) mod dialect_state;
 mod direction;
+mod message;
 pub(super) mod resync;
 pub(super) mod unfinished_message;
 pub(super) mod upgrade_request;

@@ -11,7 +11,7 @@ use super::arguments::arguments;
 use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
 use crate::tools::explain::explanation::{
-    Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, UNREAD_FIELD,
+    Content, ExplainedFrame, Explanation, MESSAGE, PAYLOAD_FIELD, Problem, UNREAD_FIELD,
 };
 use crate::tools::explain::hex::digits as hex;
 use crate::tools::explain::parse::datagram::DATAGRAM;
@@ -62,7 +62,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         let _ = write!(out, r#","{name}":{value}"#);
     };
     let is_head = matches!(frame.content, Content::Head(_));
-    let is_named = is_head || [UNREAD_FIELD, DATAGRAM].contains(&frame.tree.name.as_str());
+    let is_named = is_head || [UNREAD_FIELD, DATAGRAM, MESSAGE].contains(&frame.tree.name.as_str());
     entry("kind", quoted(if is_named { &frame.tree.name } else { "frame" }));
     entry("line", quoted(&frame.to_string()));
     // The header fields are read from the tree, because a broken header is not decoded.
@@ -70,7 +70,8 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         |name| if is_head { None } else { frame.tree.children.iter().find(|node| node.name == name) };
     let raw = |name| of_header(name).and_then(|node| node.raw.as_ref());
     let opcode = raw(field::OPCODE).and_then(Value::as_u64).and_then(|bits| Opcode::new(bits as u8));
-    entry("opcode", opcode.map_or("null".to_owned(), |opcode| quoted(opcode.name())));
+    let opcode = opcode.map(Opcode::name).or(frame.bare_opcode());
+    entry("opcode", opcode.map_or("null".to_owned(), quoted));
     entry("fin", raw(field::FIN).map_or(Json::Null, json).to_string());
     entry("masked", raw(field::MASK).map_or(Json::Null, json).to_string());
     let row = if let Content::Packet(row, _) = frame.content { row } else { None };

@@ -1,0 +1,40 @@
+//! Explains a message without its frames, as a browser's network panel or a HAR file shows it.
+
+use super::Conversation;
+use crate::tools::explain::explanation::{ExplainedFrame, Explanation, MESSAGE};
+use crate::tools::explain::tree::Node;
+use crate::util::plural::count_noun;
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+impl<'c> Conversation<'c> {
+    /// Explains a message, or the payload of a control frame, without a header. The result has one
+    /// frame, whose tree begins with the payload.
+    pub fn explain_message(&mut self, from: Side, opcode: Opcode, payload: &[u8]) -> Explanation<'c> {
+        let inside = self.spoken.explain(payload, 0, opcode, from);
+        let noun = if opcode.is_control() { "" } else { " message" };
+        let line = format!("{}{noun}, {}", opcode.name(), count_noun(payload.len(), "byte"));
+        let tree = Node::parent(MESSAGE, 0, vec![inside.node]).valued(line).raw(opcode.name());
+        let frame = ExplainedFrame {
+            payload: payload.to_vec(),
+            content: inside.content,
+            problem: inside.problem,
+            alternatives: inside.otherwise,
+            ..ExplainedFrame::new(0..payload.len(), tree)
+        };
+        let (dialect, is_foreign) = (self.dialect(), self.is_foreign());
+        let (candidates, frames) = (self.spoken.candidates(), vec![frame]);
+        Explanation { bytes: payload.to_vec(), from, dialect, is_foreign, candidates, frames }
+    }
+
+    /// Applies the target of an upgrade request whose head is not available.
+    pub fn set_target(&mut self, target: &str) {
+        let head = format!(
+            "GET {target} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        );
+        if target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.receive_each(Side::Client, head.as_bytes(), |_| {});
+        }
+    }
+}
