@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use tickwire::internal::limits;
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
 use tickwire::internal::tools::inspector::opening::Opening;
+use tickwire::internal::tools::inspector::pasted;
 use tickwire::internal::tools::inspector::{FilterError, FrameList, ListRequest};
+use tickwire::packet::PacketTables;
 
 use super::inspector::{Tab, answer, with_tab};
 
@@ -179,5 +181,16 @@ pub extern "C" fn list_open_share_link() -> usize {
         let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
         tab.inspector.get_or_insert_default().open_link(text)?;
         Ok(b"{}".to_vec())
+    })
+}
+
+/// Reads pasted bytes in any notation. Outputs the fragment of a link to them, and what was
+/// recognised: `{"link":…,"note":…}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn list_read_pasted() -> usize {
+    answer(|_, input| {
+        let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
+        let pasted = pasted::read(text, PacketTables::builtin_ref())?;
+        Ok(json!({ "link": pasted.link, "note": pasted.note }).to_string().into_bytes())
     })
 }

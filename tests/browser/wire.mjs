@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { keep, state, until } from './lib/browser.mjs';
 import { FLAGS, Game } from './lib/game.mjs';
 import { largeCapture } from './parts/large-capture.mjs';
+import { pasting } from './parts/pasting.mjs';
 import { flipping, lane, teaching } from './parts/teaching.mjs';
 import { binary } from './lib/server.mjs';
 
@@ -454,7 +455,8 @@ async function elsewhere() {
 try {
   const teach = () => teaching(game, wire, inWindow);
   const flip = () => flipping(game, keysUntil, inWindow);
-  for (const part of [watching, drawing, teach, keeping, asking, between, copying, beside, flip, elsewhere]) if (game.failed === 0) await part();
+  const paste = () => pasting(game);
+  for (const part of [watching, drawing, teach, keeping, asking, between, copying, paste, beside, flip, elsewhere]) if (game.failed === 0) await part();
   if (game.failed > 0) await keep(wire, 'failed-wire');
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);

@@ -236,7 +236,7 @@ fn text_with_a_byte_order_mark_is_read_as_the_text_that_it_is() {
     }
     assert_eq!(
         read(b"\xff\xfez\0\xff").expect_err("no hexadecimal"),
-        "line 1, column 1: 'z' is not a hexadecimal digit; tickwire explain --help lists the notations"
+        "line 1, column 1: 'z' is not a hexadecimal digit, and the text is no dump, list of bytes, escaped text or Base64"
     );
     assert!(read(b"\xff\xfe\0\xd8").expect_err("half a pair").contains("UTF-16"));
     let pieces = vec![InputPiece { from: None, bytes: vec![0x82, 0xff, 0xfe] }];

@@ -9,6 +9,7 @@ mod golden;
 mod guess;
 mod hidden;
 mod in_wasm;
+mod lessons;
 mod notations;
 mod pasted;
 mod property;

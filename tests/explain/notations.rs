@@ -213,7 +213,7 @@ fn errors_have_a_position_a_rule_and_a_remedy() {
     for (text, error) in [
         (
             "81 00\n81 0g",
-            "line 2, column 5: 'g' is not a hexadecimal digit; tickwire explain --help lists the notations",
+            "line 2, column 5: 'g' is not a hexadecimal digit, and the text is no dump, list of bytes, escaped text or Base64",
         ),
         ("81\n818", "line 2, column 1: \"818\" has an odd number of digits: each byte needs two"),
         (

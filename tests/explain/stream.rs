@@ -292,7 +292,7 @@ fn kinds_of_input_are_distinguished() {
     let error = input::read(b"81 00 # a ping?\n81 0g\n").expect_err("a letter");
     assert_eq!(
         error,
-        "line 2, column 5: 'g' is not a hexadecimal digit; tickwire explain --help lists the notations"
+        "line 2, column 5: 'g' is not a hexadecimal digit, and the text is no dump, list of bytes, escaped text or Base64"
     );
     for contents in [&b""[..], b"\n", b"# nothing\n", b"818", b"> 8", b"<\n", b"hello"] {
         let error = input::read(contents).expect_err("no bytes");

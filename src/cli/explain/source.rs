@@ -160,7 +160,7 @@ mod tests {
         };
         let wrong = |column: usize| {
             format!(
-                "line 1, column {column}: 'z' is not a hexadecimal digit; tickwire explain --help lists the notations"
+                "line 1, column {column}: 'z' is not a hexadecimal digit, and the text is no dump, list of bytes, escaped text or Base64"
             )
         };
         assert_eq!(

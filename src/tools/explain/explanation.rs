@@ -265,7 +265,7 @@ impl ExplainedFrame<'_> {
     }
 
     /// The name of the opcode of a message without frames; `None` for a frame.
-    pub(super) fn bare_opcode(&self) -> Option<&str> {
+    pub(crate) fn bare_opcode(&self) -> Option<&str> {
         self.tree.raw.as_ref().filter(|_| self.tree.name == MESSAGE)?.as_str()
     }
 

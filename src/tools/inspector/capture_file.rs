@@ -18,7 +18,8 @@ use super::entry::{EntryKind, FrameEntry};
 use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::{FrameList, ListRequest};
 use super::ping_pairs::PingPairs;
-use super::{frame_json, packet_diff, share_link};
+use super::share_link::{self, LinkKind, ShareLink};
+use super::{frame_json, packet_diff};
 use crate::datagram::header::DatagramHeader;
 use crate::limits;
 use crate::packet::PacketTables;
@@ -287,13 +288,16 @@ impl CaptureFile {
             before.extend(self.explanation(n).ok_or("a frame of the message is missing")?.bytes);
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
-        if self.list.get(n).is_some_and(|entry| entry.datagram.is_some()) {
-            return Err(share_link::NO_DATAGRAM.to_owned());
-        }
+        let is_datagram = self.list.get(n).is_some_and(|entry| entry.datagram.is_some());
         if item.is_foreign || item.frames.iter().any(|frame| matches!(frame.content, Content::Compressed)) {
             return Err("this message is no packet of tickwire, but a link would show it as one".to_owned());
         }
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
+        let kind = match (is_datagram, is_head) {
+            (true, _) => LinkKind::Datagram,
+            (_, true) => LinkKind::Head,
+            _ => LinkKind::Frame,
+        };
         let client = self.list.get(n).map_or(0, |entry| entry.client);
         let connection = self.index(client).map(|index| &self.connections[index]);
         let after =
@@ -302,17 +306,8 @@ impl CaptureFile {
             after.map_or((None, false), |conversation| (conversation.json(), conversation.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
         let tables = share_link::tables(self.codes, &dialect);
-        share_link::ShareLink {
-            bytes,
-            before,
-            dialect,
-            from: item.from,
-            json,
-            is_own_server: is_ours,
-            is_head,
-            tables,
-        }
-        .print()
+        ShareLink { bytes, before, dialect, from: item.from, json, is_own_server: is_ours, kind, tables }
+            .print()
     }
 
     /// The earlier frames of the message that frame `n` continues.

@@ -13,6 +13,7 @@ use crate::datagram::DatagramError;
 use crate::datagram::header::DatagramHeader;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
+use crate::tools::explain::bare_message;
 use crate::tools::explain::parse::datagram;
 use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
@@ -231,8 +232,17 @@ impl ClientLog {
             conversation.receive_each(Side::Client, &opened.request, |_| ());
         }
         conversation.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
-        Some((kept, conversation.explain(kept.from, kept.bytes())))
+        Some((kept, explain_retained(kept, &mut conversation)))
     }
+}
+
+/// Explains a frame, or a message without its frames, as the next bytes of the conversation.
+pub fn explain_retained<'c>(kept: &RetainedFrame, conversation: &mut Conversation<'c>) -> Explanation<'c> {
+    if !kept.is_message {
+        return conversation.explain(kept.from, kept.bytes());
+    }
+    let message = bare_message::as_message(kept.bytes(), Some(kept.from));
+    conversation.explain_message(kept.from, message.opcode, kept.bytes())
 }
 
 /// Explains a stored datagram.

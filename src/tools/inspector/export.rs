@@ -123,6 +123,7 @@ mod tests {
             begin: 0,
             end: length,
             is_head: n < 3,
+            is_message: false,
             is_injected: false,
             datagram: None,
         };

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::ring::RetainedFrame;
-use crate::tools::explain::{Content, Explanation, Problem, hex};
+use crate::tools::explain::{Content, ExplainedFrame, Explanation, Problem, hex};
 use crate::ws::Side;
 
 /// The entry of a frame, with its summary line.
@@ -11,7 +11,8 @@ pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation
     let frame = explained.frames.first();
     let opcode = match frame.and_then(|frame| frame.header.as_ref()) {
         Some(header) => Some(header.opcode.name()),
-        None => retained.is_head.then_some("upgrade"),
+        None if retained.is_head => Some("upgrade"),
+        None => frame.and_then(ExplainedFrame::bare_opcode),
     };
     let mut entry = json!({
         "n": retained.n,

@@ -26,10 +26,12 @@ mod filter;
 mod filter_match;
 mod frame_json;
 mod lane_tracker;
+mod linked_frame;
 mod list;
 pub mod observed_format;
 pub mod opening;
 mod packet_diff;
+pub mod pasted;
 mod ping_pairs;
 mod ring;
 pub mod share_link;
@@ -164,6 +166,7 @@ impl Inspector {
                 begin,
                 end,
                 is_head: false,
+                is_message: false,
                 is_injected,
                 datagram: None,
             };
@@ -281,7 +284,7 @@ impl Inspector {
             }
             frame.n = self.next_n;
             self.next_n += 1;
-            let explained = conversation.explain(frame.from, frame.bytes());
+            let explained = client_log::explain_retained(&frame, conversation);
             entries.push(frame_json::entry_json(log.client, &frame, &explained));
             if !frame.is_head {
                 self.fields.add(&explained);
@@ -315,70 +318,6 @@ impl Inspector {
             Some(packet_diff::json(before, &explained(before)?, &explained(n)?))
         };
         difference().unwrap_or_else(|| json!({})).to_string()
-    }
-
-    /// Returns frame `n` as a [link](share_link).
-    pub fn link(&self, n: u64) -> Result<String, String> {
-        let log = self.log().ok_or("no client is selected")?;
-        let retained = log.ring.get(n).ok_or("this frame is no longer kept")?;
-        if retained.datagram.is_some() {
-            return Err(share_link::NO_DATAGRAM.to_owned());
-        }
-        let (dialect, json, is_ours) = match &log.start {
-            Some(LogStart::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
-            Some(LogStart::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
-            None => return Err("no handshake was seen".to_owned()),
-        };
-        let before = share_link::of_message(&retained.piece[..retained.begin], retained.from);
-        let bytes = retained.bytes().to_vec();
-        let (from, is_head, tables) =
-            (retained.from, retained.is_head, share_link::tables(&self.codes, &dialect));
-        share_link::ShareLink { bytes, before, dialect, from, json, is_own_server: is_ours, is_head, tables }
-            .print()
-    }
-
-    /// Opens a [link](share_link), and shows only its frame.
-    ///
-    /// # Errors
-    /// One sentence that describes the problem.
-    pub fn open_link(&mut self, text: &str) -> Result<(), String> {
-        let link = share_link::ShareLink::read(text)?;
-        let codes = Arc::clone(&self.codes);
-        if link.tables.is_some() && link.tables != share_link::tables(&codes, &link.dialect) {
-            return Err("the frame of the link is of a server with other packet tables than this page has; \
-                        a saved capture carries its tables"
-                .to_owned());
-        }
-        if codes.dialects().all(|dialect| dialect.name() != link.dialect) {
-            return Err(format!("the link names the dialect {:?}, which no table has", link.dialect));
-        }
-        self.select_client(Some(0));
-        let Some(log) = self.logs.last_mut() else { return Ok(()) };
-        *log = ClientLog::new(0);
-        log.list.apply(&self.request);
-        log.start =
-            Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_own_server });
-        let conversation =
-            if link.is_head { log.conversation_before_handshake(&codes) } else { log.conversation(&codes) };
-        let begin = link.before.len();
-        let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
-        let Some(mut conversation) = conversation else { return Ok(()) };
-        conversation.receive_each(link.from, &piece[..begin], |_| ());
-        let (at, tick, end) = (Duration::ZERO, 0, piece.len());
-        let linked = RetainedFrame {
-            n: 0,
-            from: link.from,
-            at,
-            tick,
-            piece,
-            begin,
-            end,
-            is_head: link.is_head,
-            is_injected: false,
-            datagram: None,
-        };
-        self.add_frames([linked], Some(&mut conversation), &mut Vec::new());
-        Ok(())
     }
 
     /// The list of frames; `None` while no client is inspected.

@@ -33,6 +33,8 @@ pub struct RetainedFrame {
     pub end: usize,
     /// Whether the item is a head of the handshake.
     pub is_head: bool,
+    /// Whether the item is a message without its frames, from a link.
+    pub is_message: bool,
     /// Whether an inspector injected the frame.
     pub is_injected: bool,
     /// For a datagram: the client's UDP address, and the rule by which the server dropped it. Both
@@ -126,6 +128,7 @@ mod tests {
             begin: 0,
             end: length,
             is_head: false,
+            is_message: false,
             is_injected: false,
             datagram: None,
         }

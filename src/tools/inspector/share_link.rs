@@ -7,6 +7,8 @@
 //! `format` and `server` are omitted if unknown. `before` has the earlier frames of the message,
 //! and `head=1` marks the head of a handshake. `tables` has the hash of the dialect's packets if
 //! they differ from the built-in ones; the link then works only in a page with the same tables.
+//! `kind=message` marks the payload of a message without a frame header, and `kind=datagram` an
+//! opened datagram of a lane.
 
 use crate::limits;
 use crate::packet::PacketTables;
@@ -14,9 +16,18 @@ use crate::tools::explain::hex;
 use crate::ws::Side;
 use crate::ws::frame::Header;
 
-/// Error text when a link to a datagram is requested.
-pub const NO_DATAGRAM: &str =
-    "A link holds a frame of the WebSocket, not a datagram. Save the capture instead.";
+/// The kind of the bytes in a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// Frames.
+    Frame,
+    /// The head of a handshake.
+    Head,
+    /// The payload of a message, without a frame header.
+    Message,
+    /// An opened datagram of a lane.
+    Datagram,
+}
 
 /// A frame in a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +44,8 @@ pub struct ShareLink {
     pub json: Option<bool>,
     /// Whether the limits of a tickwire server apply.
     pub is_own_server: bool,
-    /// Whether the frame is the head of a handshake.
-    pub is_head: bool,
+    /// The kind of the bytes.
+    pub kind: LinkKind,
     /// The [hash](PacketTables::dialect_hash) of the dialect's packets; `None` if they are the
     /// built-in ones.
     pub tables: Option<String>,
@@ -70,9 +81,12 @@ impl ShareLink {
         if !self.before.is_empty() {
             out += &format!("&before={}", hex::digits(&self.before));
         }
-        if self.is_head {
-            out += "&head=1";
-        }
+        out += match self.kind {
+            LinkKind::Frame => "",
+            LinkKind::Head => "&head=1",
+            LinkKind::Message => "&kind=message",
+            LinkKind::Datagram => "&kind=datagram",
+        };
         if let Some(tables) = &self.tables {
             out += &format!("&tables={tables}");
         }
@@ -109,6 +123,15 @@ impl ShareLink {
             None => crate::tools::explain::guess_side(&whole),
         };
         let json = find("format").map(|format| format == "json");
+        let kind = match (find("kind"), find("head")) {
+            (Some("message"), _) => LinkKind::Message,
+            (Some("datagram"), _) => LinkKind::Datagram,
+            (Some(other), _) => {
+                return Err(format!("the kind in the link, {other:?}, must be message or datagram"));
+            }
+            (None, Some("1")) => LinkKind::Head,
+            (None, _) => LinkKind::Frame,
+        };
         Ok(ShareLink {
             bytes: whole,
             before,
@@ -116,7 +139,7 @@ impl ShareLink {
             from,
             json,
             is_own_server: find("server") == Some("tickwire"),
-            is_head: find("head") == Some("1"),
+            kind,
             tables: find("tables").map(str::to_owned),
         })
     }
@@ -148,7 +171,7 @@ mod tests {
             from: Side::Server,
             json: Some(true),
             is_own_server: true,
-            is_head: false,
+            kind: LinkKind::Frame,
             tables: None,
         };
         let text = link.print().expect("short");
@@ -158,9 +181,12 @@ mod tests {
         );
         assert_eq!(ShareLink::read(&text), Ok(link.clone()));
         let tables = Some("0123456789abcdef".to_owned());
-        let head =
-            ShareLink { json: None, is_own_server: false, is_head: true, before: Vec::new(), tables, ..link };
-        assert_eq!(ShareLink::read(&head.print().expect("short")), Ok(head));
+        for kind in [LinkKind::Head, LinkKind::Message, LinkKind::Datagram] {
+            let (tables, link) = (tables.clone(), link.clone());
+            let other =
+                ShareLink { json: None, is_own_server: false, kind, before: Vec::new(), tables, ..link };
+            assert_eq!(ShareLink::read(&other.print().expect("short")), Ok(other));
+        }
         let hello = ShareLink::read("frame=818537fa213d7f9f4d5158").expect("bytes");
         assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));
     }
@@ -172,6 +198,7 @@ mod tests {
             ("frame=81g5", "not a hexadecimal digit"),
             ("frame=818", "each byte needs two"),
             ("frame=8100&from=above", "sender"),
+            ("frame=8100&kind=packet", "message or datagram"),
         ] {
             let error = ShareLink::read(text).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

@@ -55,6 +55,9 @@ export interface Elements {
   'mark-previous': HTMLButtonElement;
   note: HTMLElement;
   open: HTMLButtonElement;
+  paste: HTMLTextAreaElement;
+  'paste-form': HTMLFormElement;
+  'paste-note': HTMLElement;
   pause: HTMLButtonElement;
   save: HTMLButtonElement;
   send: HTMLButtonElement;

@@ -228,6 +228,17 @@ export class Explainer extends WasmInstance {
     this.json(this.wasm.list_open_share_link());
   }
 
+  /**
+   * Reads pasted bytes in any notation.
+   * @param {string} text
+   * @returns {{ link: string, note: string }} fragment of a link, and the recognised notation
+   * @throws {Error} if no notation fits
+   */
+  readPasted(text) {
+    this.setInputText(text);
+    return this.json(this.wasm.list_read_pasted());
+  }
+
   /** Maximum bytes of a capture file. @returns {number} */
   get maxFileBytes() {
     return this.wasm.list_max_file_bytes();

@@ -27,7 +27,7 @@ export function listenToKeys(move, actions, otherwise) {
       target.blur();
       return;
     }
-    if (target.closest('input, select, [role=menu]')) return;
+    if (target.closest('input, select, textarea, [role=menu]')) return;
     const step = STEPS[event.key];
     const action = actions[event.key];
     // A space on a button presses it.

@@ -30,6 +30,7 @@ import { markOverflow } from './overflow-hint.js';
 import { StatusLine } from './status-line.js';
 import { acceptFiles, download, showOpenError } from './open-file.js';
 import { OwnClient } from './own-client.js';
+import { PasteBox } from './paste-box.js';
 import { EndedClients } from './list/ended-clients.js';
 import { KeyPresses } from './frame/key-presses.js';
 import { sourceVisibility, linkTo, sourceOptions, progressOf } from './list/source-menu.js';
@@ -63,6 +64,7 @@ const view = new FrameView(explainer, ownClient);
 const follower = new FollowButton(byId('follow'), frameList, view.editor);
 const playbackSync = new PlaybackSync(() => state.shown, goTo);
 const endedClients = new EndedClients();
+const pasteBox = new PasteBox((text) => explainer.readPasted(text), (link) => { location.hash = link; });
 const keyPresses = new KeyPresses((n) => explainer.explain(n));
 
 /** @typedef {import('./list/source-menu.js').Source} Source */
@@ -281,6 +283,7 @@ function openFile({ name, explainer: reader, about }) {
 
 /** Explains the frame in the address. */
 async function openLink() {
+  pasteBox.showLink(location.hash.slice(1));
   try {
     const reader = await Explainer.load();
     reader.openLink(location.hash.slice(1));

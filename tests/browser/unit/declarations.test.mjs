@@ -15,7 +15,7 @@ test('tickwire.d.ts declares each export of tickwire.js, and no value besides', 
   assert.deepEqual(declared('function|const|class').filter((name) => !names.includes(name)), [], 'not exported');
 });
 
-const KINDS = { input: 'Input', select: 'Select', button: 'Button', details: 'Details', canvas: 'Canvas', form: 'Form', dialog: 'Dialog', tbody: 'TableSection' };
+const KINDS = { input: 'Input', textarea: 'TextArea', select: 'Select', button: 'Button', details: 'Details', canvas: 'Canvas', form: 'Form', dialog: 'Dialog', tbody: 'TableSection' };
 
 for (const page of ['inspector', 'admin']) {
   test(`${page}/elements.d.ts declares each element with an id of ${page}.html`, () => {

@@ -187,6 +187,7 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
   assert.equal(asHex(explained), '81 85 37 fa 21 3d 7f 9f 4d 51 58');
   assert.deepEqual(JSON.parse(asJson(explained)), { from: 'client', dialect: 'native', bytes: 11, frames: [] });
   assert.equal(asCommand(explained), 'tickwire explain --dialect native --from client 818537fa213d7f9f4d5158');
+  assert.equal(asCommand({ ...explained, frames: [{ kind: 'message' }] }), 'tickwire explain --message --dialect native --from client 818537fa213d7f9f4d5158');
   assert.equal(asArray({ ...explained, raw: '00'.repeat(13) }, 'move'), '/* move, from the client */\nstatic const unsigned char move_frame[13] = {\n'
     + `    ${Array(12).fill('0x00').join(', ')},\n    0x00,\n};\n`);
   assert.match(asArray(explained, '33'), /char _33_frame\[11\]/);

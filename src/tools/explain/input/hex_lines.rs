@@ -34,8 +34,8 @@ pub fn invalid(text: &str) -> InvalidText {
     let mut lines = text.lines().map(|line| parse_sender_mark(line).1);
     let found = lines.find_map(|line| {
         let (at, sign) = line.char_indices().find(|(_, sign)| !is_hex_char(*sign))?;
-        let remedy = "tickwire explain --help lists the notations";
-        let message = format!("{}; {remedy}", HexError::Digit(sign));
+        let other = "and the text is no dump, list of bytes, escaped text or Base64";
+        let message = format!("{}, {other}", HexError::Digit(sign));
         Some(InvalidText::new(offset_in(text, line) + at, message))
     });
     found.unwrap_or_else(|| InvalidText::new(0, EMPTY))

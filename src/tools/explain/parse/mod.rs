@@ -3,7 +3,7 @@
 pub(crate) mod datagram;
 pub(super) mod encoding;
 pub(super) mod frame_header;
-pub(super) mod head_search;
+pub(crate) mod head_search;
 pub(super) mod http_head;
 pub(super) mod json_text;
 pub(super) mod packet;

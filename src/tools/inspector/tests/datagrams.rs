@@ -75,6 +75,16 @@ fn expected_rows() -> Vec<Shown> {
     ]
 }
 
+/// A link shows the same fields as the list that it was made from.
+fn opens_again(link: &str, explained: &str) {
+    assert!(link.ends_with("&kind=datagram"), "{link}");
+    let mut linked = Inspector::default();
+    linked.open_link(link).expect("a link");
+    let [shown, expected] =
+        [&linked.explain(1), explained].map(|text| serde_json::from_str::<Json>(text).expect("JSON"));
+    assert_eq!((&shown["raw"], &shown["frames"]), (&expected["raw"], &expected["frames"]));
+}
+
 #[test]
 fn datagrams_are_listed_among_frames_and_explained() {
     let (mut inspector, with_packet, reply) = observed_lane();
@@ -85,7 +95,7 @@ fn datagrams_are_listed_among_frames_and_explained() {
     let whole = explained(&inspector, &reply["frames"][1]["n"]);
     let kind = &whole["frames"][0]["kind"];
     assert_eq!((kind, &whole["raw"]), (&json!("datagram"), &json!(hex::digits(&with_packet))));
-    assert!(inspector.link(3).expect_err("not a frame").contains("datagram"));
+    opens_again(&inspector.link(3).expect("a datagram"), &inspector.explain(3));
     let fields: Json = serde_json::from_str(&inspector.fields()).expect("JSON");
     let counts = ["packet", "count", "bytes"].map(|name| fields[0][name].clone());
     // Four of the client: three headers, one with three bytes more, and the repeated one.
@@ -104,7 +114,7 @@ fn a_saved_capture_has_all_datagrams_except_dropped_ones() {
     assert_eq!(file.summary_json()["notes"], json!([]));
     let shown: Json = serde_json::from_str(&file.explain(4)).expect("JSON");
     assert_eq!(shown["raw"], json!(hex::digits(&with_packet)));
-    assert!(file.link(4).is_err());
+    opens_again(&file.link(4).expect("a datagram"), &file.explain(4));
     file.filter(&ListRequest::read(&json!({ "text": "sequence = 3" })).expect("a filter"));
     while file.advance(1) {}
     assert_eq!(file.list().count()["seen"], 1, "a field of the header");

@@ -33,10 +33,14 @@ export function asJson({ n, raw, text, ...rest }) {
 }
 
 /**
- * Returns a command that explains the frame.
- * @param {{ raw: string, from: string, dialect: string }} explained
+ * Returns a command that explains the frame, datagram or message.
+ * @param {{ raw: string, from: string, dialect: string, frames?: { kind: string }[] }} explained
  */
-export const asCommand = ({ raw, from, dialect }) => `tickwire explain --dialect ${dialect} --from ${from} ${raw}`;
+export function asCommand({ raw, from, dialect, frames }) {
+  const kind = frames?.[0]?.kind ?? 'frame';
+  const option = ['datagram', 'message'].includes(kind) ? `--${kind} ` : '';
+  return `tickwire explain ${option}--dialect ${dialect} --from ${from} ${raw}`;
+}
 
 /**
  * Formats the bytes as a C array.
@@ -105,7 +109,6 @@ export class CopyMenu {
     const chosen = this.chosen();
     if (!chosen) return this.notify('Choose a frame first');
     const { explained, name } = chosen;
-    if (kind === 'command' && explained.frames[0]?.kind === 'datagram') return this.notify('The command explains frames of the WebSocket. Save the capture instead: tickwire explain FILE');
     const bytes = `${explained.raw.length / 2} bytes`;
     try {
       const [text, what] = {

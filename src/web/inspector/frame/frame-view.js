@@ -23,7 +23,7 @@ const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} *
 /** @typedef {import('../explainer.js').Explanation} Explanation */
 
 /** Whether bits can be flipped: only in frames. @param {Explanation} explained */
-const isEditable = ({ text, frames }) => text === undefined && frames[0].kind !== 'datagram';
+const isEditable = ({ text, frames }) => text === undefined && !['datagram', 'message'].includes(frames[0].kind);
 
 export class FrameView {
   /**

@@ -65,7 +65,7 @@ export function sourceOptions([clients, ended], watched, shown, file, connection
     group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));
     groups.push(group);
   }
-  if (shown.kind === 'link') groups.push(new Option('The frame of a link', 'link:', false, true));
+  if (shown.kind === 'link') groups.push(new Option('Linked bytes', 'link:', false, true));
   const past = ended.length > 0 ? [document.createElement('optgroup')] : [];
   for (const group of past) {
     group.label = 'Ended, with the rule';
