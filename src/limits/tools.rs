@@ -157,8 +157,8 @@ pub const EXPLAIN_BYTES: u64 = 512 * 1024 * 1024;
 /// Maximum bytes of a file or of standard input that is not a capture: pasted text, or a session in
 /// hexadecimal. The output is a hundred times as long. Larger input is not read.
 pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
-/// Maximum bytes of a HAR file that `explain` reads, because all of its JSON is held in memory, with
-/// the bodies of pages and pictures. A larger file is not read.
+/// Maximum bytes of a HAR file that `explain` reads, because all of its JSON is held in memory,
+/// with the bodies of pages and pictures. A larger file is not read.
 pub const EXPLAIN_HAR_BYTES: u64 = 64 * 1024 * 1024;
 
 // ---- cli: connect ------------------------------------------------------------------------------

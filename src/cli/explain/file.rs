@@ -13,7 +13,7 @@ use super::super::output::{CliError, print, print_error};
 use super::received::{EntityFilter, ReceivedTable};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{Capture, TcpConnection, Untrusted};
-use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary};
+use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary, Detail};
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
 use crate::util::plural::count_noun;
@@ -33,6 +33,8 @@ pub struct ShowOptions<'a> {
     pub paint: ColorMode,
 }
 
+/// Bytes of output that are written together, because each write is a system call.
+const BATCH_BYTES: usize = 32 * 1024;
 /// Nanoseconds per second.
 pub const SECOND: f64 = 1e9;
 
@@ -73,12 +75,19 @@ pub fn run(
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
         print(&heading(capture, connections.len(), &notes));
     }
-    let mut is_silent = true;
-    let tallies = capture_walk::walk((&connections, &datagrams), codes, dialects, wanted.client, |found| {
+    let (mut is_silent, mut has_begun, mut lines) = (true, false, String::new());
+    let detail = if wanted.form == OutputFormat::Line { Detail::Line } else { Detail::Tree };
+    let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, detail));
+    let tallies = capture_walk::walk_in_detail(captured, codes, dialects, scope, |found| {
         let text = format_item(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
-        print(&text);
+        lines.push_str(&text);
+        // The first lines are printed at once.
+        if lines.len() >= BATCH_BYTES || !std::mem::replace(&mut has_begun, true) {
+            print(&std::mem::take(&mut lines));
+        }
     });
+    print(&lines);
     if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
         return Err(no_connection(client));
     }

@@ -1,6 +1,6 @@
 //! `tickwire explain FILE.har`: every WebSocket message of a browser's network log, with its time.
 //!
-//! A HAR file has no frame headers, so a message is shown as a message: its opcode, its size and its
+//! A HAR file has no frame headers, so a message is shown as a message: its opcode, size and
 //! content. The path of the request determines the dialect.
 
 use super::super::output::{CliError, print};

@@ -55,8 +55,8 @@ pub struct ExplainArgs {
     /// messages, without a tag. Default sender: client.
     #[arg(long, conflicts_with_all = ["client", "packet", "received"])]
     datagram: bool,
-    /// The bytes are the payload of a message, without a frame header, as a browser shows it. This is
-    /// the default for bytes that are a packet and no frame.
+    /// The bytes are the payload of a message, without a frame header, as a browser shows it. This
+    /// is the default for bytes that are a packet and no frame.
     #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram"])]
     message: bool,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such

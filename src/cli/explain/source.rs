@@ -98,7 +98,7 @@ fn hex_name_note(file: &str) -> Option<String> {
     Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
 }
 
-/// Reads the words of the command line. If the text may be a missing file, the error names the file.
+/// Reads the words of the command line. If the text may be a missing file, the error names it.
 fn read_words(what: &[String]) -> Result<Input, CliError> {
     input::read(what.join(" ").as_bytes()).map_err(|error| match what {
         [name] if is_likely_file_name(name) => {

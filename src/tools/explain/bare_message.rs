@@ -8,8 +8,8 @@ use crate::packet::{Dialect, Direction, PacketTables};
 use crate::ws::Side;
 use crate::ws::frame::{Header, Opcode};
 
-/// Returns the message, and the dialect of its packet, if the bytes are no frame of either side, and
-/// are a packet: of the given dialect, or else of any dialect of the tables.
+/// Returns the message, and the dialect of its packet, if the bytes are no frame of either side,
+/// and are a packet: of the given dialect, or else of any dialect of the tables.
 pub fn find<'c>(
     bytes: &[u8],
     from: Option<Side>,

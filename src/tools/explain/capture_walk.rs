@@ -12,6 +12,7 @@ use super::Conversation;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
 use super::parse::datagram;
+pub(crate) use super::parse::payload::Detail;
 use crate::packet::{Dialect, PacketTables, TableError};
 use crate::tools::capture::lane_packet::{self, LaneDatagram};
 use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpSide, packet};
@@ -139,20 +140,32 @@ pub(crate) struct ConnectionReader<'c> {
 /// connection without a request is then read twice, because its dialect is [guessed](DialectGuess)
 /// from all its messages. Returns the totals of each connection, with its number.
 pub fn walk<'c>(
+    captured: (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
+    codes: &'c PacketTables,
+    dialects: (Option<&'c Dialect>, &'c Dialect),
+    only: Option<usize>,
+    each: impl FnMut(CaptureItem<'c>),
+) -> Vec<(usize, ConnectionSummary)> {
+    walk_in_detail(captured, codes, dialects, (only, Detail::Tree), each)
+}
+
+/// Like [`walk`], with the detail in which payloads are explained.
+pub(crate) fn walk_in_detail<'c>(
     (connections, datagrams): (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
     codes: &'c PacketTables,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
-    only: Option<usize>,
+    (only, detail): (Option<usize>, Detail),
     mut each: impl FnMut(CaptureItem<'c>),
 ) -> Vec<(usize, ConnectionSummary)> {
     let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
     let begin = |(number, connection): (&usize, &&TcpConnection<'_>)| {
-        let conversation = match dialect {
+        let mut conversation = match dialect {
             Some(dialect) => start_midstream(connection, Conversation::in_dialect(dialect)),
             None => conversation(connection, connection.pieces.iter().copied(), codes, otherwise),
         };
+        conversation.set_detail(detail);
         ConnectionReader::new(*number, connection, conversation)
     };
     let mut readings: Vec<ConnectionReader<'c>> = numbers.iter().zip(&wanted).map(begin).collect();

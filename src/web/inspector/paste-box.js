@@ -1,6 +1,6 @@
 /**
- * Box for pasted bytes in any notation. The explainer reads them and makes a link, which becomes the
- * address of the page; so the address can be shared, and shows the same bytes.
+ * Box for pasted bytes in any notation. The explainer reads them and makes a link, which becomes
+ * the address of the page; so the address can be shared, and shows the same bytes.
  *
  * @module inspector/paste-box
  */
@@ -60,7 +60,7 @@ export class PasteBox {
     }
   }
 
-  /** Shows the bytes of an opened link, unless the box itself has opened it. @param {string} link */
+  /** Shows the bytes of a link, unless the box itself has opened it. @param {string} link */
   showLink(link) {
     if (link === this.opened) return;
     this.opened = link;

@@ -7,7 +7,7 @@ use super::upgrade_request::{KNOWN, UpgradeRequest};
 use crate::packet::routes::{self, RouteError};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::dialect_guess::DialectGuess;
-use crate::tools::explain::parse::payload::{self, ExplainedPayload, SenderFormat};
+use crate::tools::explain::parse::payload::{self, Detail, ExplainedPayload, SenderFormat};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -25,8 +25,8 @@ pub struct DialectState<'c> {
     is_foreign: bool,
     /// Whether the user or a path selected the dialect.
     is_settled: bool,
-    /// Whether payloads are explained without a tree, by name and problem only.
-    is_brief: bool,
+    /// The detail in which payloads are explained.
+    detail: Detail,
     /// The evidence from the messages, if the request is missing.
     guess: Option<DialectGuess<'c>>,
 }
@@ -47,7 +47,7 @@ impl<'c> DialectState<'c> {
             is_own_server: false,
             is_foreign: false,
             is_settled: true,
-            is_brief: false,
+            detail: Detail::Tree,
             guess: None,
         }
     }
@@ -57,9 +57,9 @@ impl<'c> DialectState<'c> {
         self.json = Some(json);
     }
 
-    /// Sets whether payloads are explained without a tree, by name and problem only.
-    pub fn set_brief(&mut self, is_brief: bool) {
-        self.is_brief = is_brief;
+    /// Sets the detail in which payloads are explained.
+    pub fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
     }
 
     /// Applies the limits of a tickwire server, whatever the path.
@@ -169,7 +169,7 @@ impl<'c> DialectState<'c> {
             from,
             dialect: self.dialect,
             json: self.json,
-            is_brief: self.is_brief,
+            detail: self.detail,
             is_foreign: self.is_foreign,
         };
         ExplainedPayload { otherwise, ..payload::explain(payload, begin, opcode, speaker) }

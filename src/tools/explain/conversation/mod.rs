@@ -34,7 +34,7 @@ use super::dialect_guess::DialectGuess;
 use super::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
 use super::parse::head_search::{self, HeadSearch};
-use super::parse::payload::ExplainedPayload;
+use super::parse::payload::{Detail, ExplainedPayload};
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
 use crate::limits;
@@ -99,7 +99,12 @@ impl<'c> Conversation<'c> {
 
     /// Sets whether each payload is a single leaf, which is several times faster.
     pub fn set_brief(&mut self, is_brief: bool) {
-        self.spoken.set_brief(is_brief);
+        self.set_detail(if is_brief { Detail::Name } else { Detail::Tree });
+    }
+
+    /// Sets the detail in which payloads are explained.
+    pub(crate) fn set_detail(&mut self, detail: Detail) {
+        self.spoken.set_detail(detail);
     }
 
     /// Whether packets are JSON in text messages; `None` if unknown.

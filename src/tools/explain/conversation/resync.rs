@@ -13,7 +13,7 @@
 
 use crate::limits;
 use crate::packet::Dialect;
-use crate::tools::explain::parse::payload::SenderFormat;
+use crate::tools::explain::parse::payload::{Detail, SenderFormat};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::{Side, close};
 
@@ -202,7 +202,7 @@ impl SearchPass<'_, '_> {
         let (dialects, json) = self.formats;
         let makes_sense = |dialect: &&Dialect| {
             let direction =
-                SenderFormat { from: self.from, dialect, json, is_brief: true, is_foreign: false }
+                SenderFormat { from: self.from, dialect, json, detail: Detail::Name, is_foreign: false }
                     .direction();
             match opcode {
                 Opcode::Close => !message.is_empty() && close::decode(message).is_ok(),

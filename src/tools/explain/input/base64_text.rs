@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::Notation;
+use super::types::Notation;
 
 /// Accepts text with and without padding.
 const LENIENT: GeneralPurposeConfig =

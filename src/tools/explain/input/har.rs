@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-use super::InputMessage;
+use super::types::{InputMessage, UTF_8_MARK};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -37,7 +37,7 @@ pub struct HarMessage {
 
 /// Whether the contents begin like a HAR file. No frame or HTTP head begins with a brace.
 pub fn is_har(contents: &[u8]) -> bool {
-    let contents = contents.strip_prefix(super::UTF_8_MARK).unwrap_or(contents);
+    let contents = contents.strip_prefix(UTF_8_MARK).unwrap_or(contents);
     let head = &contents[..contents.len().min(HEAD_BYTES)];
     let head: Vec<u8> = head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     head.starts_with(b"{\"log\":{")
@@ -48,7 +48,7 @@ pub fn is_har(contents: &[u8]) -> bool {
 /// # Errors
 /// The file is not JSON, or has no WebSocket messages.
 pub fn read(contents: &[u8]) -> Result<Vec<HarConnection>, String> {
-    let contents = contents.strip_prefix(super::UTF_8_MARK).unwrap_or(contents);
+    let contents = contents.strip_prefix(UTF_8_MARK).unwrap_or(contents);
     let file: Value = serde_json::from_slice(contents)
         .map_err(|error| format!("a HAR file is JSON, and this one is not: {error}; export it again"))?;
     let entries = file["log"]["entries"].as_array().map_or(&[][..], Vec::as_slice);

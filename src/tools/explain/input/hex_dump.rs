@@ -6,12 +6,13 @@
 //!   Wireshark       0000   81 85 37 fa 21 3d 7f 9f 4d 51 58   ..7.!=..MQX
 //! ```
 //!
-//! The offsets are hexadecimal, octal (`od`), decimal (`od -A d`), or the number of the line (Chrome). They
-//! must continue, so that no line is missing. An offset of 0 starts another piece. If some lines are
-//! indented, as in Wireshark's "Follow TCP Stream", they are bytes of the server, and the others of
-//! the client. The characters are not read; they show where the bytes of a line end.
+//! The offsets are hexadecimal, octal (`od`), decimal (`od -A d`), or the number of the line
+//! (Chrome). They must continue, so that no line is missing. An offset of 0 starts another piece.
+//! If some lines are indented, as in Wireshark's "Follow TCP Stream", they are bytes of the server,
+//! and the others of the client. The characters are not read; they show where the bytes of a line
+//! end.
 
-use super::{EMPTY, InputPiece, InvalidText};
+use super::types::{EMPTY, InputPiece, InvalidText};
 use crate::limits;
 use crate::tools::explain::hex;
 use crate::ws::Side;

@@ -1,7 +1,7 @@
 //! Hexadecimal text: digits, white space, colons, commas and `0x`, with marks for senders and
 //! comments.
 
-use super::{EMPTY, InputPiece, InvalidText};
+use super::types::{EMPTY, InputPiece, InvalidText};
 use crate::tools::explain::hex::{self, HexError};
 use crate::ws::Side;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::InputMessage;
+use super::types::InputMessage;
 use crate::ws::frame::Opcode;
 
 /// Reads JSON as a text message; `None` if the text is no JSON list or object, or is a list of

@@ -5,10 +5,11 @@
 //!   text      "\x81\x05Hello"   b'\x81\x05Hello'  bytes.fromhex("8105")    \x81\x05Hello
 //! ```
 //!
-//! Comments in lists of numbers are skipped. In Wireshark's C arrays of a TCP stream, `peer0_` marks
-//! bytes of the client and `peer1_` bytes of the server.
+//! Comments in lists of numbers are skipped. In Wireshark's C arrays of a TCP stream, `peer0_`
+//! marks bytes of the client and `peer1_` bytes of the server.
 
-use super::{EMPTY, Input, InputPiece, InvalidText, Notation, base64_text, hex_lines};
+use super::types::{EMPTY, Input, InputPiece, InvalidText, Notation};
+use super::{base64_text, hex_lines};
 use crate::ws::Side;
 
 /// The beginning of a buffer as Node.js prints it. Its bytes are hexadecimal.
@@ -195,8 +196,8 @@ fn unescape(text: &str, start: usize, quote: Option<char>) -> Result<(Vec<u8>, b
     }
 }
 
-/// Parses an escape after its backslash. Returns the byte, or `None` for a line break that is no part
-/// of the text, and the length.
+/// Parses an escape after its backslash. Returns the byte, or `None` for a line break that is no
+/// part of the text, and the length.
 fn escape(rest: &str) -> Result<(Option<u8>, usize), String> {
     let digits = |start: usize, max: usize, radix: u32| {
         let digits: &str = rest.get(start..).unwrap_or_default();

@@ -4,7 +4,7 @@
 //! any. The decoders of the server check the payload. Earlier frames are not considered.
 
 use super::{json_text, packet};
-use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value, json, msgpack, routes};
 use crate::tools::explain::explanation::{Content, PAYLOAD_FIELD, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::plural::count_noun;
@@ -13,6 +13,17 @@ use crate::ws::{CloseCode, Event, Side, Violation, close};
 
 /// The encoding of a text.
 pub const UTF_8: &str = "UTF-8";
+
+/// The detail in which payloads are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// A tree of all values.
+    Tree,
+    /// The summary line, the name and the problem; the payload is a single leaf.
+    Line,
+    /// The name and the problem; the payload is a single leaf.
+    Name,
+}
 
 /// The sender of a payload, and the wire format of its packets.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +34,8 @@ pub struct SenderFormat<'a> {
     pub dialect: &'a Dialect,
     /// Whether packets are JSON in text messages; `None` if unknown.
     pub json: Option<bool>,
-    /// Whether the payload is explained without a tree, by name and problem only.
-    pub is_brief: bool,
+    /// The detail of the explanation.
+    pub detail: Detail,
     /// Whether the connection uses another protocol, so that messages are not decoded as packets.
     pub is_foreign: bool,
 }
@@ -98,9 +109,9 @@ pub fn explain<'a>(
         Opcode::Binary if speaker.json == Some(true) => {
             wrong_frame_type(ExplainedPayload::bytes(payload, begin))
         }
-        Opcode::Binary if speaker.is_brief => {
+        Opcode::Binary if speaker.detail != Detail::Tree => {
             let decoded = speaker.dialect.decode(speaker.direction(), payload);
-            explain_briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
+            explain_briefly(payload, begin, speaker, decoded)
         }
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
@@ -114,7 +125,7 @@ pub fn explain<'a>(
 /// or map, otherwise as bytes.
 fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
-    if speaker.is_brief {
+    if speaker.detail == Detail::Name {
         return ExplainedPayload::bytes(payload, begin);
     }
     let of_json = |text: &str| json::read(text, Direction::ToClient).ok().filter(is_container);
@@ -133,17 +144,18 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
     }
 }
 
-/// Explains a packet by name and problem only, without a tree.
+/// Explains a packet without a tree.
 fn explain_briefly<'a>(
     payload: &[u8],
     begin: usize,
     speaker: SenderFormat<'a>,
-    decoded: Result<&'a crate::packet::Row, PacketError>,
+    decoded: Result<DecodedPacket<'a>, PacketError>,
 ) -> ExplainedPayload<'a> {
     let ExplainedPayload { node, .. } = ExplainedPayload::bytes(payload, begin);
-    let row = decoded.as_ref().map_or_else(|error| row_of_error(speaker, error), |row| Some(*row));
+    let row = decoded.as_ref().map_or_else(|error| row_of_error(speaker, error), |packet| Some(packet.row));
+    let line = decoded.as_ref().ok().filter(|_| speaker.detail == Detail::Line).map(ToString::to_string);
     let problem = decoded.err().map(|error| packet::problem_of(&error, &node, begin, payload.len()));
-    ExplainedPayload::new(node, Content::Packet(row, None), problem)
+    ExplainedPayload::new(node, Content::Packet(row, line), problem)
 }
 
 /// Marks a message that the connection rejects for its frame type, text or binary.
@@ -176,14 +188,14 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     }
     let direction = speaker.direction();
     let decoded = speaker.dialect.decode_json(direction, text);
-    if speaker.is_brief {
+    if speaker.detail != Detail::Tree {
         return match decoded {
             Err(error)
                 if speaker.json != Some(true) && !matches!(error, PacketError::WrongArguments { .. }) =>
             {
                 inside
             }
-            decoded => explain_briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
+            decoded => explain_briefly(payload, begin, speaker, decoded),
         };
     }
     let (row, line, error) = match decoded {
