@@ -1,7 +1,7 @@
 //! Recognises the payload of a message without a frame header, as the network panel of a browser
 //! shows it.
 
-use super::dialect_guess::DIALECTS_BY_LIKELIHOOD;
+use super::dialect_guess;
 use super::input::InputMessage;
 use super::parse::head_search;
 use crate::packet::{Dialect, Direction, PacketTables};
@@ -21,12 +21,7 @@ pub fn find<'c>(
     if is_stream || head_search::may_become_head(bytes, Side::Client) {
         return None;
     }
-    let mut dialects: Vec<&Dialect> = codes.dialects().map(|dialect| dialect.as_ref()).collect();
-    let rank = |one: &&Dialect| DIALECTS_BY_LIKELIHOOD.iter().position(|name| *name == one.name());
-    dialects.sort_by_key(|one| rank(one).unwrap_or(DIALECTS_BY_LIKELIHOOD.len()));
-    if let Some(dialect) = dialect {
-        dialects = vec![dialect];
-    }
+    let dialects = dialect.map_or_else(|| dialect_guess::by_likelihood(codes), |dialect| vec![dialect]);
     let message = as_message(bytes, from);
     dialects.into_iter().find_map(|dialect| {
         let sides = from.map_or(vec![Side::Client, Side::Server], |side| vec![side]);

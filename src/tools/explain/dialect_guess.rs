@@ -30,6 +30,16 @@ use crate::ws::frame::Opcode;
 /// Dialects from most to least likely. Dialects of other tables follow, in table order.
 pub const DIALECTS_BY_LIKELIHOOD: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
 
+/// The dialects of the tables, from most to least likely. They are found by name and not sorted,
+/// because a sort takes 10 KB of the WebAssembly.
+pub fn by_likelihood(codes: &PacketTables) -> Vec<&Dialect> {
+    let all = || codes.dialects().map(|dialect| dialect.as_ref());
+    let is_known = |dialect: &&Dialect| DIALECTS_BY_LIKELIHOOD.contains(&dialect.name());
+    let known = DIALECTS_BY_LIKELIHOOD.iter();
+    let known = known.filter_map(|name| all().find(|dialect| dialect.name() == *name));
+    known.chain(all().filter(|dialect| !is_known(dialect))).collect()
+}
+
 /// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
 pub struct DialectGuess<'c> {
@@ -50,11 +60,8 @@ struct Candidate<'c> {
 impl<'c> DialectGuess<'c> {
     /// Creates a guess with every dialect of the tables, before any message.
     pub fn new(codes: &'c PacketTables) -> DialectGuess<'c> {
-        let mut tried: Vec<_> =
-            codes.dialects().map(|dialect| Candidate { dialect: dialect.as_ref(), read: 0 }).collect();
-        let place =
-            |one: &Candidate<'_>| DIALECTS_BY_LIKELIHOOD.iter().position(|name| *name == one.dialect.name());
-        tried.sort_by_key(|one| place(one).unwrap_or(DIALECTS_BY_LIKELIHOOD.len()));
+        let dialects = by_likelihood(codes).into_iter();
+        let tried = dialects.map(|dialect| Candidate { dialect, read: 0 }).collect();
         DialectGuess { tried, formats: [0; 2], is_final: false }
     }
 

@@ -287,10 +287,11 @@ impl FrameList {
         let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(saw_update);
         updates.extend(after.take(count - updates.len()));
         let is_after_gap = |pair: &[&FrameEntry]| pair[0].is_gap() || pair[1].is_gap();
-        let gap_ms = |pair: &[&FrameEntry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
-        let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();
-        gaps.sort_by(f64::total_cmp);
-        let normal = gaps.get(gaps.len() / 2).copied();
+        let gap_us = |pair: &[&FrameEntry]| pair[1].at_us.saturating_sub(pair[0].at_us);
+        let gap_ms = |pair: &[&FrameEntry]| gap_us(pair) as f64 / 1000.0;
+        let mut gaps: Vec<u64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_us).collect();
+        gaps.sort_unstable();
+        let normal = gaps.get(gaps.len() / 2).map(|gap_us| *gap_us as f64 / 1000.0);
         let pairs = updates.windows(2).filter(|pair| !pair[1].is_gap());
         let pairs = pairs.map(|pair| {
             let gap = if is_after_gap(pair) { Json::Null } else { gap_ms(pair).into() };

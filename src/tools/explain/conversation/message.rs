@@ -10,7 +10,7 @@ use crate::ws::frame::Opcode;
 impl<'c> Conversation<'c> {
     /// Explains a message, or the payload of a control frame, without a header. The result has one
     /// frame, whose tree begins with the payload.
-    pub fn explain_message(&mut self, from: Side, opcode: Opcode, payload: &[u8]) -> Explanation<'c> {
+    pub(crate) fn explain_message(&mut self, from: Side, opcode: Opcode, payload: &[u8]) -> Explanation<'c> {
         let inside = self.spoken.explain(payload, 0, opcode, from);
         let noun = if opcode.is_control() { "" } else { " message" };
         let line = format!("{}{noun}, {}", opcode.name(), count_noun(payload.len(), "byte"));
@@ -28,7 +28,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Applies the target of an upgrade request whose head is not available.
-    pub fn set_target(&mut self, target: &str) {
+    pub(crate) fn set_target(&mut self, target: &str) {
         let head = format!(
             "GET {target} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
