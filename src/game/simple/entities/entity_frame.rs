@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use tickwire_sim::PlayerId;
 use tickwire_sim::spatial_index::SpatialIndex;
 
 use super::entity_values::{Entities, EntityValues};
@@ -40,10 +39,10 @@ type LayoutCache = Arc<OnceLock<(String, Vec<Arc<EntityLayout>>)>>;
 #[derive(Debug, Default)]
 struct ListIndex {
     positions: OnceLock<SpatialIndex<u32>>,
-    /// The entities with an owner, in ascending order.
-    owners: OnceLock<Vec<(PlayerId, u32)>>,
-    /// The entities with a team, in ascending order.
-    teams: OnceLock<Vec<(u8, u32)>>,
+    /// The entities with an owner: see [`keyed`].
+    owners: OnceLock<Vec<u64>>,
+    /// The entities with a team: see [`keyed`].
+    teams: OnceLock<Vec<u64>>,
 }
 
 /// How an entity has changed since the frame before.
@@ -97,12 +96,13 @@ impl<S> EntityFrame<S> {
             return;
         }
         if let Some(owner) = sight.owner() {
-            let owners = index.owners.get_or_init(|| keyed(infos, |info| info.owner));
-            out.extend(entities_of(owners, owner));
+            let owners =
+                index.owners.get_or_init(|| keyed(infos, |info| info.owner.map(|owner| owner.0.into())));
+            out.extend(entities_of(owners, owner.0.into()));
         }
         if let Some(team) = sight.team() {
-            let teams = index.teams.get_or_init(|| keyed(infos, |info| info.team));
-            out.extend(entities_of(teams, team));
+            let teams = index.teams.get_or_init(|| keyed(infos, |info| info.team.map(u32::from)));
+            out.extend(entities_of(teams, team.into()));
         }
         for circle in sight.circles() {
             let positions = || (0..).zip(infos).map(|(at, info)| (info.position, at));
@@ -110,8 +110,7 @@ impl<S> EntityFrame<S> {
             positions.append_within(circle.center, circle.radius, out);
         }
         if !out.windows(2).all(|pair| pair[0] < pair[1]) {
-            // The stable sort merges sequences that are in order.
-            out.sort();
+            out.sort_unstable();
             out.dedup();
         }
     }
@@ -189,17 +188,22 @@ impl<S> EntityFrame<S> {
     }
 }
 
-/// Returns the entities that have this key, with the key, in ascending order.
-fn keyed<K: Ord>(infos: &[EntityInfo], key: impl Fn(&EntityInfo) -> Option<K>) -> Vec<(K, u32)> {
-    let mut keyed: Vec<_> = (0..).zip(infos).filter_map(|(index, info)| Some((key(info)?, index))).collect();
+/// Returns the entities that have a key, in ascending order: the key in the upper 32 bits, the
+/// entity in the lower ones.
+fn keyed(infos: &[EntityInfo], key: impl Fn(&EntityInfo) -> Option<u32>) -> Vec<u64> {
+    let with_key = |(index, info): (u64, _)| Some(u64::from(key(info)?) << 32 | index);
+    let mut keyed: Vec<u64> = (0_u64..).zip(infos).filter_map(with_key).collect();
     keyed.sort_unstable();
     keyed
 }
 
 /// Iterates over the entities with this key, in ascending order.
-fn entities_of<K: Ord + Copy>(keyed: &[(K, u32)], key: K) -> impl Iterator<Item = u32> {
-    let start = keyed.partition_point(|(other, _)| *other < key);
-    keyed[start..].iter().take_while(move |(other, _)| *other == key).map(|(_, index)| *index)
+fn entities_of(keyed: &[u64], key: u32) -> impl Iterator<Item = u32> {
+    let start = keyed.partition_point(|entity| (entity >> 32) < u64::from(key));
+    keyed[start..]
+        .iter()
+        .take_while(move |entity| *entity >> 32 == u64::from(key))
+        .map(|entity| *entity as u32)
 }
 
 /// Returns a list of entities, and the indexes of the entities that a client sees. `None` if there
