@@ -140,13 +140,13 @@ pub(crate) struct ConnectionReader<'c> {
 /// connection without a request is then read twice, because its dialect is [guessed](DialectGuess)
 /// from all its messages. Returns the totals of each connection, with its number.
 pub fn walk<'c>(
-    captured: (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
+    (connections, datagrams): (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
     codes: &'c PacketTables,
-    dialects: (Option<&'c Dialect>, &'c Dialect),
+    (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
     each: impl FnMut(CaptureItem<'c>),
 ) -> Vec<(usize, ConnectionSummary)> {
-    walk_in_detail(captured, codes, dialects, (only, Detail::Tree), each)
+    walk_in_detail((connections, datagrams), codes, (dialect, otherwise), (only, Detail::Tree), each)
 }
 
 /// Like [`walk`], with the detail in which payloads are explained.
