@@ -90,13 +90,13 @@ fn bots_leave_as_people_join_and_return_when_people_leave() {
 
 #[test]
 fn a_suspended_player_takes_the_place_of_a_bot_until_it_leaves() {
-    let server = filled(1, |config| config.seat_time = Duration::from_secs(2));
+    let server = filled(1, |config| config.seat_time = Duration::from_secs(5));
     await_players(&server, "", 1, 0);
     let path = "/play?inspect_key=00112233445566778899aabbccddeeff";
     let (ann, _, _) = Native::play_at(server.address(), path, "Ann");
     await_players(&server, "", 0, 1);
     drop(ann);
-    thread::sleep(Duration::from_secs(1));
+    thread::sleep(Duration::from_millis(500));
     assert_eq!(players(&server, "").0.len(), 0, "Ann may come back");
     until("a bot comes although no client does", || has(&server, "tickwire_bots 1"));
     server.stop();

@@ -6,10 +6,12 @@
 //! which the connection is closed is the one that the server reports; splitting the bytes changes
 //! nothing. The whole input is also read as text in any notation.
 
-use tickwire::explain::{Content, Conversation, Explanation, Problem, UNREAD_FIELD};
 use tickwire::explain::hex;
+use tickwire::explain::{Content, Conversation, Explanation, Problem, UNREAD_FIELD};
 use tickwire::game::CloseReason;
-use tickwire::internal::tools::explain::input::{self, Input, InputContent, InputPiece, Notation, har, network_packet};
+use tickwire::internal::tools::explain::input::{
+    self, Input, InputContent, InputPiece, Notation, har, network_packet,
+};
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, MessageReader};
@@ -62,13 +64,18 @@ fn is_text_of_bytes(text: &[u8]) {
         Err(error) => assert_eq!(error.lines().count(), 1, "{error}"),
         Ok(Input { notation: Notation::Bytes, content }) => {
             let InputContent::Pieces(pieces) = content else { panic!("bytes are no message") };
-            assert!(text.ends_with(&pieces[0].bytes) || text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff"));
+            assert!(
+                text.ends_with(&pieces[0].bytes)
+                    || text.starts_with(b"\xff\xfe")
+                    || text.starts_with(b"\xfe\xff")
+            );
         }
         Ok(Input { content: InputContent::Message(message), .. }) => assert!(!message.payload.is_empty()),
         Ok(Input { content: InputContent::Pieces(pieces), .. }) => {
             for InputPiece { bytes, .. } in pieces {
                 assert!(!bytes.is_empty());
-                let again = input::read(format!("\"{}\"", hex::digits(&bytes)).as_bytes()).expect("hexadecimal");
+                let again =
+                    input::read(format!("\"{}\"", hex::digits(&bytes)).as_bytes()).expect("hexadecimal");
                 assert_eq!(again.content, InputContent::Pieces(vec![InputPiece { from: None, bytes }]));
             }
         }
