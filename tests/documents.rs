@@ -42,7 +42,7 @@ const PLAIN: [(&str, &str); 20] = [
         "a server and a client: tests/clients/run.py runs lane.py, and tests/server/lane.rs a lane through netem",
     ),
     (
-        "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
+        "cargo run --release     then open http://localhost:3000: walk, gather, build, fight, hunt, chat among a dozen bots",
         "the repository's own use: this very test is run by it",
     ),
     ("apt-get update -q", "run by `the_first_frame_is_shown`, and on a bare Debian by scripts/newcomer.sh"),
