@@ -57,7 +57,8 @@ const rows = () => page.locator('#list li').evaluateAll((all) => all.map((line) 
   from: line.dataset.from,
   state: line.dataset.state,
   chip: line.querySelector('.name b')?.textContent ?? null,
-  name: line.querySelector('.name').lastChild?.textContent ?? '',
+  // Between the number of a datagram and the values of a frame.
+  name: [...line.querySelector('.name').childNodes].find(({ nodeType }) => nodeType === Node.TEXT_NODE)?.textContent ?? '',
   trip: line.querySelector('.trip').textContent,
   title: line.title,
 })));

@@ -62,6 +62,7 @@ export interface Elements {
   save: HTMLButtonElement;
   send: HTMLButtonElement;
   'send-why': HTMLElement;
+  'since-title': HTMLElement;
   status: HTMLElement;
   'status-text': HTMLElement;
   story: HTMLElement;

@@ -10,7 +10,7 @@ import { bestScore } from './best-score.js';
 import { byId } from './dom.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
-import { isPrivate, roomList, roomOf, urlFromRoot } from '../../lib/address.js';
+import { captureFromQuery, isPrivate, roomList, roomOf, urlFromRoot } from '../../lib/address.js';
 import { EDITION } from '../../wasm/edition.js';
 import { local } from '../../lib/stored.js';
 
@@ -82,7 +82,7 @@ export class TitleCard {
     const link = (/** @type {string} */ id) => /** @type {HTMLAnchorElement} */ (byId(id));
     link('link-bytes').href = `${EDITION === 'tab' ? 'inspector.html' : 'wire'}${link('link-bytes').hash}`;
     link('link-tab').hidden = EDITION === 'tab';
-    if (EDITION === 'tab') return;
+    if (EDITION === 'tab' || captureFromQuery(location.search) !== null) return;
     link('link-tab').href = urlFromRoot(location.href, 'tab/');
     const own = roomOf(location.pathname);
     const others = (await roomList())?.rooms.filter(({ name }) => name !== own) ?? [];
