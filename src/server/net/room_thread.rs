@@ -37,10 +37,14 @@ pub fn run(host: &ServerState, core: Box<TcpRoom>) {
     run_instance(host, room, core);
 }
 
-/// Runs the thread, starting with this run of the room.
+/// Reports that a room begins, before a client can connect to it.
+pub fn report_start(host: &ServerState, room: &Arc<RunningRoom>) {
+    host.events.push(room, ServerEventKind::Started, &host.metrics);
+}
+
+/// Runs the thread, starting with this run of the room, whose start was reported.
 pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
-        host.events.push(&room, ServerEventKind::Started, &host.metrics);
         let began = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
@@ -64,6 +68,7 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
         room.metrics.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
         host.tap.add_room(&room.run());
+        report_start(host, &room);
     }
 }
 
@@ -76,7 +81,7 @@ fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
 }
 
 /// Marks the run as ended: no tick follows, and queued queries get no result.
-fn end_run(host: &ServerState, room: &Arc<RunningRoom>) {
+pub fn end_run(host: &ServerState, room: &Arc<RunningRoom>) {
     room.set_players(0);
     room.handle.mark_ended();
     host.events.push(room, ServerEventKind::Ended, &host.metrics);

@@ -171,6 +171,7 @@ fn create(
     if host.tap.wants_world() {
         room_thread::tick(host, &room, &mut *core);
     }
+    room_thread::report_start(host, &room);
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
     let named = thread::Builder::new().name(format!("world {}", room.name()));
     let run = move || {
@@ -182,6 +183,7 @@ fn create(
         Err(error) => {
             error!(room = room.label(), %error, "a room on demand has no thread");
             room.request_end();
+            room_thread::end_run(host, &room);
             host.rooms.end(&room, &host.metrics, &host.tap);
             return Err(Refusal::from(RefusalReason::Unavailable));
         }

@@ -123,6 +123,7 @@ impl ServerHandle {
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers, lanes));
         let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;
+        host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
         let self_check_thread = start_self_check(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
