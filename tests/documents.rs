@@ -165,7 +165,7 @@ impl Shell {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TICKWIRE_")) {
             shell.env_remove(name);
         }
-        // What a document shows has no players but its own.
+        // The output in the documents is without bots.
         shell.env("TICKWIRE_BOTS", "0");
         shell.args(["-c", &command]).current_dir(top()).env("PATH", format!("{}:{paths}", program.display()));
         let output = shell.env(TOKEN.0, TOKEN.1).output().expect("sh runs");

@@ -83,7 +83,7 @@ pub struct ServerState {
     pub next_client: AtomicU64,
     /// All current clients by id; a shutdown closes them.
     pub clients: Registry<Arc<TcpClient>>,
-    /// What other threads share with the thread of the bots.
+    /// State that other threads share with the thread of the bots.
     pub bots: BotSignal,
     /// All open connections. A shutdown waits for their threads.
     pub connections: Connections,

@@ -1,4 +1,4 @@
-//! What other threads share with the thread of the bots.
+//! The state that other threads share with the thread of the bots.
 
 use std::time::Duration;
 
