@@ -6,6 +6,7 @@
 
 mod checks;
 mod client;
+mod intercept;
 mod lane;
 mod lockstep;
 mod netem;
@@ -20,6 +21,7 @@ mod websocket;
 use std::time::Duration;
 
 pub use client::*;
+pub use intercept::*;
 pub use lane::*;
 pub use lockstep::*;
 pub use netem::*;

@@ -4,5 +4,6 @@
 pub mod capture;
 pub mod explain;
 pub mod inspector;
+pub mod intercept;
 pub mod playback;
 pub mod replay;

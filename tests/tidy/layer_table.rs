@@ -1,7 +1,7 @@
 //! The layers of `src/`: what each may name, and which of them may touch the machine.
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-pub const LAYERS: [(&str, &[&str]); 39] = [
+pub const LAYERS: [(&str, &[&str]); 40] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -20,6 +20,7 @@ pub const LAYERS: [(&str, &[&str]); 39] = [
     ("tools/capture", &["limits", "util"]),
     ("tools/explain", &["ws", "limits", "util", "packet", "datagram", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "datagram", "tools/capture", "tools/explain"]),
+    ("tools/intercept", &["ws", "limits", "packet", "tools/explain", "tools/inspector"]),
     (
         "tools/replay",
         &["sim", "ws", "limits", "util", "packet", "game", "datagram", "connection", "tools/capture"],
@@ -117,7 +118,9 @@ pub const LAYERS: [(&str, &[&str]); 39] = [
             "connection",
             "games",
             "tools/capture",
+            "tools/explain",
             "tools/inspector",
+            "tools/intercept",
             "server/room",
             "server/admission",
             "server/clients",

@@ -70,6 +70,21 @@ impl InspectorSession {
         now: Duration,
         requests: &mut Vec<InspectorRequest>,
     ) -> Result<(), &'static str> {
+        self.receive_with(bytes, now, read, requests)
+    }
+
+    /// Like [`InspectorSession::receive`], with another set of requests. `read` returns `None` for
+    /// a text that is not a request.
+    ///
+    /// # Errors
+    /// The reason for the end of the session.
+    pub fn receive_with<R>(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        read: impl Fn(&str) -> Option<R>,
+        requests: &mut Vec<R>,
+    ) -> Result<(), &'static str> {
         self.conn.receive(bytes);
         loop {
             let event = self.conn.next_event();
@@ -106,6 +121,11 @@ impl InspectorSession {
             Err(error) => json!({ "injected": null, "error": error }),
         };
         self.conn.send_text(&answer.to_string());
+    }
+
+    /// Sends a text message.
+    pub fn send_text(&mut self, text: &str) {
+        self.conn.send_text(text);
     }
 
     /// Sends observed bytes, as a message in the inspector's binary format.

@@ -42,6 +42,7 @@ pub mod echo;
 pub mod forwarded;
 pub mod input_files;
 pub mod inspector;
+pub mod intercepting_proxy;
 pub mod keep_alive;
 pub mod key_log;
 pub mod lane_mode;
@@ -81,5 +82,6 @@ pub use crate::server::net::pages::playback_server::{PlaybackContent, PlaybackSe
 pub use config::ServerConfig;
 pub use console::Console;
 pub use echo::EchoServer;
+pub use intercepting_proxy::{InterceptConfig, InterceptingProxy, ProxyEvent, ProxyEventKind};
 pub use netem_proxy::NetemProxy;
 pub use server_handle::ServerHandle;

@@ -54,6 +54,7 @@ pub use dialect_guess::DialectGuess;
 pub use explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,
 };
+pub(crate) use parse::payload::Detail;
 
 /// Explains bytes of one side. If `from` is `None`, the sender is inferred from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::NO_DIALECT;
 use super::entry::{EntryKind, Fate, FrameEntry};
 use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::FrameList;
@@ -157,7 +158,13 @@ impl ClientLog {
         let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
         let pair = self.pairs.match_frame(kept.n, at_us, explained);
         self.list.push(
-            FrameEntry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry },
+            FrameEntry {
+                at_us,
+                tick: kept.tick,
+                mark: kept.mark,
+                compressed_bytes: kept.compressed_bytes,
+                ..entry
+            },
             Some(explained),
         );
         if let Some(pair) = pair {
@@ -180,13 +187,20 @@ impl ClientLog {
             LogStart::Handshake(opened, _) => &opened.dialect,
             LogStart::Frames { dialect, .. } => dialect,
         };
-        codes.dialects().find(|dialect| dialect.name() == name).map(|dialect| &**dialect)
+        let is_wanted = |dialect: &&Arc<Dialect>| name == NO_DIALECT || dialect.name() == name;
+        codes.dialects().find(is_wanted).map(|dialect| &**dialect)
+    }
+
+    /// Whether messages are no packets.
+    fn is_foreign(&self) -> bool {
+        matches!(&self.start, Some(LogStart::Handshake(opened, _)) if opened.dialect == NO_DIALECT)
     }
 
     /// The conversation before its handshake; `None` before the server has sent the dialect.
     pub fn conversation_before_handshake<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
         Some(match self.start {
+            _ if self.is_foreign() => Conversation::foreign(dialect),
             Some(LogStart::Frames { .. }) => Conversation::in_dialect(dialect),
             _ => Conversation::new(codes, dialect),
         })
@@ -200,7 +214,9 @@ impl ClientLog {
                 conversation.receive_each(Side::Client, &opened.request, |_| ());
                 conversation.receive_each(Side::Server, &opened.response, |_| ());
                 conversation.start_after_upgrade(opened.json);
-                conversation.set_own_server();
+                if !self.is_foreign() {
+                    conversation.set_own_server();
+                }
             }
             LogStart::Frames { json, is_ours, .. } => {
                 if let Some(json) = json {

@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::frame_json;
+use super::intercepted::FrameMark;
 use crate::datagram::header::DatagramHeader;
 use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::{Content, Explanation};
@@ -39,8 +40,10 @@ pub struct FrameEntry {
     pub capture_index: (u32, u32),
     /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
-    /// Whether an inspector injected the frame.
-    pub is_injected: bool,
+    /// What an inspector or a proxy did with the frame.
+    pub mark: Option<FrameMark>,
+    /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
+    pub compressed_bytes: Option<u32>,
     /// The row of a datagram; `None` for other entries.
     pub datagram: Option<Box<DatagramEntry>>,
 }
@@ -173,7 +176,8 @@ impl FrameEntry {
             bytes: u32::try_from(explained.bytes.len()).unwrap_or(u32::MAX),
             capture_index: (0, 0),
             ping_pair: None,
-            is_injected: false,
+            mark: None,
+            compressed_bytes: None,
             datagram: datagram_entry(explained, names),
         }
     }
@@ -198,7 +202,6 @@ impl FrameEntry {
     /// Creates an entry for a gap.
     pub fn new_gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
         let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
-        let is_injected = false;
         FrameEntry {
             n,
             client,
@@ -212,7 +215,8 @@ impl FrameEntry {
             bytes,
             capture_index: place,
             ping_pair: pair,
-            is_injected,
+            mark: None,
+            compressed_bytes: None,
             datagram: None,
         }
     }
@@ -284,9 +288,7 @@ impl FrameEntry {
         if let Some(datagram) = &self.datagram {
             entry["datagram"] = datagram.json(names);
         }
-        if self.is_injected {
-            entry["injected"] = true.into();
-        }
+        FrameMark::add_to(&mut entry, self.mark, self.compressed_bytes);
         entry
     }
 }

@@ -7,6 +7,7 @@
 use core::net::SocketAddr;
 use std::time::Duration;
 
+use super::intercepted::FrameMark;
 use super::observed_format::Handshake;
 use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
@@ -42,7 +43,8 @@ pub fn export_capture<'a>(
     if !client.name.is_empty() && opened.address.ip() != opened.local.ip() {
         writer.name(opened.address.ip(), &client.name);
     }
-    let mut frames = frames.filter(|frame| !frame.is_head).peekable();
+    let has_passed = |frame: &&RetainedFrame| frame.mark.is_none_or(FrameMark::has_passed);
+    let mut frames = frames.filter(|frame| !frame.is_head).filter(has_passed).peekable();
     let first = frames.peek().map_or(0, |frame| frame.n);
     let before = format!("the inspector no longer has the frames before number {first}");
     let mut flow = TcpFlow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
@@ -124,7 +126,8 @@ mod tests {
             end: length,
             is_head: n < 3,
             is_message: false,
-            is_injected: false,
+            mark: None,
+            compressed_bytes: None,
             datagram: None,
         };
         let frames = [

@@ -182,7 +182,8 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
         Test::Text(text) => {
             let payload = if frame.payload.is_empty() { &explained.bytes } else { &frame.payload };
             let has = |text_of: &str| text_of.to_lowercase().contains(text);
-            has(&String::from_utf8_lossy(payload)) || has(&frame.to_string())
+            let whole = frame.message.as_ref().map(|whole| &whole.payload).unwrap_or(payload);
+            has(&String::from_utf8_lossy(whole)) || has(&frame.to_string())
         }
         Test::Named(_) | Test::From(_) | Test::Broken | Test::Size(..) | Test::Connection(..) => false,
     }

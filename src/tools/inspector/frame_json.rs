@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::intercepted::FrameMark;
 use super::ring::RetainedFrame;
 use crate::tools::explain::{Content, ExplainedFrame, Explanation, Problem, hex};
 use crate::ws::Side;
@@ -26,9 +27,7 @@ pub fn entry_json(client: u64, retained: &RetainedFrame, explained: &Explanation
         "rule": rule(explained),
         "bytes": retained.bytes().len(),
     });
-    if retained.is_injected {
-        entry["injected"] = Json::from(true);
-    }
+    FrameMark::add_to(&mut entry, retained.mark, retained.compressed_bytes);
     entry
 }
 

@@ -73,7 +73,8 @@ impl Inspector {
             end,
             is_head,
             is_message: link.kind == LinkKind::Message,
-            is_injected: false,
+            mark: None,
+            compressed_bytes: None,
             datagram: (link.kind == LinkKind::Datagram).then_some((None, None)),
         };
         if link.kind == LinkKind::Datagram {

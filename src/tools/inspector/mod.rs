@@ -25,9 +25,11 @@ mod export;
 mod filter;
 mod filter_match;
 mod frame_json;
+mod intercepted;
 mod lane_tracker;
 mod linked_frame;
 mod list;
+mod message_filter;
 pub mod observed_format;
 pub mod opening;
 mod packet_diff;
@@ -49,9 +51,14 @@ use byte_counts::ByteCounts;
 use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 pub use filter::FilterError;
+use intercepted::FrameMark;
 pub use list::{FrameList, ListRequest};
+pub use message_filter::MessageFilter;
 use observed_format::{ObservedDatagram, ObservedKind};
 use ring::RetainedFrame;
+
+/// The dialect name of a connection whose messages are no packets.
+pub const NO_DIALECT: &str = "none";
 
 /// The inspector of the clients of one server.
 #[derive(Debug)]
@@ -157,6 +164,7 @@ impl Inspector {
         for record in records {
             let Some(log) = self.logs.last_mut() else { break };
             let is_injected = matches!(record.what, ObservedKind::Injected(_));
+            let mark = is_injected.then_some(FrameMark::Injected);
             let frame_of = |from, piece, begin, end| RetainedFrame {
                 n: 0,
                 from,
@@ -167,7 +175,8 @@ impl Inspector {
                 end,
                 is_head: false,
                 is_message: false,
-                is_injected,
+                mark,
+                compressed_bytes: None,
                 datagram: None,
             };
             if let Some((from, bytes)) = record.what.bytes() {
@@ -197,6 +206,9 @@ impl Inspector {
                 }
                 ObservedKind::Datagram(datagram) => {
                     gone += self.add_datagram(datagram, frame_of, &mut frames);
+                }
+                ObservedKind::Intercepted(message) => {
+                    gone += self.add_intercepted(&message, frame_of, conversation.as_ref(), &mut frames);
                 }
                 ObservedKind::Ended(rule) => reply["ended"] = Json::from(rule),
                 ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}

@@ -17,14 +17,18 @@
 //!          7  an opened datagram of the client: header and messages
 //!          8  an opened datagram of the server
 //!          9  a datagram of the client that the server dropped, not opened
+//!         10  a message that passed an intercepting proxy
 //! ```
 //!
 //! Numbers are big-endian. The body of `opened` is a line of text, `ADDRESS LOCAL DIALECT
 //! msgpack|json REQUEST_BYTES`, followed by the heads of request and response. The body of a
 //! datagram is a line of text, the client's UDP address or `-`, followed by its bytes. The line of
-//! a dropped datagram is `ADDRESS RULE`.
+//! a dropped datagram is `ADDRESS RULE`. The body of a message that passed a proxy is a line of text,
+//! `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES`, the received bytes, and the bytes that
+//! were sent instead, if any.
 
 use core::net::SocketAddr;
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::datagram::DatagramError;
@@ -39,6 +43,7 @@ const INJECTED: u8 = 6;
 const CLIENT_DATAGRAM: u8 = 7;
 const SERVER_DATAGRAM: u8 = 8;
 const DROPPED_DATAGRAM: u8 = 9;
+const INTERCEPTED: u8 = 10;
 
 /// Placeholder for the address on a transport without addresses.
 const NO_ADDRESS: &str = "-";
@@ -66,6 +71,8 @@ pub enum ObservedKind<'a> {
     Injected(&'a [u8]),
     /// A datagram of the client's lane.
     Datagram(ObservedDatagram<'a>),
+    /// A message that passed an intercepting proxy.
+    Intercepted(InterceptedBytes<'a>),
     /// The number of dropped pieces. The next bytes start at a message boundary.
     Lost(u64),
     /// The connection ended by this rule.
@@ -80,6 +87,7 @@ impl<'a> ObservedKind<'a> {
             ObservedKind::Injected(bytes) => Some((Side::Client, bytes)),
             ObservedKind::Opened(_)
             | ObservedKind::Datagram(_)
+            | ObservedKind::Intercepted(_)
             | ObservedKind::Lost(_)
             | ObservedKind::Ended(_) => None,
         }
@@ -97,6 +105,24 @@ pub struct ObservedDatagram<'a> {
     pub dropped: Option<DatagramError>,
     /// The header and the messages. The messages of a dropped datagram are not opened.
     pub bytes: &'a [u8],
+}
+
+/// A message that passed an intercepting proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterceptedBytes<'a> {
+    /// The side that sent it, or for which it was sent.
+    pub from: Side,
+    /// What the proxy did: `forwarded`, `delayed`, `dropped`, `changed`, `repeated` or `injected`.
+    pub outcome: &'a str,
+    /// Milliseconds of a delay, or the number of copies.
+    pub detail: u64,
+    /// Received bytes on the wire. More than `received` has, or fewer, if the message was
+    /// compressed.
+    pub wire_bytes: usize,
+    /// The received message, uncompressed; empty if injected.
+    pub received: Cow<'a, [u8]>,
+    /// The bytes that were sent instead; empty if the message was forwarded or dropped.
+    pub sent: Cow<'a, [u8]>,
 }
 
 /// The handshake of a client.
@@ -147,6 +173,12 @@ pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
             line.push('\n');
             return write_record(out, record, kind, [line.as_bytes(), bytes, &[]]);
         }
+        ObservedKind::Intercepted(message) => {
+            let InterceptedBytes { from, outcome, detail, wire_bytes, received, sent } = message;
+            let from = if *from == Side::Client { "client" } else { "server" };
+            let line = format!("{from} {outcome} {detail} {wire_bytes} {}\n", received.len());
+            return write_record(out, record, INTERCEPTED, [line.as_bytes(), received, sent]);
+        }
         ObservedKind::Lost(pieces) => {
             return write_record(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]);
         }
@@ -193,6 +225,7 @@ fn read_record<'a>(rest: &mut &'a [u8]) -> Option<ObservedRecord<'a>> {
         CLIENT_DATAGRAM | SERVER_DATAGRAM | DROPPED_DATAGRAM => {
             ObservedKind::Datagram(read_datagram(kind, body)?)
         }
+        INTERCEPTED => ObservedKind::Intercepted(read_intercepted(body)?),
         LOST => ObservedKind::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
         ENDED => ObservedKind::Ended(std::str::from_utf8(body).ok()?),
         _ => return None,
@@ -213,6 +246,16 @@ fn read_datagram(kind: u8, body: &[u8]) -> Option<ObservedDatagram<'_>> {
     };
     let from = if kind == SERVER_DATAGRAM { Side::Server } else { Side::Client };
     Some(ObservedDatagram { from, address, dropped, bytes })
+}
+
+fn read_intercepted(body: &[u8]) -> Option<InterceptedBytes<'_>> {
+    let (line, bytes) = split_line(body)?;
+    let mut words = line.split(' ');
+    let from = if words.next()? == "client" { Side::Client } else { Side::Server };
+    let (outcome, detail) = (words.next()?, words.next()?.parse().ok()?);
+    let wire_bytes = words.next()?.parse().ok()?;
+    let (received, sent) = bytes.split_at_checked(words.next()?.parse().ok()?)?;
+    Some(InterceptedBytes { from, outcome, detail, wire_bytes, received: received.into(), sent: sent.into() })
 }
 
 /// Splits a body after its line of text.
@@ -264,6 +307,14 @@ mod tests {
             datagram(Side::Server, some, None),
             datagram(Side::Server, None, None),
             datagram(Side::Client, None, Some(DatagramError::Repeated)),
+            ObservedKind::Intercepted(InterceptedBytes {
+                from: Side::Server,
+                outcome: "changed",
+                detail: 200,
+                wire_bytes: 9,
+                received: bytes.into(),
+                sent: b"\x81\x00"[..].into(),
+            }),
             ObservedKind::Lost(7),
             ObservedKind::Ended("idle_timeout"),
         ];
@@ -279,7 +330,7 @@ mod tests {
         for cut in 0..message.len() {
             assert_eq!(read(&message[..cut]).is_ok(), ends.contains(&cut), "{cut} bytes");
         }
-        let unknown = [&start_message(1)[..], &[10; 17]].concat();
-        assert_eq!(read(&unknown), Err(8), "there is no kind 10");
+        let unknown = [&start_message(1)[..], &[11; 17]].concat();
+        assert_eq!(read(&unknown), Err(8), "there is no kind 11");
     }
 }

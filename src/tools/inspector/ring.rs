@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::intercepted::FrameMark;
 use crate::datagram::DatagramError;
 use crate::limits;
 use crate::ws::Side;
@@ -35,8 +36,10 @@ pub struct RetainedFrame {
     pub is_head: bool,
     /// Whether the item is a message without its frames, from a link.
     pub is_message: bool,
-    /// Whether an inspector injected the frame.
-    pub is_injected: bool,
+    /// What an inspector or a proxy did with the frame.
+    pub mark: Option<FrameMark>,
+    /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
+    pub compressed_bytes: Option<u32>,
     /// For a datagram: the client's UDP address, and the rule by which the server dropped it. Both
     /// are optional.
     pub datagram: Option<(Option<SocketAddr>, Option<DatagramError>)>,
@@ -129,7 +132,8 @@ mod tests {
             end: length,
             is_head: false,
             is_message: false,
-            is_injected: false,
+            mark: None,
+            compressed_bytes: None,
             datagram: None,
         }
     }

@@ -283,6 +283,11 @@ pub fn game_page_or_file(name: &str, info: &GameInfo) -> PageResponse {
     game_page(name, info).unwrap_or_else(|| file_response(200, name, file(name)))
 }
 
+/// Returns the response with a file of `src/web/`.
+pub fn embedded_file(name: &str) -> PageResponse {
+    file_response(200, name, file(name))
+}
+
 /// Returns a file of `src/web/`.
 fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     embedded(name).map(Cow::Borrowed)

@@ -23,6 +23,8 @@ pub struct DialectState<'c> {
     is_own_server: bool,
     /// Whether the path or the subprotocol belongs to another protocol.
     is_foreign: bool,
+    /// Whether the user selected no dialect at all.
+    is_always_foreign: bool,
     /// Whether the user or a path selected the dialect.
     is_settled: bool,
     /// The detail in which payloads are explained.
@@ -38,6 +40,11 @@ impl<'c> DialectState<'c> {
         DialectState { codes: Some(codes), is_settled: false, ..DialectState::fixed(dialect) }
     }
 
+    /// Creates a state in which no message is a packet. `dialect` is not used.
+    pub fn foreign(dialect: &'c Dialect) -> DialectState<'c> {
+        DialectState { is_foreign: true, is_always_foreign: true, ..DialectState::fixed(dialect) }
+    }
+
     /// Creates a state with a fixed dialect.
     pub fn fixed(dialect: &'c Dialect) -> DialectState<'c> {
         DialectState {
@@ -46,6 +53,7 @@ impl<'c> DialectState<'c> {
             json: None,
             is_own_server: false,
             is_foreign: false,
+            is_always_foreign: false,
             is_settled: true,
             detail: Detail::Tree,
             guess: None,
@@ -138,7 +146,7 @@ impl<'c> DialectState<'c> {
     /// Applies the target of an upgrade request.
     pub fn apply_request(&mut self, request: &UpgradeRequest) {
         let (dialect, format) = (request.dialect.as_deref(), request.format.as_deref());
-        self.is_foreign = !self.may_serve(&request.path);
+        self.is_foreign = self.is_always_foreign || !self.may_serve(&request.path);
         let spoken =
             self.codes.map(|codes| routes::find_by_room_tables(codes, &request.path, dialect, format));
         // For an unknown path, or `/`, the format stays unknown unless the query selects JSON.

@@ -72,6 +72,12 @@ impl<'c> Conversation<'c> {
         Conversation { spoken, request: None, extensions, client, server, is_our_client: false }
     }
 
+    /// Creates a conversation of another protocol: no message is decoded as a packet, whatever the
+    /// path. `dialect` is not used.
+    pub fn foreign(dialect: &'c Dialect) -> Conversation<'c> {
+        Conversation { spoken: DialectState::foreign(dialect), ..Conversation::in_dialect(dialect) }
+    }
+
     /// Skips the upgrade: both sides continue with frames, and no message is unfinished.
     pub fn start_after_upgrade(&mut self, json: bool) {
         self.spoken.set_json(json);

@@ -1,0 +1,123 @@
+//! The capture file of an intercepting proxy: what passed, as TCP connections.
+//!
+//! The bytes are those that the receiver got, uncut by the network. A packet whose message was
+//! changed has a comment with the original. TLS is removed, and port 443 becomes port 80, because
+//! Wireshark looks for TLS at 443.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::tools::capture::TcpSide;
+use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
+use crate::tools::explain::hex;
+use crate::tools::intercept::upgrade::UpgradeHeads;
+use crate::tools::intercept::{Observation, Outcome};
+use crate::util::sync::Mutex;
+use crate::ws::Side;
+
+/// Maximum bytes of an original message in a comment. A longer one is cut off.
+const COMMENT_BYTES: usize = 256;
+
+/// The capture file.
+#[derive(Debug)]
+pub struct ProxyCapture(Mutex<CaptureState>);
+
+#[derive(Debug)]
+struct CaptureState {
+    writer: CaptureWriter,
+    file: File,
+    flows: BTreeMap<u64, TcpFlow>,
+    /// The first error of the file, after which nothing is written.
+    failure: Option<io::Error>,
+}
+
+impl ProxyCapture {
+    /// Starts a file. The clock of the capture starts at `since_1970`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn start(file: File, since_1970: Duration) -> io::Result<ProxyCapture> {
+        let mut writer = CaptureWriter::new(since_1970);
+        writer.begin(false);
+        let mut state = CaptureState { writer, file, flows: BTreeMap::new(), failure: None };
+        state.write();
+        match state.failure.take() {
+            Some(error) => Err(error),
+            None => Ok(ProxyCapture(Mutex::new(state))),
+        }
+    }
+
+    /// Writes the start of a connection between these addresses, client first.
+    pub fn open(
+        &self,
+        connection: u64,
+        [client, server]: [SocketAddr; 2],
+        heads: &UpgradeHeads,
+        at: Duration,
+    ) {
+        let state = &mut *self.0.lock();
+        let port = if server.port() == 443 { 80 } else { server.port() };
+        let ends = [client, SocketAddr::new(server.ip(), port)];
+        let writer = &mut state.writer;
+        let mut flow = TcpFlow::open(writer, ends, [0, 0], (at, ""));
+        flow.bytes(writer, TcpSide::Client, &heads.request, (at, ""));
+        flow.bytes(writer, TcpSide::Server, &heads.response, (at, ""));
+        state.flows.insert(connection, flow);
+        state.write();
+    }
+
+    /// Writes the bytes that a message became.
+    pub fn message(&self, connection: u64, seen: &Observation<'_, '_>, at: Duration) {
+        let state = &mut *self.0.lock();
+        let Some(flow) = state.flows.get_mut(&connection) else { return };
+        let side = if seen.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
+        flow.bytes(&mut state.writer, side, seen.sent, (at, &comment(seen)));
+        state.write();
+    }
+
+    /// Writes the end of a connection.
+    pub fn end(&self, connection: u64, at: Duration) {
+        let state = &mut *self.0.lock();
+        if let Some(flow) = state.flows.remove(&connection) {
+            flow.end(&mut state.writer, TcpSide::Client, (at, ""));
+        }
+        state.write();
+    }
+
+    /// Returns the first error of the file.
+    ///
+    /// # Errors
+    /// The file could not be written. It ends before the error.
+    pub fn finish(&self) -> io::Result<()> {
+        let state = &mut *self.0.lock();
+        state.failure.take().map_or_else(|| state.file.flush(), Err)
+    }
+}
+
+impl CaptureState {
+    fn write(&mut self) {
+        let written = match self.failure {
+            None => self.file.write_all(&self.writer.blocks),
+            Some(_) => Ok(()),
+        };
+        self.writer.blocks.clear();
+        self.failure = self.failure.take().or(written.err());
+    }
+}
+
+/// The comment of a message that was not forwarded as it arrived.
+fn comment(seen: &Observation<'_, '_>) -> String {
+    match seen.outcome {
+        Outcome::Changed => {
+            let cut = &seen.received[..seen.received.len().min(COMMENT_BYTES)];
+            format!("changed by the proxy; received: {}", hex::digits(cut))
+        }
+        Outcome::Injected => "injected by the proxy".to_owned(),
+        Outcome::Repeated(copies) => format!("repeated by the proxy: {copies} more"),
+        Outcome::Delayed(time) => format!("delayed by the proxy: {} ms", time.as_millis()),
+        Outcome::Forwarded | Outcome::Held(_) | Outcome::Dropped | Outcome::Oversized => String::new(),
+    }
+}

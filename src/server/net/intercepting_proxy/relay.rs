@@ -1,0 +1,358 @@
+//! One connection of the intercepting proxy: two sockets, an interceptor, one thread.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tickwire_sim::rng::Rng;
+
+use super::traffic_log::PageCommand;
+use super::{NO_DIALECT, ProxyEventKind, ProxyState};
+use crate::connection::head_secrets;
+use crate::limits;
+use crate::server::net::blocking_io::write_all;
+use crate::server::net::request::finish;
+use crate::tools::explain::Conversation;
+use crate::tools::inspector::observed_format::Handshake;
+use crate::tools::intercept::upgrade::{UpgradeEvent, UpgradeHeads, UpgradeRelay};
+use crate::tools::intercept::{Interceptor, Observation};
+use crate::util::netem::{Arrival, DelayedStream, DuplexLink};
+use crate::util::os::{self, PollInterest};
+use crate::ws::{Side, http};
+
+/// Both sides, in the order of [`Relay::ways`].
+const SIDES: [Side; 2] = [Side::Client, Side::Server];
+
+/// Connects to the server, and relays until both sides have ended.
+///
+/// # Errors
+/// A socket fails, or a head does not arrive in time.
+pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number: u64) -> io::Result<()> {
+    let server = match os::connect(proxy.config.to, None, None) {
+        Ok(server) => Arc::new(server),
+        Err(error) => {
+            let why = format!("cannot connect to {}: {error}", proxy.config.to);
+            proxy.emit(number, ProxyEventKind::Failed(&why));
+            return refuse(client, 502, &why);
+        }
+    };
+    client.set_nonblocking(true)?;
+    proxy.servers.add(number, Arc::clone(&server));
+    let link = DuplexLink::new(
+        &proxy.config.conditions,
+        Rng::from_state(proxy.config.seed ^ number << 32).next_u64(),
+    );
+    let mut relay = Relay {
+        proxy,
+        number,
+        address,
+        sockets: [client, &server],
+        ways: [Way::new(link.up), Way::new(link.down)],
+        stage: Stage::Http(UpgradeRelay::new(proxy.config.rewrite.clone())),
+        began: Instant::now(),
+    };
+    let done = relay.run();
+    relay.finish(&done);
+    done
+}
+
+/// Sends a response and closes.
+fn refuse(client: &TcpStream, status: u16, why: &str) -> io::Result<()> {
+    let response = http::response(status, "text/plain; charset=utf-8", &[], format!("{why}\n").as_bytes());
+    write_all(client, &response, limits::PAGE_WRITE_TIMEOUT)?;
+    finish(client, limits::MAX_DRAIN_BYTES);
+    Ok(())
+}
+
+struct Relay<'a> {
+    proxy: &'a ProxyState,
+    number: u64,
+    address: SocketAddr,
+    /// Client, then server.
+    sockets: [&'a TcpStream; 2],
+    /// The direction in which each side sends.
+    ways: [Way; 2],
+    stage: Stage<'a>,
+    began: Instant,
+}
+
+enum Stage<'a> {
+    Http(UpgradeRelay),
+    WebSocket(Box<Interceptor<'a>>),
+}
+
+/// One direction.
+struct Way {
+    /// Bytes for the link.
+    pending: Vec<u8>,
+    link: DelayedStream,
+    /// Bytes that have left the link, and that the receiver's socket has not accepted.
+    out: Vec<u8>,
+    has_ended: bool,
+    /// Whether the end has entered the link.
+    is_ending: bool,
+    is_over: bool,
+}
+
+impl Way {
+    fn new(link: DelayedStream) -> Way {
+        let (pending, out) = Default::default();
+        Way { pending, link, out, has_ended: false, is_ending: false, is_over: false }
+    }
+
+    fn has_space(&mut self, now: Duration) -> bool {
+        self.pending.len() + self.out.len() < limits::INTERCEPT_UNSENT_BYTES
+            && self.link.writable_bytes(now) > 0
+    }
+}
+
+impl<'a> Relay<'a> {
+    fn run(&mut self) -> io::Result<()> {
+        let mut buffer = vec![0; limits::RELAY_READ_BYTES];
+        let mut head_deadline = Some(limits::INTERCEPT_HEAD_TIMEOUT);
+        while !self.proxy.connections.is_stopping() && self.ways.iter().any(|way| !way.is_over) {
+            let now = self.began.elapsed();
+            self.execute_commands(now);
+            for at in 0..SIDES.len() {
+                self.read(at, now, &mut buffer)?;
+            }
+            let due = self.poll(now);
+            for at in 0..SIDES.len() {
+                self.write(at, self.began.elapsed())?;
+            }
+            let awaits_head = matches!(&self.stage, Stage::Http(relay) if relay.awaits_head());
+            head_deadline = match head_deadline.filter(|_| awaits_head) {
+                Some(deadline) if deadline <= now => return Err(late_head()),
+                Some(deadline) => Some(deadline),
+                None => awaits_head.then_some(now + limits::INTERCEPT_HEAD_TIMEOUT),
+            };
+            self.wait(due)?;
+        }
+        Ok(())
+    }
+
+    /// Reports the end of an upgraded connection.
+    fn finish(&mut self, done: &io::Result<()>) {
+        if matches!(self.stage, Stage::Http(_)) {
+            return;
+        }
+        let at = self.proxy.began.elapsed();
+        if let Some(capture) = &self.proxy.capture {
+            capture.end(self.number, at);
+        }
+        let why = done.as_ref().map_or_else(ToString::to_string, |()| "both sides have ended".to_owned());
+        self.proxy.log.record_end(self.number, &why);
+        self.proxy.emit(self.number, ProxyEventKind::Ended(&why));
+    }
+
+    /// Reads once from a side, if there is space for the bytes.
+    fn read(&mut self, at: usize, now: Duration, buffer: &mut [u8]) -> io::Result<()> {
+        if !self.accepts(at, now) {
+            return Ok(());
+        }
+        match self.sockets[at].read(buffer) {
+            Ok(0) => self.receive_eof(at, now),
+            Ok(count) => self.receive(at, &buffer[..count], now),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => {
+                self.ways[1 - at].is_over = true;
+                self.receive_eof(at, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn accepts(&mut self, at: usize, now: Duration) -> bool {
+        let accepts = match &self.stage {
+            Stage::Http(_) => true,
+            Stage::WebSocket(interceptor) => interceptor.accepts(SIDES[at]),
+        };
+        !self.ways[at].has_ended && accepts && self.ways[at].has_space(now)
+    }
+
+    fn receive(&mut self, at: usize, bytes: &[u8], now: Duration) {
+        let upgraded = match &mut self.stage {
+            Stage::Http(relay) if at == 0 => {
+                relay.receive_from_client(bytes, &mut self.ways[0].pending);
+                None
+            }
+            Stage::Http(relay) => relay.receive_from_server(bytes, &mut self.ways[1].pending),
+            Stage::WebSocket(interceptor) => {
+                let (proxy, number) = (self.proxy, self.number);
+                interceptor.receive(SIDES[at], bytes, now, &mut |seen| record(proxy, number, seen));
+                self.take_output(at);
+                None
+            }
+        };
+        match upgraded {
+            Some(UpgradeEvent::Upgraded(heads)) => self.upgrade(heads, now),
+            Some(UpgradeEvent::Refused(heads, status)) => {
+                let heads = redacted(&heads);
+                self.proxy.emit(self.number, ProxyEventKind::Refused(self.address, &heads, status));
+            }
+            None => {}
+        }
+    }
+
+    /// Starts the interception after a 101 response.
+    fn upgrade(&mut self, heads: UpgradeHeads, now: Duration) {
+        let (proxy, number) = (self.proxy, self.number);
+        let conversation = conversation(proxy);
+        let early_bytes = heads.early_bytes.clone();
+        let shown = redacted(&heads);
+        let interceptor = Interceptor::new(conversation, &heads, proxy.log.rules());
+        let (at, ends) = (proxy.began.elapsed(), [self.address, proxy.config.to]);
+        proxy.totals.lock().upgraded += 1;
+        if let Some(capture) = &proxy.capture {
+            capture.open(number, ends, &shown, at);
+        }
+        let handshake = Handshake {
+            address: self.address,
+            local: proxy.config.to,
+            dialect: interceptor.dialect().unwrap_or(NO_DIALECT).to_owned(),
+            json: interceptor.is_json(),
+            request: shown.request.clone(),
+            response: shown.response.clone(),
+        };
+        proxy.log.open(number, handshake);
+        proxy.emit(number, ProxyEventKind::Upgraded(self.address, &shown));
+        self.stage = Stage::WebSocket(Box::new(interceptor));
+        for (at, bytes) in early_bytes.iter().enumerate() {
+            self.receive(at, bytes, now);
+        }
+    }
+
+    fn receive_eof(&mut self, at: usize, now: Duration) {
+        self.ways[at].has_ended = true;
+        if let Stage::WebSocket(interceptor) = &mut self.stage {
+            let (proxy, number) = (self.proxy, self.number);
+            interceptor.receive_eof(SIDES[at], now, &mut |seen| record(proxy, number, seen));
+            self.take_output(at);
+        }
+    }
+
+    fn take_output(&mut self, at: usize) {
+        if let Stage::WebSocket(interceptor) = &mut self.stage {
+            self.ways[at].pending.append(interceptor.output(SIDES[at]));
+        }
+    }
+
+    /// Executes what pages requested.
+    fn execute_commands(&mut self, now: Duration) {
+        let Stage::WebSocket(interceptor) = &mut self.stage else { return };
+        let (proxy, number) = (self.proxy, self.number);
+        for command in proxy.log.take_commands(number) {
+            let observe = &mut |seen: &Observation<'_, 'a>| record(proxy, number, seen);
+            match command {
+                PageCommand::Decide(id, decision) => drop(interceptor.decide(id, &decision, now, observe)),
+                PageCommand::Inject(from, substitute) => interceptor.inject(from, &substitute, observe),
+                PageCommand::SetRules(rules) => interceptor.set_rules(rules),
+            }
+        }
+        (0..SIDES.len()).for_each(|at| self.take_output(at));
+    }
+
+    /// Sends what was delayed. Returns the time of the next call.
+    fn poll(&mut self, now: Duration) -> Option<Duration> {
+        let Stage::WebSocket(interceptor) = &mut self.stage else { return None };
+        let (proxy, number) = (self.proxy, self.number);
+        let due = interceptor.poll(now, &mut |seen| record(proxy, number, seen));
+        (0..SIDES.len()).for_each(|at| self.take_output(at));
+        due
+    }
+
+    /// Moves bytes of a side through the link to the other side's socket, and passes on the end.
+    fn write(&mut self, at: usize, now: Duration) -> io::Result<()> {
+        let is_finished = match &self.stage {
+            Stage::Http(_) => self.ways[at].has_ended,
+            Stage::WebSocket(interceptor) => interceptor.is_finished(SIDES[at]),
+        };
+        let (way, to) = (&mut self.ways[at], self.sockets[1 - at]);
+        let count = way.pending.len().min(way.link.writable_bytes(now));
+        way.link.write(&way.pending[..count], now);
+        way.pending.drain(..count);
+        if is_finished && way.pending.is_empty() && !way.is_ending {
+            way.is_ending = true;
+            way.link.end(now);
+        }
+        let has_arrived = way.link.read(now, &mut way.out) == Arrival::End;
+        if !way.out.is_empty() && !way.is_over {
+            match (&mut &*to).write(&way.out) {
+                Ok(count) => drop(way.out.drain(..count)),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(_) => way.is_over = true,
+            }
+        }
+        if way.is_over {
+            way.out.clear();
+            way.pending.clear();
+        } else if has_arrived && way.out.is_empty() {
+            way.is_over = true;
+            let _ = to.shutdown(Shutdown::Write);
+        }
+        Ok(())
+    }
+
+    /// Waits until a socket is ready, or bytes are due.
+    fn wait(&mut self, due: Option<Duration>) -> io::Result<()> {
+        let now = self.began.elapsed();
+        let arrivals = self
+            .ways
+            .iter()
+            .filter(|way| way.out.is_empty() && !way.is_over)
+            .filter_map(|way| way.link.next());
+        let next = arrivals.chain(due).min().map(|next| next.saturating_sub(now));
+        let time = next.unwrap_or(limits::INTERCEPT_POLL_INTERVAL).min(limits::INTERCEPT_POLL_INTERVAL);
+        let mut interests = Vec::with_capacity(SIDES.len());
+        for at in 0..SIDES.len() {
+            let reads = self.accepts(at, now);
+            let writes = !self.ways[1 - at].out.is_empty() && !self.ways[1 - at].is_over;
+            // A closed socket is always ready, so it is polled only if needed.
+            if reads || writes {
+                interests.push(PollInterest { stream: self.sockets[at], reads, writes });
+            }
+        }
+        os::poll(&interests, time).map(drop)
+    }
+}
+
+/// The conversation of a new connection.
+fn conversation(proxy: &ProxyState) -> Conversation<'_> {
+    let codes = &*proxy.config.codes;
+    let named = |name: &str| codes.dialects().find(|dialect| dialect.name() == name);
+    let mut all = codes.dialects();
+    let Some(first) = all.next() else { unreachable!("the tables have a dialect") };
+    match proxy.config.dialect.as_deref() {
+        Some(NO_DIALECT) => Conversation::foreign(first),
+        Some(name) => {
+            named(name).map_or_else(|| Conversation::foreign(first), |found| Conversation::in_dialect(found))
+        }
+        None => Conversation::new(codes, first),
+    }
+}
+
+/// Passes a message to the log, the capture and the program.
+fn record(proxy: &ProxyState, connection: u64, seen: &Observation<'_, '_>) {
+    let at = proxy.began.elapsed();
+    if !seen.received.is_empty() {
+        proxy.totals.lock().messages[usize::from(seen.from == Side::Server)] += 1;
+    }
+    if let Some(capture) = &proxy.capture {
+        capture.message(connection, seen, at);
+    }
+    proxy.log.record(connection, seen, at);
+    proxy.emit(connection, ProxyEventKind::Message(seen));
+}
+
+fn redacted(heads: &UpgradeHeads) -> UpgradeHeads {
+    let mut shown = heads.clone();
+    head_secrets::redact_head(&mut shown.request);
+    head_secrets::redact_head(&mut shown.response);
+    shown
+}
+
+fn late_head() -> io::Error {
+    let seconds = limits::INTERCEPT_HEAD_TIMEOUT.as_secs();
+    io::Error::new(ErrorKind::TimedOut, format!("no complete head within {seconds} s"))
+}

@@ -1,0 +1,415 @@
+//! The traffic log of an intercepting proxy: records for pages, held messages, and what pages
+//! request.
+//!
+//! Connections append records in the inspector's format. Each page reads from its own position, so
+//! no queue per page exists. The oldest records are dropped at the limits; a page that has not read
+//! them receives their number.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::limits;
+use crate::tools::explain::hex;
+use crate::tools::inspector::observed_format::{
+    self, Handshake, InterceptedBytes, ObservedKind, ObservedRecord,
+};
+use crate::tools::intercept::rule::Rule;
+use crate::tools::intercept::{Decision, Observation, Outcome, Substitute};
+use crate::util::sync::Mutex;
+use crate::ws::Side;
+
+/// A request of a page for one connection.
+#[derive(Debug, Clone)]
+pub enum PageCommand {
+    /// Decides about a held message.
+    Decide(u64, Decision),
+    /// Sends a message for a side.
+    Inject(Side, Substitute),
+    /// Replaces the rules.
+    SetRules(Arc<[Rule]>),
+}
+
+/// The traffic of all connections.
+#[derive(Debug)]
+pub struct TrafficLog {
+    began: Instant,
+    state: Mutex<LogState>,
+}
+
+#[derive(Debug)]
+struct LogState {
+    rules: Arc<[Rule]>,
+    connections: BTreeMap<u64, ConnectionLog>,
+    /// Bytes of all records.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct ConnectionLog {
+    handshake: Handshake,
+    opened_at: Duration,
+    records: VecDeque<Vec<u8>>,
+    /// Number of the first record in `records`; the records are numbered from 0.
+    first: u64,
+    bytes: usize,
+    held: BTreeMap<u64, HeldMessage>,
+    commands: Vec<PageCommand>,
+    ended: Option<String>,
+}
+
+/// A message that waits for a decision.
+#[derive(Debug, Clone)]
+struct HeldMessage {
+    from: Side,
+    at: Duration,
+    /// The frames, uncompressed.
+    bytes: Vec<u8>,
+    /// The payload.
+    payload: Vec<u8>,
+    is_text: bool,
+    line: String,
+}
+
+/// What a page reads next.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LogBatch {
+    /// Records, in order.
+    pub records: Vec<Vec<u8>>,
+    /// The number of records that were dropped before them.
+    pub lost: u64,
+    /// The position for the next read.
+    pub next: u64,
+}
+
+impl TrafficLog {
+    /// Creates an empty log.
+    pub fn new(began: Instant, rules: Vec<Rule>) -> TrafficLog {
+        let state = LogState { rules: rules.into(), connections: BTreeMap::new(), bytes: 0 };
+        TrafficLog { began, state: Mutex::new(state) }
+    }
+
+    /// Time since the start of the proxy.
+    pub fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The rules for new connections.
+    pub fn rules(&self) -> Arc<[Rule]> {
+        Arc::clone(&self.state.lock().rules)
+    }
+
+    /// Replaces the rules of all connections.
+    pub fn set_rules(&self, rules: Vec<Rule>) {
+        let state = &mut *self.state.lock();
+        state.rules = rules.into();
+        for log in state.connections.values_mut().filter(|log| log.ended.is_none()) {
+            log.commands.push(PageCommand::SetRules(Arc::clone(&state.rules)));
+        }
+    }
+
+    /// Adds a connection. The heads of the handshake have no secrets.
+    pub fn open(&self, connection: u64, handshake: Handshake) {
+        let at = self.now();
+        let opened = ObservedKind::Opened(handshake.clone());
+        let log = ConnectionLog {
+            handshake,
+            opened_at: at,
+            records: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            held: BTreeMap::new(),
+            commands: Vec::new(),
+            ended: None,
+        };
+        let state = &mut *self.state.lock();
+        state.connections.insert(connection, log);
+        state.append(connection, encode(at, opened));
+    }
+
+    /// Adds a message.
+    pub fn record(&self, connection: u64, seen: &Observation<'_, '_>, at: Duration) {
+        let state = &mut *self.state.lock();
+        let Some(log) = state.connections.get_mut(&connection) else { return };
+        match seen.outcome {
+            Outcome::Held(id) => {
+                let held = HeldMessage::new(seen, at);
+                log.held.insert(id, held);
+            }
+            Outcome::Oversized => {}
+            _ => {
+                log.forget_held(seen);
+                let record = encode(at, ObservedKind::Intercepted(intercepted(seen)));
+                state.append(connection, record);
+            }
+        }
+    }
+
+    /// Adds the end of a connection.
+    pub fn record_end(&self, connection: u64, why: &str) {
+        let record = encode(self.now(), ObservedKind::Ended(why));
+        let state = &mut *self.state.lock();
+        state.append(connection, record);
+        if let Some(log) = state.connections.get_mut(&connection) {
+            log.ended = Some(why.to_owned());
+            log.held.clear();
+        }
+    }
+
+    /// Releases a connection whose thread has ended or panicked.
+    pub fn end(&self, connection: u64) {
+        if let Some(log) = self.state.lock().connections.get_mut(&connection) {
+            log.ended.get_or_insert_default();
+            log.held.clear();
+            log.commands.clear();
+        }
+    }
+
+    /// Takes the requests of pages for a connection.
+    pub fn take_commands(&self, connection: u64) -> Vec<PageCommand> {
+        let state = &mut *self.state.lock();
+        state
+            .connections
+            .get_mut(&connection)
+            .map(|log| std::mem::take(&mut log.commands))
+            .unwrap_or_default()
+    }
+
+    /// Passes a request of a page to the thread of a connection.
+    ///
+    /// # Errors
+    /// The connection does not exist, has ended, or does not hold the message.
+    pub fn request(&self, connection: u64, command: PageCommand) -> Result<(), &'static str> {
+        let state = &mut *self.state.lock();
+        let log = state.connections.get_mut(&connection).filter(|log| log.ended.is_none());
+        let log = log.ok_or("no such connection is open")?;
+        if let PageCommand::Decide(id, _) = command {
+            log.held.remove(&id).ok_or("the message is not held any more")?;
+        }
+        log.commands.push(command);
+        Ok(())
+    }
+
+    /// Returns the records of a connection from a position on.
+    pub fn read(&self, connection: u64, from: u64) -> LogBatch {
+        let state = &*self.state.lock();
+        let Some(log) = state.connections.get(&connection) else { return LogBatch::default() };
+        let begin = from.max(log.first);
+        let records: Vec<_> = log.records.iter().skip((begin - log.first) as usize).cloned().collect();
+        // The handshake is needed for every explanation.
+        let opened = (from == 0 && log.first > 0)
+            .then(|| encode(log.opened_at, ObservedKind::Opened(log.handshake.clone())));
+        let next = begin + records.len() as u64;
+        LogBatch { records: opened.into_iter().chain(records).collect(), lost: begin - from, next }
+    }
+
+    /// The lists of open and of ended connections, and of held messages and rules, as JSON.
+    pub fn lists(&self) -> [String; 3] {
+        let state = &*self.state.lock();
+        let entry = |(id, log): (&u64, &ConnectionLog)| {
+            let target = target(&log.handshake.request);
+            let (dialect, address) = (&log.handshake.dialect, log.handshake.address.to_string());
+            json!({ "id": id, "player": 0, "name": target, "room": "", "dialect": dialect, "address": address })
+        };
+        let newest = |is_open: bool| -> Vec<Json> {
+            let wanted = state.connections.iter().filter(|(_, log)| log.ended.is_none() == is_open);
+            let mut newest: Vec<Json> =
+                wanted.rev().take(limits::MAX_INSPECTOR_LISTED_CLIENTS).map(entry).collect();
+            newest.reverse();
+            newest
+        };
+        let held: Vec<Json> = state.connections.iter().flat_map(|(id, log)| log.held_json(*id)).collect();
+        let rules: Vec<String> = state.rules.iter().map(ToString::to_string).collect();
+        [
+            json!({ "clients": newest(true) }).to_string(),
+            json!({ "ended": newest(false) }).to_string(),
+            json!({ "held": held, "rules": rules }).to_string(),
+        ]
+    }
+}
+
+impl LogState {
+    /// Appends a record, and drops the oldest ones beyond the limits.
+    fn append(&mut self, connection: u64, record: Vec<u8>) {
+        let Some(log) = self.connections.get_mut(&connection) else { return };
+        self.bytes += record.len();
+        log.bytes += record.len();
+        log.records.push_back(record);
+        while log.bytes > limits::INTERCEPT_LOG_BYTES {
+            self.bytes -= log.drop_oldest();
+        }
+        while self.bytes > limits::INTERCEPT_TOTAL_LOG_BYTES {
+            let ended = self.connections.iter().find(|(_, log)| log.ended.is_some()).map(|(id, _)| *id);
+            if let Some(log) = ended.and_then(|id| self.connections.remove(&id)) {
+                self.bytes -= log.bytes;
+                continue;
+            }
+            let largest = self.connections.values_mut().max_by_key(|log| log.bytes);
+            match largest.map(ConnectionLog::drop_oldest) {
+                Some(bytes) if bytes > 0 => self.bytes -= bytes,
+                _ => break,
+            }
+        }
+    }
+}
+
+impl ConnectionLog {
+    /// Drops the oldest record. Returns its size.
+    fn drop_oldest(&mut self) -> usize {
+        let bytes = self.records.pop_front().map_or(0, |record| record.len());
+        self.first += u64::from(bytes > 0);
+        self.bytes -= bytes;
+        bytes
+    }
+
+    /// Removes a held message that has left by itself, because its side has ended.
+    fn forget_held(&mut self, seen: &Observation<'_, '_>) {
+        if matches!(seen.outcome, Outcome::Delayed(_)) {
+            self.held.retain(|_, held| held.from != seen.from || held.bytes != seen.received);
+        }
+    }
+
+    fn held_json(&self, connection: u64) -> Vec<Json> {
+        let entry = |(id, held): (&u64, &HeldMessage)| {
+            let text = held.is_text.then(|| String::from_utf8_lossy(&held.payload).into_owned());
+            json!({
+                "client": connection,
+                "id": id,
+                "from": side(held.from),
+                "at_ms": held.at.as_millis() as u64,
+                "line": held.line,
+                "text": text,
+                "payload": hex::digits(&held.payload),
+                "wire": hex::digits(&held.bytes),
+            })
+        };
+        self.held.iter().map(entry).collect()
+    }
+}
+
+impl HeldMessage {
+    fn new(seen: &Observation<'_, '_>, at: Duration) -> HeldMessage {
+        let message = seen.content();
+        let line = seen.explained.last().map(|last| last.to_string()).unwrap_or_default();
+        let (payload, is_text) = message.map_or((Vec::new(), false), |message| {
+            let is_text = message.opcode == crate::ws::frame::Opcode::Text;
+            (message.payload.clone(), is_text)
+        });
+        HeldMessage { from: seen.from, at, bytes: seen.received.to_vec(), payload, is_text, line }
+    }
+}
+
+/// The record of a message. A compressed one is recorded uncompressed, with its size on the wire.
+fn intercepted<'a>(seen: &'a Observation<'_, '_>) -> InterceptedBytes<'a> {
+    InterceptedBytes {
+        from: seen.from,
+        outcome: seen.outcome.name(),
+        detail: seen.outcome.detail(),
+        wire_bytes: seen.received.len(),
+        received: seen.shown(),
+        sent: if seen.sent_explained.is_empty() { b"".into() } else { seen.sent.into() },
+    }
+}
+
+fn encode(at: Duration, what: ObservedKind<'_>) -> Vec<u8> {
+    let mut record = Vec::new();
+    observed_format::write(&mut record, &ObservedRecord { at, tick: 0, what });
+    record
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+/// The target of a request head.
+fn target(request: &[u8]) -> String {
+    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    String::from_utf8_lossy(line).split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log_with(connections: u64) -> TrafficLog {
+        let log = TrafficLog::new(Instant::now(), Vec::new());
+        for connection in 1..=connections {
+            let handshake = Handshake {
+                address: "127.0.0.1:40000".parse().expect("an address"),
+                local: "127.0.0.1:3000".parse().expect("an address"),
+                dialect: "none".to_owned(),
+                json: false,
+                request: b"GET /chat HTTP/1.1\r\n\r\n".to_vec(),
+                response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
+            };
+            log.open(connection, handshake);
+        }
+        log
+    }
+
+    fn message(log: &TrafficLog, connection: u64, bytes: &[u8], outcome: Outcome) {
+        let (received, sent) = (bytes, bytes);
+        let seen = Observation {
+            from: Side::Server,
+            outcome,
+            received,
+            content: None,
+            explained: &[],
+            sent,
+            sent_explained: &[],
+        };
+        log.record(connection, &seen, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_page_reads_from_its_position_and_receives_the_number_of_dropped_records() {
+        let log = log_with(1);
+        let part = vec![0; limits::INTERCEPT_LOG_BYTES / 4];
+        for _ in 0..2 {
+            message(&log, 1, &part, Outcome::Forwarded);
+        }
+        let LogBatch { records, lost, next } = log.read(1, 0);
+        assert_eq!((records.len(), lost, next), (3, 0, 3));
+        assert_eq!(log.read(1, next), LogBatch { next, ..LogBatch::default() });
+        for _ in 0..6 {
+            message(&log, 1, &part, Outcome::Forwarded);
+        }
+        let LogBatch { records, lost, next } = log.read(1, next);
+        assert_eq!((records.len(), lost, next), (3, 3, 9));
+        let LogBatch { records, lost, .. } = log.read(1, 0);
+        assert_eq!((records.len(), lost), (4, 6), "with the handshake");
+    }
+
+    #[test]
+    fn ended_connections_are_dropped_first() {
+        let log = log_with(40);
+        log.record_end(7, "over");
+        let part = vec![0; limits::INTERCEPT_LOG_BYTES / 2];
+        for connection in 1..=40 {
+            message(&log, connection, &part, Outcome::Forwarded);
+        }
+        let state = log.state.lock();
+        assert!(state.bytes <= limits::INTERCEPT_TOTAL_LOG_BYTES);
+        assert!(!state.connections.contains_key(&7) && state.connections.len() == 39);
+        assert_eq!(state.bytes, state.connections.values().map(|log| log.bytes).sum::<usize>());
+    }
+
+    #[test]
+    fn a_decision_is_for_a_held_message_of_an_open_connection() {
+        let log = log_with(1);
+        message(&log, 1, &[0x81, 0], Outcome::Held(4));
+        assert!(log.lists()[2].contains("\"id\":4"));
+        let decide = |id| PageCommand::Decide(id, Decision::Forward);
+        assert_eq!(log.request(1, decide(5)), Err("the message is not held any more"));
+        assert_eq!(log.request(1, decide(4)), Ok(()));
+        assert_eq!(log.request(1, decide(4)), Err("the message is not held any more"));
+        assert_eq!(log.take_commands(1).len(), 1);
+        log.record_end(1, "over");
+        assert_eq!(log.request(1, decide(4)), Err("no such connection is open"));
+    }
+}
