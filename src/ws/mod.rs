@@ -129,6 +129,8 @@ pub mod close;
 mod close_code;
 pub mod connection;
 mod defaults;
+pub mod deflate;
+pub mod extension;
 pub mod frame;
 pub mod handshake;
 mod head_lines;

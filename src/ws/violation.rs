@@ -33,7 +33,8 @@ struct Rule {
 /// three always agree.
 macro_rules! violations {
     ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $description:literal;)+) => {
-        /// A broken rule of RFC 6455, or of the HTTP RFCs on which its handshake depends.
+        /// A broken rule of RFC 6455, of its compression (RFC 7692), or of the HTTP RFCs on which its
+        /// handshake depends.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Violation {
             $(#[doc = $description] $variant,)+
@@ -102,6 +103,7 @@ violations! {
     AcceptWrong accept_wrong 6455 "4.1" Drop, "The Sec-WebSocket-Accept does not match the key.";
     SubprotocolNotOffered subprotocol_not_offered 6455 "4.1" Drop, "The response names a subprotocol that the client did not offer.";
     ExtensionNotOffered extension_not_offered 6455 "4.1" Drop, "The response names an extension that the client did not offer.";
+    CompressionParameters compression_parameters 7692 "7.1" Drop, "The parameters of permessage-deflate do not fit the client's offer.";
 
     // The frame header.
     ReservedBit reserved_bit 6455 "5.2" PROTOCOL_ERROR, "A reserved bit is set, and no extension was negotiated.";
@@ -120,6 +122,8 @@ violations! {
         "A new message begins before the last fragment of the previous message.";
     TooManyFragments too_many_fragments 6455 "10.4" POLICY, "A message has more fragments than the endpoint accepts.";
     MessageTooLong message_too_long 6455 "10.4" TOO_BIG, "A message is longer than the endpoint accepts.";
+    CompressedDataInvalid compressed_data_invalid 7692 "7.2.2" NOT_CONSISTENT, "A compressed message is not valid DEFLATE data.";
+    InflatedTooLong inflated_too_long 6455 "10.4" TOO_BIG, "A compressed message inflates to more bytes than the endpoint accepts.";
     TextNotUtf8 text_not_utf8 6455 "8.1" NOT_CONSISTENT, "A text message is not UTF-8.";
 
     // The body of a close frame.
@@ -139,7 +143,8 @@ impl Violation {
         self.rule().name
     }
 
-    /// The number of the RFC that states the rule: 6455, or 6585, 9110 and 9112 for HTTP.
+    /// The number of the RFC that states the rule: 6455, 7692 for compression, or 6585, 9110 and
+    /// 9112 for HTTP.
     pub fn rfc(self) -> u16 {
         self.rule().rfc
     }
