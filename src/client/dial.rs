@@ -12,11 +12,24 @@ pub use crate::util::os::random;
 use crate::util::os::{self, PollInterest, Readiness};
 
 /// Resolves the host of a URL to its first IPv4 address, because our servers listen on IPv4 by
-/// default. A host without an IPv4 address is resolved to its first address.
+/// default. A host without an IPv4 address is resolved to its first address. Refuses `wss://`,
+/// because the sockets of this module have no TLS.
+///
+/// # Errors
+/// The host name has no address; `Unsupported` for `wss://`.
+pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
+    if url.is_tls {
+        let text = "wss:// works with `tickwire connect` only; bots and library clients need ws://";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+    }
+    resolve_host(url)
+}
+
+/// Resolves the host of a URL of either scheme, as [`resolve`].
 ///
 /// # Errors
 /// The host name has no address.
-pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
+pub(crate) fn resolve_host(url: &Url) -> io::Result<SocketAddr> {
     let found: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
     let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
@@ -63,6 +76,13 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn sockets_without_tls_refuse_wss() {
+        let error = resolve(&"wss://127.0.0.1/".parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(error.to_string().contains("need ws://"), "{error}");
+    }
 
     #[test]
     fn a_port_without_a_server_is_an_error() {

@@ -23,8 +23,9 @@
 //! - [`blocking_client`]: a client for tests and tools, which waits for replies.
 //! - [`room_list`]: the rooms of a server, with the properties that their games have set.
 //!
-//! Only `dial`, `blocking_client` and `room_list` use sockets and clocks. The other modules are
-//! pure; time is an argument.
+//! Only `dial`, `blocking_client` and `room_list` use sockets and clocks, and the private modules
+//! `stream` and `tls`, which `tickwire connect` uses for `wss://`. The other modules are pure; time
+//! is an argument.
 //!
 //! # Writing a bot
 //!
@@ -137,4 +138,9 @@ pub mod predicting_client;
 pub(crate) mod recv_buffer;
 #[cfg(not(target_family = "wasm"))]
 pub mod room_list;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod stream;
+#[cfg(not(target_family = "wasm"))]
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+pub(crate) mod tls;
 pub mod url;

@@ -1,17 +1,16 @@
 //! The server's list of rooms, and the game of a room of it.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind, Read};
 use std::time::Instant;
 
 use serde_json::Value;
 
 use super::answer::Answer;
 use super::dial;
+use super::stream::Stream;
 use super::url::Url;
 use crate::limits;
-use crate::util::os::PollInterest;
 
 /// The request path of the list.
 const ROOM_LIST_PATH: &str = "/rooms?format=json";
@@ -40,7 +39,8 @@ pub struct ListedRoom {
 /// # Errors
 /// The server cannot be reached or does not respond; `InvalidData` if it has no such list.
 pub fn rooms(url: &Url) -> io::Result<Vec<ListedRoom>> {
-    let list = get(dial::resolve(url)?, &url.authority())?;
+    let stream = Stream::Plain(dial::connect(dial::resolve(url)?, None)?);
+    let list = get(stream, &url.authority())?;
     let list: Value = serde_json::from_slice(&list)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, format!("{url} has no list of rooms")))?;
     Ok(list["rooms"].as_array().into_iter().flatten().map(listed_room).collect())
@@ -60,13 +60,13 @@ fn listed_room(room: &Value) -> ListedRoom {
     }
 }
 
-/// The game of the room of a URL, from the server at address `to`. `None` if the server has no list
-/// of rooms, or the list lacks the room.
+/// The game of the room of a URL, requested from its server over a new connection. `None` if the
+/// server has no list of rooms, or the list lacks the room.
 ///
 /// # Errors
-/// The server cannot be reached or does not respond.
-pub(crate) fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
-    let list = get(to, &url.authority())?;
+/// The server does not respond.
+pub(crate) fn game_of_room(url: &Url, stream: Stream) -> io::Result<Option<String>> {
+    let list = get(stream, &url.authority())?;
     let Ok(list) = serde_json::from_slice::<Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
     let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
@@ -78,15 +78,15 @@ pub(crate) fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<Strin
 }
 
 /// The body of the response; empty if its status is not 200.
-fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
-    let mut stream = dial::connect(to, None)?;
+fn get(mut stream: Stream, authority: &str) -> io::Result<Vec<u8>> {
     let request = format!("GET {ROOM_LIST_PATH} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
-    // Cannot block: the request is shorter than the send buffer of a new socket.
-    stream.write_all(request.as_bytes())?;
+    stream.write_all_within(request.as_bytes(), limits::CONNECT_TIMEOUT)?;
     let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
     let (mut answer, mut buffer) = (Answer::new(limits::ROOM_LIST_BYTES), [0; 16 * 1024]);
     while !answer.is_whole() {
-        dial::wait(PollInterest::readable(&stream), deadline.saturating_duration_since(Instant::now()))?;
+        if !stream.has_unread() {
+            dial::wait(stream.interest(), deadline.saturating_duration_since(Instant::now()))?;
+        }
         let count = match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,

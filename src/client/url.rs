@@ -1,7 +1,7 @@
-//! The server's URL: `ws://host:port/target`.
+//! The server's URL: `ws://host:port/target` or `wss://host:port/target`.
 //!
 //! Parses the text of a command-line argument into host, port and target. Names are not resolved
-//! here. TLS is the task of a proxy in front of the server.
+//! here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,10 +14,14 @@ use crate::ws::http::percent_decode;
 const ROOM_FIELDS: [&str; 2] = ["room", "where"];
 /// The default port of `ws` (RFC 6455, section 3).
 const DEFAULT_PORT: u16 = 80;
+/// The default port of `wss` (RFC 6455, section 3).
+const DEFAULT_TLS_PORT: u16 = 443;
 
-/// A parsed `ws://` URL. `Debug` omits the query, because it may contain a secret.
+/// A parsed `ws://` or `wss://` URL. `Debug` omits the query, because it may contain a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
+    /// Whether the scheme is `wss`: the connection is encrypted with TLS.
+    pub is_tls: bool,
     /// Name or address; an IPv6 address without its brackets.
     pub host: String,
     /// TCP port.
@@ -37,10 +41,16 @@ impl fmt::Debug for Url {
 }
 
 impl Url {
-    /// The value of the `Host` header.
+    /// The value of the `Host` header. Without the port if it is the default port of the scheme
+    /// (RFC 6455, section 4.1), because some servers compare the header with their name.
     pub fn authority(&self) -> String {
-        let Url { host, port, .. } = self;
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+        let Url { host, port, is_tls, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        if *port == default_port(*is_tls) { host } else { format!("{host}:{port}") }
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.is_tls { "wss" } else { "ws" }
     }
 
     /// The name of the room; empty for the default room.
@@ -94,7 +104,7 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ws://{}{}", self.authority(), self.target)
+        write!(out, "{}://{}{}", self.scheme(), self.authority(), self.target)
     }
 }
 
@@ -102,7 +112,7 @@ impl fmt::Display for Url {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// The text does not begin with `ws://`.
+    /// The text begins neither with `ws://` nor with `wss://`.
     Scheme,
     /// The URL has a space, a `#`, or a character that is not in ASCII.
     Character,
@@ -117,7 +127,7 @@ pub enum UrlError {
 impl fmt::Display for UrlError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UrlError::Scheme => out.write_str("the URL must begin with ws://"),
+            UrlError::Scheme => out.write_str("the URL must begin with ws:// or wss://"),
             UrlError::Character => out.write_str("the URL contains an invalid character"),
             UrlError::Bracket => out.write_str("the URL has a [ without a ]"),
             UrlError::Host => out.write_str("the URL has no host"),
@@ -132,15 +142,21 @@ impl FromStr for Url {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Url, UrlError> {
-        let rest = text.strip_prefix("ws://").ok_or(UrlError::Scheme)?;
+        let (scheme, rest) = text.split_once("://").ok_or(UrlError::Scheme)?;
+        let is_tls = match scheme {
+            "ws" => false,
+            "wss" => true,
+            _ => return Err(UrlError::Scheme),
+        };
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
             return Err(UrlError::Character);
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
+        let port = port.unwrap_or(default_port(is_tls));
         let (has_target, is_path) = (!target.is_empty(), target.starts_with('/'));
         let target = if is_path { target.to_owned() } else { format!("/{target}") };
-        let mut url = Url { host: host.to_owned(), port, target, has_path: is_path };
+        let mut url = Url { is_tls, host: host.to_owned(), port, target, has_path: is_path };
         url.has_path |= has_target && url.split_room_query().1.is_empty();
         Ok(url)
     }
@@ -167,7 +183,12 @@ pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
     (if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }, credentials)
 }
 
-fn split_authority(authority: &str) -> Result<(&str, u16), UrlError> {
+fn default_port(is_tls: bool) -> u16 {
+    if is_tls { DEFAULT_TLS_PORT } else { DEFAULT_PORT }
+}
+
+/// Splits an authority into the host and the port, if it has one.
+fn split_authority(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']').ok_or(UrlError::Bracket)?;
@@ -179,8 +200,8 @@ fn split_authority(authority: &str) -> Result<(&str, u16), UrlError> {
         },
     };
     let port = match port {
-        Some(digits) => digits.parse().map_err(|_| UrlError::Port(digits.to_owned()))?,
-        None => DEFAULT_PORT,
+        Some(digits) => Some(digits.parse().map_err(|_| UrlError::Port(digits.to_owned()))?),
+        None => None,
     };
     if host.is_empty() { Err(UrlError::Host) } else { Ok((host, port)) }
 }
@@ -214,13 +235,24 @@ mod tests {
             let url: Url = text.parse().expect(text);
             assert_eq!((url.host.as_str(), url.port, url.target.as_str()), (host, port, target));
         }
-        assert_eq!("ws://[::1]:3000".parse::<Url>().unwrap().to_string(), "ws://[::1]:3000/");
+        for (text, printed, is_tls) in [
+            ("ws://[::1]:3000", "ws://[::1]:3000/", false),
+            ("ws://example.org:80/a", "ws://example.org/a", false),
+            ("wss://example.org/a?b", "wss://example.org/a?b", true),
+            ("wss://[::1]", "wss://[::1]/", true),
+            ("wss://example.org:80", "wss://example.org:80/", true),
+        ] {
+            let url: Url = text.parse().expect(text);
+            assert_eq!((url.to_string().as_str(), url.is_tls), (printed, is_tls));
+        }
     }
 
     #[test]
     fn an_invalid_url_is_refused() {
         for (text, error) in [
             ("http://localhost", UrlError::Scheme),
+            ("ws:/localhost", UrlError::Scheme),
+            ("wsss://localhost", UrlError::Scheme),
             ("ws://", UrlError::Host),
             ("ws://:3000", UrlError::Host),
             ("ws://a:b", UrlError::Port("b".to_owned())),

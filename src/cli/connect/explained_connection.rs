@@ -15,18 +15,17 @@
 //! connection ends.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::time::Instant;
+use std::io::{self, ErrorKind, Read};
+use std::net::TcpStream;
 
 use crate::client::answer::Answer;
 use crate::client::connection::SUBPROTOCOL;
 use crate::client::dial;
+use crate::client::stream::Stream;
 use crate::client::url::Url;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables, routes};
 use crate::tools::explain::{Content, Conversation, Explanation, Problem};
-use crate::util::os::PollInterest;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::{CloseCode, Side, handshake};
 
@@ -38,7 +37,7 @@ const SWITCHING: u16 = 101;
 /// A connection with an explanation of every byte.
 #[derive(Debug)]
 pub struct ExplainedConnection<'c> {
-    stream: TcpStream,
+    stream: Stream,
     conversation: Conversation<'c>,
     json: bool,
     /// The response to the request.
@@ -53,18 +52,18 @@ pub struct ExplainedConnection<'c> {
 }
 
 impl<'c> ExplainedConnection<'c> {
-    /// Connects and sends the request. The path selects the dialect. If the path is not an
-    /// endpoint, messages are decoded as packets of `otherwise`, but only if the user requested
+    /// Sends the request over a connected stream. The path selects the dialect. If the path is not
+    /// an endpoint, messages are decoded as packets of `otherwise`, but only if the user requested
     /// that dialect (`is_requested`).
     ///
     /// # Errors
     /// The socket's error.
-    pub fn connect(
+    pub fn start(
+        stream: Stream,
         url: &Url,
         codes: &'c PacketTables,
         (otherwise, is_requested): (&'c Dialect, bool),
     ) -> io::Result<ExplainedConnection<'c>> {
-        let stream = dial::connect(dial::resolve(url)?, None)?;
         let path = url.target.split('?').next().unwrap_or_default();
         let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
             Err(_) if is_requested => Conversation::in_dialect(otherwise),
@@ -129,9 +128,15 @@ impl<'c> ExplainedConnection<'c> {
         self.has_closed
     }
 
-    /// The socket, for polling.
+    /// The socket, for polling. It does not report bytes that are already decrypted
+    /// ([`ExplainedConnection::has_unread`]).
     pub fn socket(&self) -> &TcpStream {
-        &self.stream
+        self.stream.socket()
+    }
+
+    /// Whether a read returns bytes without the socket.
+    pub fn has_unread(&self) -> bool {
+        self.stream.has_unread()
     }
 
     /// The next explanation of a head or frame, sent or received.
@@ -154,24 +159,13 @@ impl<'c> ExplainedConnection<'c> {
     ///
     /// # Errors
     /// The socket's error.
-    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.items.extend(self.conversation.receive(Side::Client, bytes));
-        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
-        while !bytes.is_empty() {
-            match self.stream.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    dial::wait(PollInterest::writable(&self.stream), left)?;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The server has closed the connection. The bytes that it sent before are still
-                // read.
-                Err(error) if is_connection_lost(&error) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+        match self.stream.write_all_within(bytes, limits::CONNECT_TIMEOUT) {
+            // The server has closed the connection. The bytes that it sent before are still read.
+            Err(error) if is_connection_lost(&error) => Ok(()),
+            written => written,
         }
-        Ok(())
     }
 
     /// Reads the available bytes once, and sends the required replies.
@@ -191,7 +185,10 @@ impl<'c> ExplainedConnection<'c> {
     }
 
     fn end(&mut self) {
-        self.is_over = true;
+        if !std::mem::replace(&mut self.is_over, true) {
+            // Sends `close_notify`. Fails if the server has closed the connection.
+            let _ = self.stream.shutdown();
+        }
         for side in [Side::Client, Side::Server] {
             self.items.extend(self.conversation.finish(side));
         }
@@ -199,8 +196,6 @@ impl<'c> ExplainedConnection<'c> {
 
     /// Ends the connection without waiting for the server.
     fn give_up(&mut self, reason: Option<String>) {
-        // Fails if the server has ended the connection already.
-        let _ = self.stream.shutdown(Shutdown::Both);
         self.given_up = reason;
         self.end();
     }

@@ -11,6 +11,8 @@ pub(crate) mod input;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -22,8 +24,10 @@ use super::output::{CliError, clear_line, print};
 use super::tables;
 use crate::cli::connect::explained_connection::ExplainedConnection;
 use crate::cli::connect::input::{PromptCommand, WireFormat};
+use crate::client::room_list;
+use crate::client::stream::Stream;
+use crate::client::tls::{self, ClientConfig};
 use crate::client::url::Url;
-use crate::client::{dial, room_list};
 use crate::limits;
 use crate::packet::{Dialect, Direction, PacketTables, Row, grammar};
 use crate::tools::explain::color::ColorMode;
@@ -38,8 +42,9 @@ const PROMPT: &str = "connect: ";
 /// Options of `connect`.
 #[derive(Debug, Args)]
 pub struct ConnectArgs {
-    /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is
-    /// requested as it is and selects the dialect. Without a path, --dialect selects both.
+    /// URL of the server, such as ws://localhost:3000 or wss://example.org/. A path, such as /play,
+    /// /server or /, is requested as it is and selects the dialect. Without a path, --dialect
+    /// selects both.
     #[arg(value_name = "URL")]
     url: Url,
     /// Dialect to use, such as native, legacy or letters. Default: the dialect of the first path of
@@ -58,7 +63,14 @@ pub struct ConnectArgs {
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
     /// file, or a capture that contains its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
-    codes: Option<std::path::PathBuf>,
+    codes: Option<PathBuf>,
+    /// Certificates of authorities to accept for wss:// instead of the ones of this system: a file
+    /// in PEM.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Accept any certificate for wss://. The server is then not authenticated.
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -73,7 +85,9 @@ enum PacketFormat {
 /// Connects, and executes the lines.
 pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
-    let paths = game_paths(args, games);
+    let tls = args.url.is_tls.then(|| tls::client_config(args.ca.as_deref(), args.insecure)).transpose();
+    let tls = tls.map_err(|error| format!("{}: {error}", args.url))?;
+    let paths = game_paths(args, games, tls.as_ref());
     let (dialect, _) =
         tables::find_dialect(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
     check_quiet(&args.quiet, &dialect)?;
@@ -85,7 +99,10 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }
     let codes = in_room(&codes, url.room(), paths);
-    let live = ExplainedConnection::connect(&url, &codes, (&dialect, args.dialect.is_some()))
+    let live = Stream::open(&url, tls.as_ref())
+        .and_then(|stream| {
+            ExplainedConnection::start(stream, &url, &codes, (&dialect, args.dialect.is_some()))
+        })
         .map_err(|error| format!("{url}: {error}"))?;
     let mut session = PromptSession {
         connection: live,
@@ -100,6 +117,9 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
         line_number: 0,
         received_names: VecDeque::new(),
     };
+    if args.url.is_tls && args.insecure {
+        session.print_above_prompt("--insecure: the server is not authenticated\n");
+    }
     session.open()?;
     if session.is_terminal {
         print("type help for a list of commands\n");
@@ -116,12 +136,16 @@ fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTa
 
 /// The paths of the game at the URL. With `--dialect`, or if the server does not report its game,
 /// the paths of the program's first game.
-fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, &'static str)] {
+fn game_paths(
+    args: &ConnectArgs,
+    games: &GameList,
+    tls: Option<&Arc<ClientConfig>>,
+) -> &'static [(&'static str, &'static str)] {
     let first = games.factories[0].about.paths;
     if games.factories.len() == 1 || args.dialect.is_some() {
         return first;
     }
-    let found = dial::resolve(&args.url).and_then(|to| room_list::game_of_room(&args.url, to));
+    let found = Stream::open(&args.url, tls).and_then(|stream| room_list::game_of_room(&args.url, stream));
     let named = found.ok().flatten().and_then(|name| games.named(&name).ok());
     named.map_or(first, |kind| kind.about.paths)
 }
@@ -286,9 +310,11 @@ impl PromptSession<'_, '_> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let socket = Some(self.connection.socket()).filter(|_| !self.connection.is_over());
         let input = Some(&mut self.input).filter(|_| wants_line);
-        let waited = os::poll_with_input(socket, input, time.unwrap_or(limits::CONNECT_IDLE_WAIT));
-        let (is_spoken, is_typed) = waited.map_err(failure)?;
-        if is_spoken {
+        // A poll does not report bytes that are already decrypted.
+        let has_unread = self.connection.has_unread();
+        let time = if has_unread { Duration::ZERO } else { time.unwrap_or(limits::CONNECT_IDLE_WAIT) };
+        let (is_spoken, is_typed) = os::poll_with_input(socket, input, time).map_err(failure)?;
+        if is_spoken || has_unread {
             self.connection.read().map_err(failure)?;
         }
         if is_typed { self.read_lines() } else { Ok(()) }
