@@ -13,15 +13,18 @@
 //! [`ring`](rustls::crypto::ring) has the ciphers, for TLS 1.2 and 1.3. The only protocol that ALPN
 //! offers is HTTP/1.1, because a WebSocket upgrade needs it.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{self, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConnection, Connection, DigitallySignedStruct, Error, RootCertStore,
     ServerConnection, SignatureScheme,
@@ -34,11 +37,12 @@ use crate::util::plural::count_noun;
 /// The protocol name of HTTP/1.1 in ALPN (RFC 7301, section 6).
 const HTTP_1_1: &[u8] = b"http/1.1";
 /// Flags of `tickwire connect` that change which certificates are accepted.
-const REMEDY: &str = "--ca FILE accepts other authorities, --insecure any certificate";
+const REMEDY: &str = "--ca FILE accepts other certificates, --insecure any certificate";
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// A configuration that accepts the servers with a certificate of an authority: in `ca`, a file in
-/// PEM, or else in the certificate store of the system. With `accepts_any`, any certificate is
+/// A configuration that accepts servers with a certificate that an authority has signed. The
+/// authorities are in `ca`, a file in PEM, or else in the certificate store of the system. A
+/// certificate in `ca` may also be the server's own. With `accepts_any`, any certificate is
 /// accepted, and the server is not authenticated.
 ///
 /// # Errors
@@ -50,9 +54,11 @@ pub(crate) fn client_config(ca: Option<&Path>, accepts_any: bool) -> io::Result<
     let mut config = if accepts_any {
         let verifier = Arc::new(AnyCertificate(provider));
         builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+    } else if let Some(path) = ca {
+        let verifier = Arc::new(FileVerifier::new(path, provider)?);
+        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
     } else {
-        let roots = ca.map_or_else(system_roots, file_roots)?;
-        builder.with_root_certificates(roots).with_no_client_auth()
+        builder.with_root_certificates(system_roots()?).with_no_client_auth()
     };
     config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     Ok(Arc::new(config))
@@ -74,17 +80,78 @@ fn system_roots() -> io::Result<RootCertStore> {
     ))
 }
 
-fn file_roots(path: &Path) -> io::Result<RootCertStore> {
-    let name = path.display();
-    let mut roots = RootCertStore::empty();
-    let unreadable = |error: &dyn std::fmt::Display| {
-        io::Error::new(ErrorKind::InvalidData, format!("--ca {name}: {error}; it must be a file in PEM"))
-    };
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))? {
-        let certificate = certificate.map_err(|error| unreadable(&error))?;
-        roots.add(certificate).map_err(|error| unreadable(&error))?;
+/// A verifier that accepts the certificates in a file, and certificates that they have signed.
+#[derive(Debug)]
+struct FileVerifier {
+    certificates: Vec<CertificateDer<'static>>,
+    webpki: Arc<WebPkiServerVerifier>,
+}
+
+impl FileVerifier {
+    fn new(path: &Path, provider: Arc<CryptoProvider>) -> io::Result<FileVerifier> {
+        let unreadable = |error: &dyn fmt::Display| {
+            let text = format!("--ca {}: {error}; it must be a file in PEM", path.display());
+            io::Error::new(ErrorKind::InvalidData, text)
+        };
+        let certificates: Result<Vec<_>, _> =
+            CertificateDer::pem_file_iter(path).and_then(|certificates| certificates.collect());
+        let certificates = certificates.map_err(|error| unreadable(&error))?;
+        if certificates.is_empty() {
+            return Err(unreadable(&"no certificate in the file"));
+        }
+        let mut roots = RootCertStore::empty();
+        for certificate in &certificates {
+            roots.add(certificate.clone()).map_err(|error| unreadable(&error))?;
+        }
+        let webpki = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let webpki = webpki.build().map_err(|error| unreadable(&error))?;
+        Ok(FileVerifier { certificates, webpki })
     }
-    if roots.is_empty() { Err(unreadable(&"no certificate in the file")) } else { Ok(roots) }
+}
+
+impl ServerCertVerifier for FileVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp, now);
+        match verified {
+            // `openssl req -x509` makes a server's certificate as one of an authority.
+            Err(Error::InvalidCertificate(error))
+                if is_authority_as_server(&error) && self.certificates.contains(end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.webpki.supported_verify_schemes()
+    }
 }
 
 /// A verifier that accepts any certificate. The signatures of the handshake are still verified.
@@ -314,13 +381,17 @@ fn describe_certificate(error: &CertificateError) -> String {
             let names = if presented.is_empty() { "no name".to_owned() } else { presented.join(", ") };
             format!("is for {}, not for {}", escape::escape_line(&names), expected.to_str())
         }
-        // An authority's certificate cannot be a server's.
-        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+        error if is_authority_as_server(error) => {
             "is one of an authority (CA:TRUE), and must be one of a server".to_owned()
         }
         error => format!("is invalid: {}", escape::escape_line(&error.to_string())),
     };
     format!("{broken}; {REMEDY}")
+}
+
+/// Whether a server has presented the certificate of an authority as its own.
+fn is_authority_as_server(error: &CertificateError) -> bool {
+    matches!(error, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
 }
 
 /// The name in a text such as `DnsName("example.org")` or `IpAddress(127.0.0.1)`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{fs, process, thread};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ProtocolVersion, SupportedProtocolVersion, version};
 
@@ -42,15 +42,23 @@ fn server(
     let mut params = CertificateParams::new(names).unwrap();
     change(&mut params);
     let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, &issuer).unwrap().der().clone();
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    TestServer { config: server_config(&certificate, &key, versions), ca }
+}
+
+fn server_config(
+    certificate: &Certificate,
+    key: &KeyPair,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Arc<ServerConfig> {
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_protocol_versions(versions)
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
-    TestServer { config: Arc::new(config), ca }
+    Arc::new(config)
 }
 
 /// A copy of a file, which its own server removes.
@@ -181,6 +189,20 @@ fn certificates_are_refused_with_the_rule_and_the_remedy() {
         connect(server, host, true).expect("--insecure accepts any certificate");
     }
     assert!(refusal(&good, "a_b!").contains("must be a DNS name or an IP address"));
+}
+
+/// A certificate as `openssl req -x509` makes it: self-signed, and one of an authority.
+#[test]
+fn a_self_signed_certificate_in_the_file_is_accepted_for_its_names() {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let ca = std::env::temp_dir().join(format!("tickwire-tls-self-{}.pem", process::id()));
+    fs::write(&ca, certificate.pem()).unwrap();
+    let server = TestServer { config: server_config(&certificate, &key, rustls::ALL_VERSIONS), ca };
+    connect(&server, "localhost", false).expect("the file has the certificate");
+    assert!(refusal(&server, "example.org").contains("is for localhost, not for example.org"));
 }
 
 #[test]
