@@ -5,10 +5,13 @@
 //! runs the server.
 
 mod banner;
+mod between;
+mod between_lines;
 mod bot_args;
 mod bots;
 mod cargo_program;
 mod color;
+mod condition_args;
 mod connect;
 mod console;
 mod dev;
@@ -85,6 +88,8 @@ enum Command {
     /// Forward connections to a server over a simulated network: delay, jitter, loss, a limited
     /// rate.
     Netem(netem::NetemArgs),
+    /// Show and change the traffic between the clients and the server of any WebSocket application.
+    Between(between::BetweenArgs),
     /// Replay a captured session, and check that the result is the same.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
@@ -141,6 +146,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Some(Command::Prediction(args)) => prediction::run(&args, games),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
         Some(Command::Netem(args)) => netem::run(&args),
+        Some(Command::Between(args)) => between::run(&args, games),
         Some(Command::Explain(args)) => explain::run(&args, games),
         Some(Command::Connect(args)) => connect::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::condition_args::ConditionArgs;
 use super::log::Log;
 use super::output::{CliError, print, warn_of_other_localhost};
 use super::{signals, value_parsers};
 use crate::server::net::NetemProxy;
 use crate::server::net::netem_proxy::{self, ProxyConfig, ProxyStats};
-use crate::util::netem::{self, Conditions, PRESETS, Preset, SegmentCounts};
+use crate::util::netem::{Conditions, SegmentCounts};
 use crate::util::plural::count_noun;
 
 /// Options of `netem`.
@@ -23,33 +24,8 @@ pub struct NetemArgs {
     /// The server to which connections are forwarded.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NETEM_UPSTREAM", value_parser = server)]
     upstream: SocketAddr,
-    /// Named conditions: lan, wifi, 4g, transatlantic or train. The other options override their
-    /// values.
-    #[arg(long, value_name = "NAME", env = "TICKWIRE_NETEM_PRESET", value_parser = preset)]
-    preset: Option<Preset>,
-    /// Average delay of bytes in each direction, such as 150ms.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NETEM_DELAY", value_parser = netem::parse_time)]
-    delay: Option<Duration>,
-    /// Maximum deviation of each segment's delay from the average, such as 30ms; at most the delay.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NETEM_JITTER", value_parser = netem::parse_time)]
-    jitter: Option<Duration>,
-    /// Share of segments that are lost, such as 2%. A loss delays everything after it until the
-    /// segment is retransmitted.
-    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NETEM_LOSS", value_parser = netem::parse_loss)]
-    loss: Option<u32>,
-    /// Bytes or bits per second in each direction, for each connection, such as 250kB or 2Mbit; or
-    /// none.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE", value_parser = rate)]
-    rate: Option<RateArg>,
-    /// Like --rate, from clients to the server only.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE_UP", value_parser = rate)]
-    rate_up: Option<RateArg>,
-    /// Like --rate, from the server to clients only.
-    #[arg(long, value_name = "RATE", env = "TICKWIRE_NETEM_RATE_DOWN", value_parser = rate)]
-    rate_down: Option<RateArg>,
-    /// Seed of the losses and of the delays within the jitter.
-    #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_NETEM_SEED")]
-    seed: u64,
+    #[command(flatten)]
+    conditions: ConditionArgs,
     /// Print the address and the summary as lines of JSON.
     #[arg(long)]
     json: bool,
@@ -57,19 +33,6 @@ pub struct NetemArgs {
     /// tickwire::net=debug; separate several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
-}
-
-/// Bytes per second; `None` for no limit.
-#[derive(Debug, Clone, Copy)]
-struct RateArg(Option<u64>);
-
-fn rate(text: &str) -> Result<RateArg, String> {
-    netem::parse_rate(text).map(RateArg)
-}
-
-fn preset(name: &str) -> Result<Preset, String> {
-    let names = || PRESETS.map(|preset| preset.name).join(", ");
-    netem::preset(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// Resolves a server's host to its first IPv4 address. A host without an IPv4 address is resolved
@@ -82,25 +45,13 @@ fn server(text: &str) -> Result<SocketAddr, String> {
     chosen.copied().ok_or_else(|| expected.to_owned())
 }
 
-impl NetemArgs {
-    /// The conditions of the preset, with the values of the other options.
-    fn conditions(&self) -> Result<Conditions, String> {
-        let mut conditions = self.preset.map(|preset| preset.conditions).unwrap_or_default();
-        conditions.delay = self.delay.unwrap_or(conditions.delay);
-        conditions.jitter = self.jitter.unwrap_or(conditions.jitter);
-        conditions.loss_ppm = self.loss.unwrap_or(conditions.loss_ppm);
-        conditions.up = self.rate_up.or(self.rate).map_or(conditions.up, |rate| rate.0);
-        conditions.down = self.rate_down.or(self.rate).map_or(conditions.down, |rate| rate.0);
-        conditions.check().map(|()| conditions).map_err(|rule| format!("--{rule}"))
-    }
-}
-
 /// Forwards connections until Ctrl-C or SIGTERM, then prints a summary.
 pub fn run(args: &NetemArgs) -> Result<(), CliError> {
-    let conditions = args.conditions()?;
+    let conditions = args.conditions.conditions()?;
     let log = Log::start(&args.log)?;
     let stopped = signals::stopped()?;
-    let options = ProxyConfig { listen: args.bind, to: args.upstream, conditions, seed: args.seed };
+    let options =
+        ProxyConfig { listen: args.bind, to: args.upstream, conditions, seed: args.conditions.seed };
     let relay = NetemProxy::start(options).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
@@ -127,15 +78,17 @@ fn banner(args: &NetemArgs, conditions: &Conditions, relay: &NetemProxy) -> Stri
             "datagrams": datagrams.map(|address| address.to_string()),
             "conditions": conditions.to_string(),
             "stall_ms": milliseconds(conditions.retransmission_timeout()),
-            "seed": args.seed,
+            "seed": args.conditions.seed,
             "keeps_addresses": preserves,
             "is_exposed": !address.ip().is_loopback(),
         });
         return format!("{line}\n");
     }
     let words = conditions.to_string().replace('=', " ").replace(',', ", ");
-    let preset =
-        args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.description));
+    let preset = args
+        .conditions
+        .preset
+        .map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.description));
     let stall = match conditions.loss_ppm {
         0 => String::new(),
         _ => {
@@ -160,7 +113,7 @@ fn banner(args: &NetemArgs, conditions: &Conditions, relay: &NetemProxy) -> Stri
     let exposed = exposed(args, address);
     format!(
         "netem http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n  {lanes}\n{exposed}",
-        args.seed
+        args.conditions.seed
     )
 }
 

@@ -21,12 +21,35 @@ pub(crate) fn client_config(_: Option<&Path>, _: bool) -> io::Result<Arc<ClientC
     Err(io::Error::new(ErrorKind::Unsupported, text))
 }
 
+/// A configuration that no build without TLS can have.
+#[derive(Debug)]
+pub(crate) enum ServerConfig {}
+
+/// A certificate that no build without TLS can make.
+pub(crate) struct OwnCertificate {
+    pub config: Arc<ServerConfig>,
+    pub pem: String,
+}
+
+/// Always an error.
+///
+/// # Errors
+/// `Unsupported`.
+pub(crate) fn self_signed(_: Vec<String>) -> io::Result<OwnCertificate> {
+    let text = "--tls needs the cargo feature `tls`, which this program was built without";
+    Err(io::Error::new(ErrorKind::Unsupported, text))
+}
+
 /// A stream that no build without TLS can have.
 #[derive(Debug)]
 pub(crate) enum TlsStream {}
 
 impl TlsStream {
     pub fn connect(_: TcpStream, _: &str, config: Arc<ClientConfig>) -> io::Result<TlsStream> {
+        match *config {}
+    }
+
+    pub fn accept(_: TcpStream, config: Arc<ServerConfig>) -> io::Result<TlsStream> {
         match *config {}
     }
 

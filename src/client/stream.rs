@@ -96,6 +96,17 @@ impl Stream {
         Ok(())
     }
 
+    /// Ends the direction to the peer. With TLS, also sends `close_notify`.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn shutdown_write(&mut self) -> io::Result<()> {
+        if let Stream::Tls(stream) = self {
+            stream.close()?;
+        }
+        self.socket().shutdown(Shutdown::Write)
+    }
+
     /// Ends both directions: with TLS, sends `close_notify` first.
     ///
     /// # Errors

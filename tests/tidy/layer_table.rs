@@ -121,6 +121,7 @@ pub const LAYERS: [(&str, &[&str]); 40] = [
             "tools/explain",
             "tools/inspector",
             "tools/intercept",
+            "client",
             "server/room",
             "server/admission",
             "server/clients",

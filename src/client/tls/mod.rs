@@ -23,7 +23,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{self, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConnection, Connection, DigitallySignedStruct, Error, RootCertStore,
@@ -62,6 +62,29 @@ pub(crate) fn client_config(ca: Option<&Path>, accepts_any: bool) -> io::Result<
     };
     config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     Ok(Arc::new(config))
+}
+
+/// A certificate that a server made for itself.
+pub(crate) struct OwnCertificate {
+    /// The configuration of the server.
+    pub config: Arc<ServerConfig>,
+    /// The certificate in PEM, for clients that should accept it.
+    pub pem: String,
+}
+
+/// Makes a key and a self-signed certificate for these names and addresses.
+///
+/// # Errors
+/// A name is not valid in a certificate.
+pub(crate) fn self_signed(names: Vec<String>) -> io::Result<OwnCertificate> {
+    let made =
+        rcgen::generate_simple_self_signed(names).map_err(|error| io::Error::other(error.to_string()))?;
+    let (pem, certificate) = (made.cert.pem(), made.cert.der().clone());
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).map_err(io::Error::other)?;
+    let builder = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().map_err(invalid)?;
+    let config = builder.with_no_client_auth().with_single_cert(vec![certificate], key).map_err(invalid)?;
+    Ok(OwnCertificate { config: Arc::new(config), pem })
 }
 
 fn system_roots() -> io::Result<RootCertStore> {
@@ -223,7 +246,6 @@ impl TlsStream {
     ///
     /// # Errors
     /// The configuration is invalid.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the intercepting proxy accepts browsers"))]
     pub fn accept(socket: TcpStream, config: Arc<ServerConfig>) -> io::Result<TlsStream> {
         let session = ServerConnection::new(config).map_err(invalid)?;
         Ok(TlsStream { socket, session: session.into(), unread_bytes: 0 })

@@ -82,6 +82,6 @@ pub use crate::server::net::pages::playback_server::{PlaybackContent, PlaybackSe
 pub use config::ServerConfig;
 pub use console::Console;
 pub use echo::EchoServer;
-pub use intercepting_proxy::{InterceptConfig, InterceptingProxy, ProxyEvent, ProxyEventKind};
+pub(crate) use intercepting_proxy::{InterceptConfig, InterceptingProxy, ProxyEvent, ProxyEventKind};
 pub use netem_proxy::NetemProxy;
 pub use server_handle::ServerHandle;

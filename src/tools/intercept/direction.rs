@@ -16,8 +16,11 @@ use super::Outcome;
 use super::framer::{Framer, PieceKind, WirePiece};
 use super::message::MessageContent;
 use super::rule::Action;
+use crate::limits;
 use crate::tools::explain::Explanation;
 use crate::ws::Side;
+use crate::ws::deflate::Inflater;
+use crate::ws::extension::SenderParameters;
 use crate::ws::frame::Opcode;
 
 /// One direction.
@@ -33,6 +36,10 @@ pub struct DirectionQueue<'c> {
     pub queue: VecDeque<WaitingMessage<'c>>,
     /// Whether the current bytes were forwarded before they were framed.
     pub is_transparent: bool,
+    /// Inflates the compressed messages.
+    inflater: Option<Inflater>,
+    /// Whether a compressed message refers to earlier ones.
+    has_context_takeover: bool,
     /// Whether a message was changed, so that the receiver lacks the history of the compressor.
     pub has_diverged: bool,
     /// Injected bytes that wait for the end of a message that is being forwarded.
@@ -98,6 +105,8 @@ impl DirectionQueue<'_> {
             output: Vec::new(),
             queue: VecDeque::new(),
             is_transparent: true,
+            inflater: None,
+            has_context_takeover: false,
             has_diverged: false,
             injected: Vec::new(),
             has_ended: false,
@@ -110,13 +119,34 @@ impl DirectionQueue<'_> {
         if !matches!(piece.kind, PieceKind::Message | PieceKind::Control(_)) {
             return None;
         }
-        MessageContent::read(&piece.bytes, self.from)
+        let mut content = MessageContent::read(&piece.bytes, self.from)?;
+        if content.is_compressed {
+            let mut payload = Vec::new();
+            let inflater = self.inflater.as_mut()?;
+            if inflater.inflate(&content.payload, limits::INTERCEPT_INFLATED_BYTES, &mut payload).is_err() {
+                // Without this message, later ones cannot be inflated either.
+                self.inflater = None;
+                return None;
+            }
+            content.payload = payload;
+        }
+        Some(content)
+    }
+
+    /// Sets the agreed compression of this direction.
+    pub fn set_compression(&mut self, parameters: SenderParameters) {
+        self.inflater = Some(parameters.inflater());
+        self.has_context_takeover = parameters.context_takeover;
     }
 
     /// The bytes that forward a message. After a change in this direction, a compressed message is
     /// sent uncompressed.
     pub fn wire_bytes(&self, message: &ArrivedMessage<'_>) -> Vec<u8> {
-        let again = if self.has_diverged { message.uncompressed(self.from) } else { None };
+        let again = if self.has_diverged && self.has_context_takeover {
+            message.uncompressed(self.from)
+        } else {
+            None
+        };
         again.unwrap_or_else(|| message.piece.bytes.clone())
     }
 

@@ -33,6 +33,7 @@ use self::upgrade::UpgradeHeads;
 use crate::limits;
 use crate::tools::explain::{Conversation, Detail, Explanation};
 use crate::ws::Side;
+use crate::ws::extension::DeflateParameters;
 use crate::ws::frame::Opcode;
 
 pub use self::fault::OutgoingMessage;
@@ -124,7 +125,13 @@ impl<'c> Interceptor<'c> {
     ) -> Interceptor<'c> {
         conversation.receive_each(Side::Client, &heads.request, |_| ());
         conversation.receive_each(Side::Server, &heads.response, |_| ());
-        let (client, server) = (DirectionQueue::new(Side::Client), DirectionQueue::new(Side::Server));
+        let (mut client, mut server) = (DirectionQueue::new(Side::Client), DirectionQueue::new(Side::Server));
+        let response = upgrade::read_response(&heads.response);
+        let agreed = response.map(|response| DeflateParameters::from_response(&response.headers));
+        if let Some(Ok(Some(agreed))) = agreed {
+            client.set_compression(agreed.client);
+            server.set_compression(agreed.server);
+        }
         Interceptor { rules, conversation, client, server, next_id: 1 }
     }
 

@@ -31,6 +31,8 @@ use self::page_server::PageServer;
 use self::traffic_log::TrafficLog;
 use super::accept::{self, AcceptLoop, ConnectionHandler, Connections};
 use super::registry::Registry;
+use crate::client::tls;
+use crate::client::url::Url;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::intercept::Observation;
@@ -44,13 +46,17 @@ use crate::util::sync::Mutex;
 pub const NO_DIALECT: &str = crate::tools::inspector::NO_DIALECT;
 
 /// Settings of an intercepting proxy.
-pub struct InterceptConfig {
+pub(crate) struct InterceptConfig {
     /// Address to listen on, for the clients; port 0 for any free port.
     pub listen: SocketAddr,
     /// Address of the page; `None` for no page.
     pub inspect: Option<SocketAddr>,
-    /// Address of the server.
-    pub to: SocketAddr,
+    /// URL of the server.
+    pub to: Url,
+    /// TLS towards the server, for `wss://`.
+    pub to_tls: Option<Arc<tls::ClientConfig>>,
+    /// TLS towards the clients.
+    pub own_tls: Option<Arc<tls::ServerConfig>>,
     /// Changes of each request head.
     pub rewrite: HeadRewrite,
     /// The first rules.
@@ -72,7 +78,7 @@ pub struct InterceptConfig {
 
 /// An event of a connection.
 #[derive(Debug)]
-pub struct ProxyEvent<'a> {
+pub(crate) struct ProxyEvent<'a> {
     /// Number of the connection, from 1.
     pub connection: u64,
     /// Time since the start of the proxy.
@@ -83,7 +89,7 @@ pub struct ProxyEvent<'a> {
 
 /// The kind of an event.
 #[derive(Debug)]
-pub enum ProxyEventKind<'a> {
+pub(crate) enum ProxyEventKind<'a> {
     /// The server has accepted an upgrade from this address. The secrets of the heads are
     /// overwritten.
     Upgraded(SocketAddr, &'a UpgradeHeads),
@@ -112,7 +118,7 @@ pub struct InterceptStats {
 
 /// A running intercepting proxy.
 #[derive(Debug)]
-pub struct InterceptingProxy {
+pub(crate) struct InterceptingProxy {
     accept_loop: AcceptLoop<ProxyState>,
     address: SocketAddr,
     pages: Option<PageServer>,

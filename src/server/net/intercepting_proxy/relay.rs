@@ -1,7 +1,7 @@
 //! One connection of the intercepting proxy: two sockets, an interceptor, one thread.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,8 @@ use tickwire_sim::rng::Rng;
 
 use super::traffic_log::PageCommand;
 use super::{NO_DIALECT, ProxyEventKind, ProxyState};
+use crate::client::stream::Stream;
+use crate::client::tls::TlsStream;
 use crate::connection::head_secrets;
 use crate::limits;
 use crate::server::net::blocking_io::write_all;
@@ -29,16 +31,22 @@ const SIDES: [Side; 2] = [Side::Client, Side::Server];
 /// # Errors
 /// A socket fails, or a head does not arrive in time.
 pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number: u64) -> io::Result<()> {
-    let server = match os::connect(proxy.config.to, None, None) {
-        Ok(server) => Arc::new(server),
+    let config = &proxy.config;
+    let server = match Stream::open(&config.to, config.to_tls.as_ref()) {
+        Ok(server) => server,
         Err(error) => {
-            let why = format!("cannot connect to {}: {error}", proxy.config.to);
+            let why = format!("cannot connect to {}: {error}", config.to);
             proxy.emit(number, ProxyEventKind::Failed(&why));
-            return refuse(client, 502, &why);
+            return if config.own_tls.is_some() { Ok(()) } else { refuse(client, 502, &why) };
         }
     };
     client.set_nonblocking(true)?;
-    proxy.servers.add(number, Arc::clone(&server));
+    let client = client.try_clone()?;
+    let client = match &config.own_tls {
+        Some(tls) => Stream::Tls(Box::new(TlsStream::accept(client, Arc::clone(tls))?)),
+        None => Stream::Plain(client),
+    };
+    proxy.servers.add(number, Arc::new(server.socket().try_clone()?));
     let link = DuplexLink::new(
         &proxy.config.conditions,
         Rng::from_state(proxy.config.seed ^ number << 32).next_u64(),
@@ -47,7 +55,8 @@ pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number
         proxy,
         number,
         address,
-        sockets: [client, &server],
+        server_address: server.socket().peer_addr()?,
+        streams: [client, server],
         ways: [Way::new(link.up), Way::new(link.down)],
         stage: Stage::Http(UpgradeRelay::new(proxy.config.rewrite.clone())),
         began: Instant::now(),
@@ -69,8 +78,9 @@ struct Relay<'a> {
     proxy: &'a ProxyState,
     number: u64,
     address: SocketAddr,
+    server_address: SocketAddr,
     /// Client, then server.
-    sockets: [&'a TcpStream; 2],
+    streams: [Stream; 2],
     /// The direction in which each side sends.
     ways: [Way; 2],
     stage: Stage<'a>,
@@ -151,7 +161,7 @@ impl<'a> Relay<'a> {
         if !self.accepts(at, now) {
             return Ok(());
         }
-        match self.sockets[at].read(buffer) {
+        match self.streams[at].read(buffer) {
             Ok(0) => self.receive_eof(at, now),
             Ok(count) => self.receive(at, &buffer[..count], now),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -198,18 +208,18 @@ impl<'a> Relay<'a> {
     /// Starts the interception after a 101 response.
     fn upgrade(&mut self, heads: UpgradeHeads, now: Duration) {
         let (proxy, number) = (self.proxy, self.number);
-        let conversation = conversation(proxy);
+        let conversation = conversation(proxy, &heads);
         let early_bytes = heads.early_bytes.clone();
         let shown = redacted(&heads);
         let interceptor = Interceptor::new(conversation, &heads, proxy.log.rules());
-        let (at, ends) = (proxy.began.elapsed(), [self.address, proxy.config.to]);
+        let (at, ends) = (proxy.began.elapsed(), [self.address, self.server_address]);
         proxy.totals.lock().upgraded += 1;
         if let Some(capture) = &proxy.capture {
             capture.open(number, ends, &shown, at);
         }
         let handshake = Handshake {
             address: self.address,
-            local: proxy.config.to,
+            local: self.server_address,
             dialect: interceptor.dialect().unwrap_or(NO_DIALECT).to_owned(),
             json: interceptor.is_json(),
             request: shown.request.clone(),
@@ -268,7 +278,7 @@ impl<'a> Relay<'a> {
             Stage::Http(_) => self.ways[at].has_ended,
             Stage::WebSocket(interceptor) => interceptor.is_finished(SIDES[at]),
         };
-        let (way, to) = (&mut self.ways[at], self.sockets[1 - at]);
+        let (way, to) = (&mut self.ways[at], &mut self.streams[1 - at]);
         let count = way.pending.len().min(way.link.writable_bytes(now));
         way.link.write(&way.pending[..count], now);
         way.pending.drain(..count);
@@ -278,18 +288,21 @@ impl<'a> Relay<'a> {
         }
         let has_arrived = way.link.read(now, &mut way.out) == Arrival::End;
         if !way.out.is_empty() && !way.is_over {
-            match (&mut &*to).write(&way.out) {
+            match to.write(&way.out) {
                 Ok(count) => drop(way.out.drain(..count)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(_) => way.is_over = true,
             }
+        }
+        if to.wants_write() {
+            let _ = to.flush();
         }
         if way.is_over {
             way.out.clear();
             way.pending.clear();
         } else if has_arrived && way.out.is_empty() {
             way.is_over = true;
-            let _ = to.shutdown(Shutdown::Write);
+            let _ = to.shutdown_write();
         }
         Ok(())
     }
@@ -305,30 +318,36 @@ impl<'a> Relay<'a> {
         let next = arrivals.chain(due).min().map(|next| next.saturating_sub(now));
         let time = next.unwrap_or(limits::INTERCEPT_POLL_INTERVAL).min(limits::INTERCEPT_POLL_INTERVAL);
         let mut interests = Vec::with_capacity(SIDES.len());
-        for at in 0..SIDES.len() {
-            let reads = self.accepts(at, now);
-            let writes = !self.ways[1 - at].out.is_empty() && !self.ways[1 - at].is_over;
+        let mut has_unread = false;
+        let reads = [self.accepts(0, now), self.accepts(1, now)];
+        for (at, reads) in reads.into_iter().enumerate() {
+            let way = &self.ways[1 - at];
+            let writes = !way.out.is_empty() && !way.is_over || self.streams[at].wants_write();
+            has_unread |= reads && self.streams[at].has_unread();
             // A closed socket is always ready, so it is polled only if needed.
             if reads || writes {
-                interests.push(PollInterest { stream: self.sockets[at], reads, writes });
+                interests.push(PollInterest { stream: self.streams[at].socket(), reads, writes });
             }
         }
-        os::poll(&interests, time).map(drop)
+        os::poll(&interests, if has_unread { Duration::ZERO } else { time }).map(drop)
     }
 }
 
-/// The conversation of a new connection.
-fn conversation(proxy: &ProxyState) -> Conversation<'_> {
+/// The conversation of a new connection. Without a requested dialect, messages are packets only if
+/// the path is unique to tickwire servers.
+fn conversation<'a>(proxy: &'a ProxyState, heads: &UpgradeHeads) -> Conversation<'a> {
     let codes = &*proxy.config.codes;
     let named = |name: &str| codes.dialects().find(|dialect| dialect.name() == name);
-    let mut all = codes.dialects();
-    let Some(first) = all.next() else { unreachable!("the tables have a dialect") };
+    let Some(first) = codes.dialects().next() else { unreachable!("the tables have a dialect") };
     match proxy.config.dialect.as_deref() {
-        Some(NO_DIALECT) => Conversation::foreign(first),
         Some(name) => {
             named(name).map_or_else(|| Conversation::foreign(first), |found| Conversation::in_dialect(found))
         }
-        None => Conversation::new(codes, first),
+        None => {
+            let mut probe = Conversation::new(codes, first);
+            probe.receive_each(Side::Client, &heads.request, |_| ());
+            if probe.is_ours() { Conversation::new(codes, first) } else { Conversation::foreign(first) }
+        }
     }
 }
 

@@ -291,7 +291,7 @@ impl ConnectionLog {
 
 impl HeldMessage {
     fn new(seen: &Observation<'_, '_>, at: Duration) -> HeldMessage {
-        let message = seen.content();
+        let message = seen.content;
         let line = seen.explained.last().map(|last| last.to_string()).unwrap_or_default();
         let (payload, is_text) = message.map_or((Vec::new(), false), |message| {
             let is_text = message.opcode == crate::ws::frame::Opcode::Text;
