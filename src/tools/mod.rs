@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod explain;
 pub mod inspector;
+#[cfg(not(target_family = "wasm"))]
 pub mod intercept;
 pub mod playback;
 pub mod replay;

@@ -29,6 +29,7 @@ mod intercepted;
 mod lane_tracker;
 mod linked_frame;
 mod list;
+#[cfg(not(target_family = "wasm"))]
 mod message_filter;
 pub mod observed_format;
 pub mod opening;
@@ -53,6 +54,7 @@ pub use export::ExportedClient;
 pub use filter::FilterError;
 use intercepted::FrameMark;
 pub use list::{FrameList, ListRequest};
+#[cfg(not(target_family = "wasm"))]
 pub use message_filter::MessageFilter;
 use observed_format::{ObservedDatagram, ObservedKind};
 use ring::RetainedFrame;

@@ -25,11 +25,18 @@ export function statusReason(status) {
   return `Refused: ${status}`;
 }
 
+/** Returns whether the server has a browser edition. That of an own game may have none. */
+export async function hasBrowserEdition() {
+  const response = await fetch('tab/', { method: 'HEAD' }).catch(() => null);
+  return response?.ok === true;
+}
+
 /** @typedef {import('./list/source-menu.js').Client} Client */
 /**
  * JSON message from the server. `own` and `injected` are client numbers.
  * @typedef {{ welcome?: object, clients?: Client[], ended?: Client[], own?: number | null,
- *   injected?: number | null, error?: string }} Message
+ *   injected?: number | null, error?: string, held?: import('./proxy-panel.js').Held[], rules?:
+ *   string[], proxy?: { error?: string } }} Message
  */
 
 /** Connection to `/wire`. */

@@ -59,6 +59,18 @@ export interface Elements {
   'paste-form': HTMLFormElement;
   'paste-note': HTMLElement;
   pause: HTMLButtonElement;
+  proxy: HTMLElement;
+  'proxy-count': HTMLElement;
+  'proxy-form': HTMLSelectElement;
+  'proxy-from': HTMLSelectElement;
+  'proxy-held': HTMLElement;
+  'proxy-none': HTMLElement;
+  'proxy-note': HTMLElement;
+  'proxy-rules': HTMLTextAreaElement;
+  'proxy-rules-form': HTMLFormElement;
+  'proxy-send': HTMLFormElement;
+  'proxy-title': HTMLElement;
+  'proxy-value': HTMLTextAreaElement;
   save: HTMLButtonElement;
   send: HTMLButtonElement;
   'send-why': HTMLElement;

@@ -23,7 +23,7 @@ import { FollowButton } from './follow-button.js';
 import { FrameView } from './frame/frame-view.js';
 import { VisibleFrames } from './list/frames.js';
 import { listenToKeys } from './keys.js';
-import { InspectorConnection } from './connection.js';
+import { hasBrowserEdition, InspectorConnection } from './connection.js';
 import { FrameListView } from './list/list.js';
 import { Bookmarks } from './list/bookmarks.js';
 import { markOverflow } from './overflow-hint.js';
@@ -33,8 +33,9 @@ import { OwnClient } from './own-client.js';
 import { PasteBox } from './paste-box.js';
 import { EndedClients } from './list/ended-clients.js';
 import { KeyPresses } from './frame/key-presses.js';
-import { sourceVisibility, linkTo, sourceOptions, progressOf } from './list/source-menu.js';
+import { sourceVisibility, linkTo, placeOf, sourceOptions, progressOf } from './list/source-menu.js';
 import { UpdateStrip } from './list/update-strip.js';
+import { ProxyPanel } from './proxy-panel.js';
 import { PlaybackSync } from './playback-sync.js';
 import { WorkSlices } from './work-slices.js';
 
@@ -63,6 +64,7 @@ const ownClient = new OwnClient((message) => connection.request(message));
 const view = new FrameView(explainer, ownClient);
 const follower = new FollowButton(byId('follow'), frameList, view.editor);
 const playbackSync = new PlaybackSync(() => state.shown, goTo);
+const proxyPanel = new ProxyPanel((request) => connection.request(request), () => state.watched);
 const endedClients = new EndedClients();
 const pasteBox = new PasteBox((text) => explainer.readPasted(text), (link) => { location.hash = link; });
 const keyPresses = new KeyPresses((n) => explainer.explain(n));
@@ -129,6 +131,7 @@ function onMessage(message, text) {
     chooseClient();
     view.editor.onReconnected(message.own);
   }
+  proxyPanel.receive(message);
   if (message.injected !== undefined) view.editor.answered({ injected: message.injected, error: message.error });
 }
 
@@ -201,16 +204,9 @@ function showFrame(n) {
   const shown = state.shown.explainer;
   const [explained, entry] = [shown.explain(n), shown.entry(n)];
   if (explained.gone) view.showGap(entry.gap ?? 'This frame is no longer kept.');
-  else if (!entry.gone) view.show(explained, { ...entry, line: explained.frames[0].line, where: placeOf(entry) });
+  else if (!entry.gone) view.show(explained, { ...entry, line: explained.frames[0].line, where: placeOf(entry, state.shown) });
   showChanges(shown, n, entry.packet ?? null);
   drawStrip();
-}
-
-/** Describes where a frame was captured. @param {import('./list/frames.js').Entry} entry */
-function placeOf({ tick, client }) {
-  const { kind, connections } = state.shown;
-  if (kind === 'link') return 'from a link';
-  return kind === 'live' ? `tick ${tick}` : `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
 }
 
 /**
@@ -412,19 +408,13 @@ function show(inside) {
   byId('token-form').hidden = inside;
 }
 
-/** Shows the link to the browser edition. The server of an own game may have none. */
-async function offerBrowserEdition() {
-  const response = await fetch('tab/', { method: 'HEAD' }).catch(() => null);
-  byId('browser-edition').hidden = response?.ok !== true;
-}
-
 /** @param {string} why */
 function askForToken(why) {
   status('waiting', 'Not connected');
   // A capture or a link needs no server.
   if (!isLiveSource()) return;
   show(false);
-  offerBrowserEdition();
+  hasBrowserEdition().then((has) => { byId('browser-edition').hidden = !has; });
   byId('token-error').textContent = why;
   if (document.hasFocus()) byId('token').focus();
 }

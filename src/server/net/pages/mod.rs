@@ -61,6 +61,7 @@ macro_rules! files_with {
             "inspector/list/wait-strip.js"
             "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js"
             "inspector/own-client.js" "inspector/paste-box.js" "inspector/playback-sync.js"
+            "inspector/proxy-panel.js"
             "inspector/status-line.js" "inspector/work-slices.js"
             "lib/address.js" "lib/attempt.js" "lib/clipboard.js" "lib/close-reasons.js" "lib/codec.js"
             "lib/command-queue.js" "lib/connection.js" "lib/data-channel.js" "lib/datagram.js"

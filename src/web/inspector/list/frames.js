@@ -9,7 +9,7 @@
  * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
  *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
  *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string,
- *   datagram?: import('./datagram-row.js').Datagram }}
+ *   mark?: { name: string, ms?: number, copies?: number }, compressed?: number, datagram?: import('./datagram-row.js').Datagram }}
  *   Entry `tick`: in a capture, the number of the packet; `where`: description of the tick or
  *   packet
  */

@@ -161,18 +161,19 @@ export class FrameListView {
     line.dataset.packet = entry.packet ?? '';
     line.classList.toggle('bad', entry.rule !== null);
     line.classList.toggle('gap', entry.gap !== undefined);
-    line.classList.toggle('injected', entry.injected === true);
+    line.classList.toggle('injected', entry.injected === true || entry.mark?.name === 'substitute');
+    line.classList.toggle('stopped', entry.mark?.name === 'dropped' || entry.mark?.name === 'changed');
     line.classList.toggle('datagram', datagram !== undefined);
     line.dataset.state = datagram?.state ?? (entry.gap === undefined ? '' : entry.opcode ?? '');
     line.title = titleOf(entry);
     const [time, since, tick, arrow, name, trip, bytes] = line.children;
     time.textContent = formatTime(entry.at_ms);
     since.textContent = before ? formatSince(entry.at_ms - before.at_ms) : '';
-    tick.textContent = entry.gap === undefined ? String(entry.tick) : '';
+    tick.textContent = entry.gap === undefined && entry.tick > 0 ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     if (datagram) name.replaceChildren(chip(numberOf(datagram)), contentOf(datagram, entry.rule));
     else name.replaceChildren(entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes', ...this.valuesOf(entry));
-    const facts = [...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
+    const facts = [...markOf(entry), ...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
     trip.textContent = facts.join(' ');
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
   }
@@ -206,6 +207,19 @@ export class FrameListView {
     if (top < from) this.box.scrollTop = top / rows;
     else if (bottom > to) this.box.scrollTop = (bottom - this.box.clientHeight) / rows;
   }
+}
+
+/**
+ * Describes what a proxy did with a message.
+ * @param {import('./frames.js').Entry} entry
+ * @returns {string[]}
+ */
+export function markOf({ mark, compressed }) {
+  const size = compressed === undefined ? [] : [`${compressed} compressed`];
+  if (!mark) return size;
+  const { name, ms, copies } = mark;
+  const words = { delayed: `after ${ms} ms`, substitute: 'sent instead', repeated: `and ${copies} more` }[name] ?? name;
+  return [words, ...size];
 }
 
 /** @param {string} text */

@@ -108,3 +108,14 @@ export function sourceVisibility(kind) {
   for (const id of ['pause', 'follow', 'save']) at(id).hidden = !isLive;
   at('live').hidden = isLive;
 }
+
+/**
+ * Describes where a frame was captured. The traffic of a proxy has no ticks.
+ * @param {import('./frames.js').Entry} entry
+ * @param {Source} source
+ */
+export function placeOf({ tick, client }, { kind, connections }) {
+  if (kind === 'link') return 'from a link';
+  if (kind === 'live') return tick === 0 ? '' : `tick ${tick}`;
+  return `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
+}

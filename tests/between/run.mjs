@@ -1,0 +1,155 @@
+// The intercepting proxy between Chromium and six applications of other people. Each page and its WebSocket go through
+// `tickwire between`; a second page shows the messages, holds one, edits it and sends another. The capture is then read by
+// `explain` and, where it is installed, by tshark. `node run.mjs [path of tickwire]`; screenshots go to tests/output/.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Complaints, launch } from '../browser/lib/browser.mjs';
+import { binary } from '../browser/lib/server.mjs';
+import { APPS } from './apps.mjs';
+
+const OUTPUT = fileURLToPath(new URL('../output/', import.meta.url));
+const PATIENCE_MS = 20000;
+const SIZES = { desk: { width: 1440, height: 900 }, laptop: { width: 1280, height: 720 }, phone: { width: 390, height: 844 } };
+
+/** Waits until a condition holds. @param {() => unknown} holds @param {string} what */
+async function until(holds, what) {
+  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await sleep(50)) {
+    if (performance.now() > end) assert.fail(`it did not happen: ${what}`);
+  }
+}
+
+let [passed, failed] = [0, 0];
+
+async function check(name, body) {
+  try {
+    await body();
+    passed += 1;
+    console.log(`ok ${passed + failed} - ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`not ok ${passed + failed} - ${name}\n${String(error.stack ?? error).replace(/^/gm, '    ')}`);
+  }
+}
+
+/** Starts the proxy. @param {number} port of the application @param {string[]} flags */
+async function between(port, flags) {
+  const child = spawn(binary(), ['between', '--to', `ws://127.0.0.1:${port}`, '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--json', ...flags]);
+  let printed = '';
+  child.stdout.on('data', (data) => { printed += data; });
+  child.stderr.on('data', (data) => { printed += data; });
+  await until(() => printed.includes('"started"'), 'the proxy starts');
+  const lines = () => printed.trim().split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  const started = lines()[0];
+  return {
+    url: `http://${started.address}/`,
+    page: `http://${started.page}/`,
+    messages: () => lines().filter(({ event }) => event === 'message'),
+    stop: async () => {
+      const ended = new Promise((resolve) => { child.once('exit', resolve); });
+      child.kill('SIGINT');
+      return ended;
+    },
+  };
+}
+
+const browser = await launch();
+
+/** The texts of the rows in view. @param {import('playwright-core').Page} wire */
+const rows = (wire) => wire.locator('#list li').evaluateAll((all) => all.map((line) => line.textContent));
+
+/** The lines of the log of an application's page. @param {import('playwright-core').Page} page */
+const logged = (page) => page.locator('#log li').allTextContents();
+
+/** @param {import('playwright-core').Page} page @param {string} text */
+const waitForLog = (page, text) => page.locator('#log li', { hasText: text }).last().waitFor({ timeout: PATIENCE_MS });
+
+async function tryApp(name, start) {
+  const app = await start();
+  const capture = `${OUTPUT}between-${name}.pcapng`;
+  const proxy = await between(app.port, ['--capture', capture]);
+  const context = await browser.newContext({ viewport: SIZES.laptop });
+  const complaints = new Complaints();
+  const [page, wire] = [await context.newPage(), await context.newPage()];
+  complaints.watch(page, name);
+  complaints.watch(wire, `${name}: wire`);
+  try {
+    await wire.goto(proxy.page);
+    await page.goto(proxy.url);
+    await waitForLog(page, 'open');
+
+    await check(`${name}: a message is readable in the terminal and on the page`, async () => {
+      await page.evaluate(() => window.say('hello from the page'));
+      await waitForLog(page, 'hello from the page');
+      await until(async () => (await rows(wire)).filter((row) => row.includes('hello from the page')).length >= 2, 'both directions on the page');
+      const readable = proxy.messages().filter(({ line, text }) => `${line} ${text}`.includes('hello from the page'));
+      assert.ok(readable.length >= 2, JSON.stringify(proxy.messages()));
+    });
+
+    await check(`${name}: a held message waits, and leaves edited`, async () => {
+      await wire.locator('[data-hold="client"]').click();
+      await wire.locator('[data-hold="client"][aria-pressed="true"]').waitFor();
+      await page.evaluate(() => window.say('price 100'));
+      const card = wire.locator('#proxy-held li').first();
+      await card.waitFor({ timeout: PATIENCE_MS });
+      assert.ok(!(await logged(page)).includes('price 100'));
+      const value = card.locator('textarea');
+      const before = await value.inputValue();
+      const isText = before.includes('price 100');
+      const hex = (text) => [...Buffer.from(text)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+      const [old, edited] = isText ? ['price 100', 'price 1'.padEnd(9, '0').replace('100', '999')] : [hex('price 100'), hex('price 999')];
+      assert.ok(before.includes(old), before);
+      await value.fill(before.replace(old, edited));
+      await wire.screenshot({ path: `${OUTPUT}between-${name}-held.png` });
+      await card.getByRole('button', { name: 'Send edited' }).click();
+      await waitForLog(page, 'price 999');
+      await wire.locator('[data-hold="client"]').click();
+      await wire.locator('[data-hold="client"][aria-pressed="false"]').waitFor();
+      const marks = await rows(wire);
+      assert.ok(marks.some((row) => row.includes('sent instead') && (row.includes('price 999') || row.includes(hex('price 999').slice(0, 8)))), marks.join('\n'));
+      await page.evaluate(() => window.say('after the edit'));
+      await waitForLog(page, 'after the edit');
+    });
+
+    await check(`${name}: an injected message reaches the page`, async () => {
+      const like = proxy.messages().findLast((message) => message.from === 'server' && `${message.line} ${message.text}`.includes('after the edit'));
+      const isText = like.text !== undefined;
+      const [old, text] = ['after the edit', 'injected by me'];
+      const value = isText ? like.text.replace(old, text) : like.payload.replace(Buffer.from(old).toString('hex'), Buffer.from(text).toString('hex'));
+      await wire.locator('#proxy-from').selectOption('server');
+      await wire.locator('#proxy-form').selectOption(isText ? 'text' : 'binary');
+      await wire.locator('#proxy-value').fill(value);
+      await wire.locator('#proxy-send button').click();
+      await waitForLog(page, text);
+    });
+    complaints.none?.();
+  } finally {
+    await context.close();
+    await proxy.stop();
+    app.stop();
+  }
+  await check(`${name}: explain and tshark read the capture, and agree on the frames`, async () => {
+    const explained = execFileSync(binary(), ['explain', capture], { encoding: 'utf8' });
+    assert.ok(explained.includes('hello from the page') || explained.includes('68 65 6c 6c 6f'), explained);
+    assert.ok(!/\bclose 10(02|07|09)\b/.test(explained), explained);
+    const frames = explained.split('\n').filter((line) => /\s[<>] (text|binary|continuation|ping|pong|close)\b/.test(line)).length;
+    let dissected;
+    try {
+      dissected = execFileSync('tshark', ['-r', capture, '-d', `tcp.port==${app.port},http`, '-T', 'fields', '-e', 'websocket.opcode', '-Y', 'websocket'], { encoding: 'utf8' });
+    } catch (error) {
+      if (error.code === 'ENOENT') return console.log('    tshark is not installed: not compared');
+      throw error;
+    }
+    assert.equal(dissected.trim().split(/[\n,]/).length, frames);
+  });
+}
+
+const only = process.argv.slice(3);
+for (const [name, start] of Object.entries(APPS)) {
+  if (only.length === 0 || only.includes(name)) await tryApp(name, start);
+}
+await browser.close();
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
