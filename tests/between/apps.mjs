@@ -51,21 +51,16 @@ window.say = (text) => socket.send(JSON.stringify({ type: 'chat', text }));
 
 /** MessagePack without a table. */
 const packed = () => serve(page(`
-import { decode, encode } from './msgpack.mjs';
+const { decode, encode } = MessagePack;
 const socket = new WebSocket(url('/packed'));
 socket.binaryType = 'arraybuffer';
 socket.onopen = () => log('open');
 socket.onmessage = ({ data }) => log(decode(new Uint8Array(data)).text);
 window.say = (text) => socket.send(encode({ type: 'chat', text }));
-`), { '/msgpack.mjs': Buffer.from(bundle('@msgpack/msgpack/dist.umd/msgpack.min.js', 'MessagePack', ['decode', 'encode'])) }, (server) => {
+`, '<script src="msgpack.js"></script>'), { '/msgpack.js': file('@msgpack/msgpack/dist.umd/msgpack.min.js') }, (server) => {
   const all = new WebSocketServer({ server });
   all.on('connection', (socket) => socket.on('message', (data) => socket.send(encode({ ...decode(data), by: 'server' }))));
 });
-
-/** A module from a script that sets a global. @param {string} path @param {string} name @param {string[]} exported */
-function bundle(path, name, exported) {
-  return `const module = undefined; const exports = undefined; ${file(path)}\nexport const { ${exported.join(', ')} } = globalThis.${name};`;
-}
 
 /** socket.io, upgraded from HTTP long polling. */
 const socketIo = () => serve(page(`
@@ -102,12 +97,11 @@ window.say = (text) => socket.send(JSON.stringify({ id: String(Math.random()), t
 async function mqtt() {
   const broker = await Aedes.createBroker();
   const app = await serve(page(`
-import './mqtt.js';
 const client = mqtt.connect(url('/mqtt'));
 client.on('connect', () => client.subscribe('chat', () => log('open')));
 client.on('message', (topic, payload) => log(new TextDecoder().decode(payload)));
 window.say = (text) => client.publish('chat', text);
-`), { '/mqtt.js': file('mqtt/dist/mqtt.min.js') }, (server) => {
+`, '<script src="mqtt.js"></script>'), { '/mqtt.js': file('mqtt/dist/mqtt.min.js') }, (server) => {
     const all = new WebSocketServer({ server, path: '/mqtt', handleProtocols: () => 'mqtt' });
     all.on('connection', (socket, request) => broker.handle(createWebSocketStream(socket), request));
   });
