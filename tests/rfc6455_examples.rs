@@ -63,7 +63,13 @@ const ROWS: &[Row] = &[
 ];
 
 fn header((_, _, _, fin, opcode, mask, payload): &Row) -> Header {
-    Header { fin: *fin, opcode: *opcode, mask: *mask, length: hex::bytes(payload).len() as u64 }
+    Header {
+        fin: *fin,
+        compressed: false,
+        opcode: *opcode,
+        mask: *mask,
+        length: hex::bytes(payload).len() as u64,
+    }
 }
 
 #[test]
@@ -183,8 +189,9 @@ fn section_1_3_accept_key() {
 
 #[test]
 fn a_header_prints_itself_in_one_line() {
-    let header = Header { fin: true, opcode: Opcode::Text, mask: Some(KEY), length: 5 };
+    let header = Header { fin: true, compressed: false, opcode: Opcode::Text, mask: Some(KEY), length: 5 };
     assert_eq!(header.to_string(), "text, masked, 5 bytes");
-    let header = Header { fin: false, opcode: Opcode::Continuation, mask: None, length: 0 };
+    let header =
+        Header { fin: false, compressed: false, opcode: Opcode::Continuation, mask: None, length: 0 };
     assert_eq!(header.to_string(), "continuation, not the last, 0 bytes");
 }

@@ -33,6 +33,10 @@ pub struct EchoArgs {
     /// and print each event.
     #[arg(long, value_name = "URL", conflicts_with_all = ["bind", "max_message"])]
     connect: Option<Url>,
+    /// Compress no messages: as a server, accept no offer of permessage-deflate (RFC 7692), and as
+    /// a client, offer nothing.
+    #[arg(long)]
+    no_compression: bool,
     /// Log filter: off, error, warn, info, debug or trace, or a module's level, such as
     /// tickwire::net=debug; separate several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info")]
@@ -49,18 +53,20 @@ impl EchoArgs {
 /// Echoes until Ctrl-C or SIGTERM, or as a client until the server closes.
 pub fn run(args: &EchoArgs) -> Result<(), CliError> {
     if let Some(url) = &args.connect {
-        return echo::run(url, |event| print(&format!("{}\n", line(event))))
+        return echo::run(url, !args.no_compression, |event| print(&format!("{}\n", line(event))))
             .map_err(|error| format!("{url}: {error}"));
     }
     let log = Log::start(&args.log)?;
     let stopped = signals::stopped()?;
     let server =
-        EchoServer::start(args.bind, args.max_message as usize).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
+        EchoServer::start(args.bind, args.max_message as usize, !args.no_compression).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    format!("{} is in use; choose another with --bind ADDR:PORT", args.bind)
+                }
+                io::ErrorKind::QuotaExceeded => error.to_string(),
+                _ => format!("cannot listen on {}: {error}", args.bind),
             }
-            io::ErrorKind::QuotaExceeded => error.to_string(),
-            _ => format!("cannot listen on {}: {error}", args.bind),
         })?;
     print(&format!("echo ws://{}/, messages of at most {} bytes\n", server.address(), args.max_message));
     warn_of_other_localhost(server.address());

@@ -1,4 +1,5 @@
 //! A client that echoes a server's messages: the counterpart of the echo server, and just as small.
+//! It offers compression, and compresses its echoes if the server accepts.
 //!
 //! The client sends each message back to the server, and passes each event to the caller. The
 //! socket blocks, and one thread does everything. At most [`limits::MAX_ECHO_MESSAGE_BYTES`] of one
@@ -12,27 +13,33 @@ use super::connection::ClientConnectionError;
 use super::dial;
 use super::url::Url;
 use crate::limits;
-use crate::ws::frame::{self, Opcode};
+use crate::ws::extension::{DeflateOffer, DeflateParameters};
 use crate::ws::http::ResponseReader;
 use crate::ws::{Connection, Event, Limits, Role, handshake};
 
-/// Connects, echoes until either end closes, and calls `on_event` for each event.
+/// Connects, echoes until either end closes, and calls `on_event` for each event. With
+/// `compression`, the request offers permessage-deflate.
 ///
 /// # Errors
 /// The connection fails or is lost, or the server breaks a rule. After a broken rule, a close frame
 /// with the rule was sent.
-pub fn run(url: &Url, mut on_event: impl FnMut(&Event<'_>)) -> io::Result<()> {
+pub fn run(url: &Url, compression: bool, mut on_event: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::connect(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
     stream.set_write_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
-    let rest = handshake(&stream, url)?;
+    // The server may forbid context takeover, and limit our window.
+    let offer = DeflateOffer { client_no_context_takeover: true, ..DeflateOffer::default() };
+    let (deflate, rest) = handshake(&stream, url, compression.then_some(&offer))?;
     let limits = Limits {
         message_bytes: limits::MAX_ECHO_MESSAGE_BYTES,
         fragments: limits::ECHO_FRAGMENTS,
         ..limits::SERVER_MESSAGE_LIMITS
     };
     let mut conn = Connection::new(Role::Client { mask_key: dial::random }, limits);
+    if let Some(parameters) = deflate {
+        conn.enable_compression(parameters, limits::COMPRESSION_MIN_BYTES);
+    }
     conn.receive(&rest);
     let mut output = Vec::new();
     loop {
@@ -62,11 +69,15 @@ pub fn run(url: &Url, mut on_event: impl FnMut(&Event<'_>)) -> io::Result<()> {
     }
 }
 
-/// Requests the upgrade. Returns the bytes after the response.
-fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
+/// Requests the upgrade. Returns the agreement on compression, and the bytes after the response.
+fn handshake(
+    mut stream: &TcpStream,
+    url: &Url,
+    offer: Option<&DeflateOffer>,
+) -> io::Result<(Option<DeflateParameters>, Vec<u8>)> {
     let wrong = |error: ClientConnectionError| io::Error::new(ErrorKind::InvalidData, error);
     let key = handshake::encode_key(dial::random());
-    stream.write_all(&handshake::request(&url.authority(), &url.target, &key, &[]))?;
+    stream.write_all(&handshake::request_with(&url.authority(), &url.target, &key, &[], offer))?;
     let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
     loop {
@@ -78,9 +89,10 @@ fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
             if head.status != 101 {
                 return Err(wrong(ClientConnectionError::Refused(head.status)));
             }
-            handshake::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
+            let agreed = handshake::check_response_with(&head, &key, &[], offer);
+            let deflate = agreed.map_err(|rule| wrong(rule.into()))?.deflate;
             stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
-            return Ok(reader.rest().to_vec());
+            return Ok((deflate, reader.rest().to_vec()));
         }
     }
 }
@@ -92,22 +104,17 @@ fn echo(
     on_event: &mut impl FnMut(&Event<'_>),
 ) -> Result<(), ClientConnectionError> {
     loop {
-        let event = conn.next_event();
-        if let Ok(Some(event)) = &event {
-            on_event(event);
+        let event = conn.next_event_with_sender();
+        let done = event.map(|event| {
+            let Some((event, sending)) = event else { return true };
+            on_event(&event);
             match event {
-                Event::Text(text) => {
-                    frame::write(output, Opcode::Text, Some(dial::random()), text.as_bytes());
-                }
-                Event::Binary(payload) => {
-                    frame::write(output, Opcode::Binary, Some(dial::random()), payload);
-                }
+                Event::Text(text) => sending.text(text),
+                Event::Binary(payload) => sending.binary(payload),
                 _ => {}
             }
-        }
-        let done = event.map(|event| event.is_none());
-        // The output is drained after each event, so that pongs and messages are sent in the order
-        // of their requests.
+            false
+        });
         conn.drain_output(output);
         if done? {
             return Ok(());

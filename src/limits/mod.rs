@@ -256,8 +256,11 @@ pub const ECHO_FRAGMENTS: usize = 65_536 + 1;
 /// are refused with 503.
 pub const ECHO_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
 /// Copies of one client's longest message in memory in the worst case: the received bytes, the
-/// fragments, the response, and the buffer of the previous response.
-pub const ECHO_COPIES: usize = 4;
+/// fragments, the compressed response, the response, and the buffer of the previous response.
+pub const ECHO_COPIES: usize = 5;
+/// Memory in bytes of a client of `echo` for compression: 320 KB to compress, and 60 KB to inflate.
+/// It counts toward `ECHO_MEMORY_BYTES`.
+pub const ECHO_COMPRESSION_BYTES: usize = 384 * 1024;
 /// Maximum number of clients of `echo`, even with short messages, because `echo` is only for
 /// experiments. While only one address has clients, it may use half of the slots. Further clients
 /// are refused with 503.

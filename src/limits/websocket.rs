@@ -36,6 +36,10 @@ pub const MESSAGE_FRAGMENTS: usize = 64;
 /// Maximum bytes of one read of a long frame. A larger value saves reads; a smaller one limits the
 /// memory that a header alone can claim. A longer frame is read in several steps.
 pub const READ_AHEAD_BYTES: usize = 128 * 1024;
+/// Minimum bytes of a message that is compressed on a connection with permessage-deflate. A message
+/// of 20 bytes gains at most a few bytes, and costs as much time as one of 200. A shorter message
+/// is sent as it is.
+pub const COMPRESSION_MIN_BYTES: usize = 32;
 /// Maximum bytes of a message that tickwire's own client accepts from a server. One update of a
 /// crowded screen is under 16 KiB.
 pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;

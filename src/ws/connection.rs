@@ -21,7 +21,9 @@ use std::mem;
 
 use super::Side;
 use super::close::{self, Close, CloseCode};
-use super::frame::{self, MASK_KEY_BYTES, MAX_CONTROL_PAYLOAD_BYTES, Opcode};
+use super::deflate::Deflater;
+use super::extension::DeflateParameters;
+use super::frame::{self, Header, MASK_KEY_BYTES, MAX_CONTROL_PAYLOAD_BYTES, Opcode};
 use super::message::{Limits, Message, MessageReader};
 use super::violation::Violation;
 
@@ -99,9 +101,24 @@ impl Connection {
         };
         Connection {
             reader: MessageReader::new(from, limits),
-            send_half: SendHalf { role, state: CloseState::Open, output: Vec::new() },
+            send_half: SendHalf { role, state: CloseState::Open, output: Vec::new(), compression: None },
             eof: Eof::Pending,
         }
+    }
+
+    /// Compresses messages in both directions, because the handshake has agreed on these
+    /// parameters. Call it before the first message. A message that is shorter than `min_bytes`, or
+    /// that compression does not shorten, is sent as it is: each message says whether it is
+    /// compressed.
+    pub fn enable_compression(&mut self, parameters: DeflateParameters, min_bytes: usize) {
+        let (own, peer) = match self.send_half.role {
+            Role::Server => (parameters.server, parameters.client),
+            Role::Client { .. } => (parameters.client, parameters.server),
+        };
+        self.reader.accept_compressed(peer);
+        let deflater = own.deflater();
+        let compression = Compression { deflater, min_bytes, compressed: Vec::new() };
+        self.send_half.compression = Some(Box::new(compression));
     }
 
     /// Accepts received bytes. Bytes after a close frame or a violation are dropped.
@@ -231,6 +248,35 @@ pub struct SendHalf {
     role: Role,
     state: CloseState,
     output: Vec<u8>,
+    /// Compresses messages, if both ends have agreed on compression.
+    compression: Option<Box<Compression>>,
+}
+
+/// The compression of sent messages.
+#[derive(Debug)]
+struct Compression {
+    deflater: Deflater,
+    /// Minimum bytes of a message that is compressed.
+    min_bytes: usize,
+    /// The compressed form of the last message. Its memory is reused.
+    compressed: Vec<u8>,
+}
+
+impl Compression {
+    /// Returns the compressed form of a message, if it is shorter.
+    fn compress(&mut self, message: &[u8]) -> Option<&[u8]> {
+        if message.len() < self.min_bytes {
+            return None;
+        }
+        self.compressed.clear();
+        self.deflater.deflate(message, &mut self.compressed);
+        if self.compressed.len() >= message.len() {
+            // The peer will not have this message in its window.
+            self.deflater.forget();
+            return None;
+        }
+        Some(&self.compressed)
+    }
 }
 
 impl SendHalf {
@@ -273,11 +319,15 @@ impl SendHalf {
     }
 
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
-        let key = match self.role {
+        let mask = match self.role {
             Role::Server => None,
             Role::Client { mask_key } => Some(mask_key()),
         };
-        frame::write(&mut self.output, opcode, key, payload);
+        let compression = self.compression.as_mut().filter(|_| !opcode.is_control());
+        let compressed = compression.and_then(|compression| compression.compress(payload));
+        let (compressed, payload) = (compressed.is_some(), compressed.unwrap_or(payload));
+        let header = Header { fin: true, compressed, opcode, mask, length: payload.len() as u64 };
+        frame::write_frame(&mut self.output, &header, payload);
     }
 
     fn queue_close(&mut self, code: Option<CloseCode>, reason: &str) {

@@ -25,6 +25,7 @@ use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags as flags;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
+use super::defaults::{INFLATE_BUFFER_BYTES, INFLATE_STEP_BYTES};
 use super::violation::Violation;
 
 /// The last four bytes of an empty stored block. A sender omits them at the end of a message, and a
@@ -33,10 +34,6 @@ pub const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
 /// The compressed form of an empty message: the header of an empty stored block (RFC 7692, section
 /// 7.2.3.6).
 const EMPTY: u8 = 0x00;
-/// Bytes that an inflater can produce in one step, beyond its window.
-const STEP_BYTES: usize = 16 * 1024;
-/// Bytes of the first buffer of an inflater: enough for most messages of a game.
-const FIRST_BUFFER_BYTES: usize = 1024;
 /// Base-2 logarithm of the largest window in bytes.
 pub const MAX_WINDOW_BITS: u8 = 15;
 /// Base-2 logarithm of the smallest window in bytes.
@@ -58,33 +55,35 @@ enum Position {
 /// Inflates the messages of one sender. Memory: 11 KiB for the decoder, and a buffer that grows
 /// with the messages up to the window and 16 KiB.
 pub struct Inflater {
-    decoder: Box<DecompressorOxide>,
-    /// The inflated bytes up to `end`: the window, then those of the current step. Free space
-    /// follows.
-    buffer: Vec<u8>,
-    end: usize,
+    /// Created for the first message.
+    decoder: Option<Box<DecompressorOxide>>,
+    output: OutputBuffer,
     position: Position,
+    context_takeover: bool,
+}
+
+/// The bytes to which a distance can refer, and room for more.
+struct OutputBuffer {
+    /// Inflated bytes up to `end`, then free space.
+    bytes: Vec<u8>,
+    end: usize,
     window_bytes: usize,
     /// Maximum bytes that one step produces. A distance of up to this many bytes beyond the window
     /// is accepted.
     step_bytes: usize,
-    context_takeover: bool,
 }
 
 impl Inflater {
     /// Creates an inflater for a sender with a window of 2^`window_bits` bytes.
     pub fn new(window_bits: u8, context_takeover: bool) -> Inflater {
-        Inflater::with_step(window_bits, context_takeover, STEP_BYTES)
+        Inflater::with_step(window_bits, context_takeover, INFLATE_STEP_BYTES)
     }
 
     fn with_step(window_bits: u8, context_takeover: bool, step_bytes: usize) -> Inflater {
         Inflater {
-            decoder: Box::default(),
-            buffer: Vec::new(),
-            end: 0,
+            decoder: None,
+            output: OutputBuffer { bytes: Vec::new(), end: 0, window_bytes: 1 << window_bits, step_bytes },
             position: Position::Boundary,
-            window_bytes: 1 << window_bits,
-            step_bytes,
             context_takeover,
         }
     }
@@ -116,25 +115,26 @@ impl Inflater {
             | flags::TINFL_FLAG_HAS_MORE_INPUT
             | flags::TINFL_FLAG_IGNORE_ADLER32
             | flags::TINFL_FLAG_STOP_ON_BLOCK_BOUNDARY;
+        let (decoder, output) = (self.decoder.get_or_insert_default(), &mut self.output);
         let mut input = piece;
         loop {
             if input.is_empty() && self.position != Position::Block {
                 return Ok(());
             }
-            self.make_room();
+            output.make_room();
             let (status, consumed, produced) =
-                decompress(&mut self.decoder, input, &mut self.buffer, self.end, FLAGS);
+                decompress(decoder, input, &mut output.bytes, output.end, FLAGS);
             input = &input[consumed..];
-            let step = &self.buffer[self.end..self.end + produced];
+            let step = &output.bytes[output.end..output.end + produced];
             if step.len() > max_bytes.saturating_sub(out.len()) {
                 return Err(Violation::InflatedTooLong);
             }
             out.extend_from_slice(step);
-            self.end += produced;
+            output.end += produced;
             self.position = match status {
                 TINFLStatus::BlockBoundary => Position::Boundary,
                 TINFLStatus::Done => {
-                    self.decoder.init();
+                    decoder.init();
                     Position::FinalBlock
                 }
                 TINFLStatus::NeedsMoreInput | TINFLStatus::HasMoreOutput => Position::Block,
@@ -154,32 +154,32 @@ impl Inflater {
     pub fn finish(&mut self, max_bytes: usize, out: &mut Vec<u8>) -> Result<(), Violation> {
         if self.position != Position::FinalBlock {
             // The header of the empty stored block is in the message, so the tail completes it.
-            let is_aligned = |decoder: &DecompressorOxide| {
-                decoder.block_boundary_state().is_some_and(|state| state.num_bits == 0)
-            };
             self.inflate_piece(&TAIL, max_bytes, out)?;
-            if self.position != Position::Boundary || !is_aligned(&self.decoder) {
+            let boundary = self.decoder.as_ref().and_then(|decoder| decoder.block_boundary_state());
+            if self.position != Position::Boundary || boundary.is_none_or(|state| state.num_bits != 0) {
                 return Err(Violation::CompressedDataInvalid);
             }
         }
         self.position = Position::Boundary;
         if !self.context_takeover {
-            self.end = 0;
+            self.output.end = 0;
         }
         Ok(())
     }
+}
 
+impl OutputBuffer {
     /// Makes room for at least one byte after `end`: grows the buffer, or drops the bytes before
     /// the window.
     fn make_room(&mut self) {
-        if self.end < self.buffer.len() {
+        if self.end < self.bytes.len() {
             return;
         }
         let max_bytes = self.window_bytes + self.step_bytes;
-        if self.buffer.len() < max_bytes {
-            self.buffer.resize((2 * self.buffer.len()).max(FIRST_BUFFER_BYTES).min(max_bytes), 0);
+        if self.bytes.len() < max_bytes {
+            self.bytes.resize((2 * self.bytes.len()).max(INFLATE_BUFFER_BYTES).min(max_bytes), 0);
         } else {
-            self.buffer.copy_within(self.end - self.window_bytes..self.end, 0);
+            self.bytes.copy_within(self.end - self.window_bytes..self.end, 0);
             self.end = self.window_bytes;
         }
     }
@@ -188,7 +188,7 @@ impl Inflater {
 impl fmt::Debug for Inflater {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Inflater")
-            .field("window_bytes", &self.window_bytes)
+            .field("window_bytes", &self.output.window_bytes)
             .field("context_takeover", &self.context_takeover)
             .field("position", &self.position)
             .finish_non_exhaustive()
@@ -201,7 +201,8 @@ impl fmt::Debug for Inflater {
 /// each piece as long as the window, so that no distance is longer. A piece then ends with an empty
 /// stored block of five bytes.
 pub struct Deflater {
-    compressor: Box<CompressorOxide>,
+    /// Created for the first message.
+    compressor: Option<Box<CompressorOxide>>,
     window_bits: u8,
     context_takeover: bool,
 }
@@ -209,9 +210,7 @@ pub struct Deflater {
 impl Deflater {
     /// Creates a deflater whose distances fit a window of 2^`window_bits` bytes.
     pub fn new(window_bits: u8, context_takeover: bool) -> Deflater {
-        let mut compressor: Box<CompressorOxide> = Box::default();
-        compressor.set_format_and_level(DataFormat::Raw, LEVEL);
-        Deflater { compressor, window_bits, context_takeover }
+        Deflater { compressor: None, window_bits, context_takeover }
     }
 
     /// Appends the compressed message to `out`, without its [`TAIL`].
@@ -225,8 +224,13 @@ impl Deflater {
             // A full flush also forgets the window.
             bits => (1 << bits, TDEFLFlush::Full),
         };
+        let compressor = self.compressor.get_or_insert_with(|| {
+            let mut compressor: Box<CompressorOxide> = Box::default();
+            compressor.set_format_and_level(DataFormat::Raw, LEVEL);
+            compressor
+        });
         for piece in message.chunks(piece_bytes) {
-            compress_to_output(&mut self.compressor, piece, flush, |bytes| {
+            compress_to_output(compressor, piece, flush, |bytes| {
                 out.extend_from_slice(bytes);
                 true
             });
@@ -234,9 +238,23 @@ impl Deflater {
         debug_assert!(out.ends_with(&TAIL), "a flush ends with an empty stored block");
         out.truncate(out.len() - TAIL.len());
         if !self.context_takeover {
-            self.compressor.reset();
+            self.forget();
         }
     }
+
+    /// Forgets all previous messages, so that the next one refers to none of them. Any sender may
+    /// do so (RFC 7692, section 7.1.1).
+    pub fn forget(&mut self) {
+        if let Some(compressor) = &mut self.compressor {
+            compressor.reset();
+        }
+    }
+}
+
+/// The longest compressed form of a message of `bytes` bytes that a receiver must expect: stored
+/// blocks, in which nothing became shorter, of at least 256 bytes.
+pub fn max_compressed_bytes(bytes: usize) -> usize {
+    bytes.saturating_add(bytes / 16).saturating_add(16)
 }
 
 impl fmt::Debug for Deflater {
@@ -358,12 +376,13 @@ mod tests {
                 for message in &messages {
                     let (mut compressed, mut inflated) = (Vec::new(), Vec::new());
                     deflater.deflate(message, &mut compressed);
+                    assert!(compressed.len() <= max_compressed_bytes(message.len()));
                     let result = inflater.inflate(&compressed, message.len(), &mut inflated);
                     let name = format!("{window_bits} bits, {context_takeover}, {} bytes", message.len());
                     assert_eq!(result, Ok(()), "{name}");
                     assert!(inflated == *message, "{name}");
                 }
-                assert!(inflater.buffer.len() <= (1 << window_bits).max(FIRST_BUFFER_BYTES) + 1);
+                assert!(inflater.output.bytes.len() <= (1 << window_bits).max(INFLATE_BUFFER_BYTES) + 1);
             }
         }
     }
@@ -380,7 +399,7 @@ mod tests {
             let result = pieces.try_for_each(|piece| inflater.inflate_piece(piece, LIMIT, &mut out));
             assert_eq!(result, Err(Violation::InflatedTooLong));
             assert!(out.len() <= LIMIT && out.capacity() <= 2 * LIMIT);
-            assert!(inflater.buffer.len() <= 48 * 1024);
+            assert!(inflater.output.bytes.len() <= 48 * 1024);
         }
     }
 

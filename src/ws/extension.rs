@@ -8,7 +8,7 @@
 //! A client lists its offers, and the server accepts the first one that fits, with the parameters
 //! in force. A server ignores an offer that it does not understand. A client drops the connection
 //! if the response does not fit its offer. Each parameter concerns one sender: `server_…` the
-//! messages of the server, `client_…` those of the client.
+//! messages of the server, `client_…` the messages of the client.
 
 use std::fmt;
 
@@ -92,10 +92,12 @@ impl DeflateParameters {
         headers: &Headers,
         offer: Option<&DeflateOffer>,
     ) -> Result<Option<DeflateParameters>, Violation> {
-        let agreed = DeflateParameters::from_response(headers)?;
-        let Some(parameters) = agreed else { return Ok(None) };
+        if headers.list(HEADER).next().is_none() {
+            return Ok(None);
+        }
         let offer = offer.ok_or(Violation::ExtensionNotOffered)?;
-        let DeflateParameters { server, client } = parameters;
+        let agreed = DeflateParameters::from_response(headers)?;
+        let Some(DeflateParameters { server, client }) = agreed else { return Ok(None) };
         let fits = !(offer.server_no_context_takeover && server.context_takeover)
             && server.window_bits <= offer.server_max_window_bits
             && (offer.client_max_window_bits || client.window_bits == MAX_WINDOW_BITS);

@@ -11,9 +11,11 @@ use super::violation::Violation;
 
 /// Mask of the FIN bit in the first byte: the final fragment of a message.
 pub const FIN: u8 = 0b1000_0000;
-/// Mask of the three reserved bits in the first byte. They belong to extensions, which this module
-/// never negotiates.
+/// Mask of the three reserved bits in the first byte. They belong to extensions.
 pub const RSV: u8 = 0b0111_0000;
+/// Mask of the first reserved bit: with permessage-deflate, the message is compressed (RFC 7692,
+/// section 6).
+pub const RSV1: u8 = 0b0100_0000;
 /// Mask of the opcode in the first byte.
 pub const OPCODE: u8 = 0b0000_1111;
 /// Mask of the MASK bit in the second byte: the payload is masked, and its key precedes it.
@@ -111,11 +113,13 @@ impl Opcode {
 ///  +---------------------------------------------------------------+
 /// ```
 ///
-/// The reserved bits have no field, because a frame that sets one is rejected.
+/// RSV2 and RSV3 have no field, because a frame that sets one is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Whether this is the last frame of its message.
     pub fin: bool,
+    /// Whether RSV1 is set: the message that begins with this frame is compressed.
+    pub compressed: bool,
     /// The opcode.
     pub opcode: Opcode,
     /// The masking key, if the payload is masked.
@@ -134,9 +138,24 @@ impl Header {
     /// # Errors
     /// The first violation, in the order of the bytes.
     pub fn decode(bytes: &[u8], from: Side) -> Result<Option<(Header, usize)>, Violation> {
+        Header::decode_with(bytes, from, false)
+    }
+
+    /// Like [`Header::decode`]. With `deflate`, both ends have agreed on permessage-deflate, and
+    /// RSV1 may be set in the first frame of a text or binary message.
+    ///
+    /// # Errors
+    /// As [`Header::decode`].
+    pub fn decode_with(
+        bytes: &[u8],
+        from: Side,
+        deflate: bool,
+    ) -> Result<Option<(Header, usize)>, Violation> {
         let Some((&first, rest)) = bytes.split_first() else { return Ok(None) };
-        let fin = first & FIN != 0;
-        if first & RSV != 0 {
+        let (fin, compressed) = (first & FIN != 0, first & RSV1 != 0);
+        let may_compress =
+            deflate && matches!(Opcode::new(first & OPCODE), Some(Opcode::Text | Opcode::Binary));
+        if first & RSV & !(if may_compress { RSV1 } else { 0 }) != 0 {
             return Err(Violation::ReservedBit);
         }
         let opcode = Opcode::new(first & OPCODE).ok_or(Violation::ReservedOpcode)?;
@@ -157,14 +176,15 @@ impl Header {
 
         let Some((length, rest)) = decode_length(second & LENGTH, rest)? else { return Ok(None) };
         let Some((mask, rest)) = decode_mask(masked, rest) else { return Ok(None) };
-        Ok(Some((Header { fin, opcode, mask, length }, bytes.len() - rest.len())))
+        Ok(Some((Header { fin, compressed, opcode, mask, length }, bytes.len() - rest.len())))
     }
 
     /// Appends the header to `out`, with the length in its shortest form.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let fin = if self.fin { FIN } else { 0 };
+        let rsv1 = if self.compressed { RSV1 } else { 0 };
         let mask = if self.mask.is_some() { MASK } else { 0 };
-        out.push(fin | self.opcode as u8);
+        out.push(fin | rsv1 | self.opcode as u8);
         if self.length <= LENGTH_7_MAX {
             out.push(mask | self.length as u8);
         } else if let Ok(length) = u16::try_from(self.length) {
@@ -211,9 +231,10 @@ fn decode_mask(masked: bool, bytes: &[u8]) -> Option<(Option<[u8; MASK_KEY_BYTES
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fin = if self.fin { "" } else { ", not the last" };
+        let compressed = if self.compressed { ", compressed" } else { "" };
         let mask = if self.mask.is_some() { ", masked" } else { "" };
         let bytes = if self.length == 1 { "byte" } else { "bytes" };
-        write!(f, "{}{fin}{mask}, {} {bytes}", self.opcode.name(), self.length)
+        write!(f, "{}{fin}{compressed}{mask}, {} {bytes}", self.opcode.name(), self.length)
     }
 }
 
@@ -233,10 +254,16 @@ pub fn mask(piece: &mut [u8], key: [u8; MASK_KEY_BYTES], offset: usize) {
 
 /// Appends a whole frame: the header and the payload, which is masked if `key` is not `None`.
 pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]>, payload: &[u8]) {
-    Header { fin: true, opcode, mask: key, length: payload.len() as u64 }.encode(out);
+    let header = Header { fin: true, compressed: false, opcode, mask: key, length: payload.len() as u64 };
+    write_frame(out, &header, payload);
+}
+
+/// Appends a frame with this header, which has the length of `payload`.
+pub fn write_frame(out: &mut Vec<u8>, header: &Header, payload: &[u8]) {
+    header.encode(out);
     let start = out.len();
     out.extend_from_slice(payload);
-    if let Some(key) = key {
+    if let Some(key) = header.mask {
         mask(&mut out[start..], key, 0);
     }
 }

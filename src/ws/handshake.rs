@@ -1,8 +1,9 @@
 //! The opening handshake: RFC 6455, section 4, for both roles.
 //!
 //! A server passes in a [`RequestHead`] and gets the response that accepts it, or the refusal. A
-//! client gets the bytes of its request, and passes in the [`ResponseHead`]. This module never
-//! accepts an extension, and draws no random numbers: a client supplies its own key.
+//! client gets the bytes of its request, and passes in the [`ResponseHead`]. The only extension is
+//! compression, which [`extension`](super::extension) negotiates if the caller wants it. The module
+//! draws no random numbers: a client supplies its own key.
 //!
 //! ```text
 //!   key       dGhlIHNhbXBsZSBub25jZQ==                 of the client: 16 random bytes in base64
@@ -16,6 +17,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use super::extension::{self, AcceptedOffer, DeflateOffer, DeflateOptions, DeflateParameters};
 use super::head_lines::is_token;
 use super::http::{Headers, Refusal, RequestHead, ResponseHead};
 use super::violation::Violation;
@@ -41,6 +43,8 @@ pub struct AcceptedUpgrade {
     pub response: Vec<u8>,
     /// The selected subprotocol, if any.
     pub subprotocol: Option<String>,
+    /// The parameters of compression, if the response accepts it.
+    pub deflate: Option<DeflateParameters>,
     /// The offered subprotocols, if the server supports none of them. A browser then closes the
     /// connection with 1006 (RFC 6455, section 4.1), so a log should list them, with secrets
     /// removed.
@@ -49,7 +53,10 @@ pub struct AcceptedUpgrade {
 
 impl fmt::Debug for AcceptedUpgrade {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("AcceptedUpgrade").field("subprotocol", &self.subprotocol).finish_non_exhaustive()
+        out.debug_struct("AcceptedUpgrade")
+            .field("subprotocol", &self.subprotocol)
+            .field("deflate", &self.deflate)
+            .finish_non_exhaustive()
     }
 }
 
@@ -67,6 +74,19 @@ pub fn accept_key(key: &str) -> String {
 /// # Errors
 /// The first violation, with its status: 400, 405 or 426.
 pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<AcceptedUpgrade, Refusal> {
+    accept_with(head, subprotocols, None)
+}
+
+/// Like [`accept`]. With `deflate`, the response also accepts the first suitable offer of
+/// compression, and [`AcceptedUpgrade::deflate`] has its parameters.
+///
+/// # Errors
+/// As [`accept`]. An unsuitable offer is no violation: the connection is then uncompressed.
+pub fn accept_with(
+    head: &RequestHead,
+    subprotocols: &[&str],
+    deflate: Option<DeflateOptions>,
+) -> Result<AcceptedUpgrade, Refusal> {
     if head.is_http_1_0 {
         return Err(Violation::UpgradeInHttp10.into());
     }
@@ -85,9 +105,11 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<AcceptedUpgra
     let key = head.header("Sec-WebSocket-Key").ok_or(Violation::KeyMissing)?;
     check_key(key)?;
     let (subprotocol, declined) = select_subprotocol(&head.headers, subprotocols)?;
+    let offer = deflate.and_then(|options| options.accept(&head.headers));
     Ok(AcceptedUpgrade {
-        response: switching_protocols(key, subprotocol),
+        response: switching_protocols(key, subprotocol, offer.as_ref()),
         subprotocol: subprotocol.map(str::to_owned),
+        deflate: offer.map(|offer| offer.parameters),
         declined,
     })
 }
@@ -146,13 +168,16 @@ fn select_subprotocol<'a>(
     Ok((chosen, declined))
 }
 
-fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {
+fn switching_protocols(key: &str, subprotocol: Option<&str>, offer: Option<&AcceptedOffer>) -> Vec<u8> {
     let mut response = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n",
         accept_key(key)
     );
     if let Some(subprotocol) = subprotocol {
         response.extend(["Sec-WebSocket-Protocol: ", subprotocol, "\r\n"]);
+    }
+    if let Some(offer) = offer {
+        response.extend([extension::HEADER, ": ", &offer.value, "\r\n"]);
     }
     response.push_str("\r\n");
     response.into_bytes()
@@ -167,12 +192,26 @@ pub fn encode_key(random: [u8; NONCE_BYTES]) -> String {
 /// `target` begins with `/`; `key` comes from [`encode_key`]. The arguments are not checked, so
 /// they must not contain untrusted input.
 pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Vec<u8> {
+    request_with(host, target, key, subprotocols, None)
+}
+
+/// Like [`request`], with an offer of compression.
+pub fn request_with(
+    host: &str,
+    target: &str,
+    key: &str,
+    subprotocols: &[&str],
+    offer: Option<&DeflateOffer>,
+) -> Vec<u8> {
     let mut request = format!(
         "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: {VERSION}\r\n"
     );
     if !subprotocols.is_empty() {
         request.extend(["Sec-WebSocket-Protocol: ", &subprotocols.join(", "), "\r\n"]);
+    }
+    if let Some(offer) = offer {
+        request.extend([extension::HEADER, ": ", &offer.to_string(), "\r\n"]);
     }
     request.push_str("\r\n");
     request.into_bytes()
@@ -184,6 +223,28 @@ pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Ve
 /// # Errors
 /// The first rule that the server broke. The connection is then unusable.
 pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Result<Option<String>, Violation> {
+    Ok(check_response_with(head, key, offered, None)?.subprotocol)
+}
+
+/// What both ends have agreed on, as the response states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgreedUpgrade {
+    /// The selected subprotocol, if any.
+    pub subprotocol: Option<String>,
+    /// The parameters of compression, if the server accepted the offer.
+    pub deflate: Option<DeflateParameters>,
+}
+
+/// Like [`check_response`], for a request with an offer of compression ([`request_with`]).
+///
+/// # Errors
+/// As [`check_response`].
+pub fn check_response_with(
+    head: &ResponseHead,
+    key: &str,
+    subprotocols: &[&str],
+    offer: Option<&DeflateOffer>,
+) -> Result<AgreedUpgrade, Violation> {
     let ResponseHead { status, headers } = head;
     if *status != 101 {
         return Err(Violation::StatusNot101);
@@ -197,13 +258,12 @@ pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Resul
     if headers.get("Sec-WebSocket-Accept") != Some(&accept_key(key)) {
         return Err(Violation::AcceptWrong);
     }
-    if headers.list("Sec-WebSocket-Extensions").next().is_some() {
-        return Err(Violation::ExtensionNotOffered);
-    }
+    let deflate = DeflateParameters::check_response(headers, offer)?;
     let mut agreed = headers.get_all("Sec-WebSocket-Protocol");
-    match (agreed.next(), agreed.next()) {
-        (None, _) => Ok(None),
-        (Some(one), None) if offered.contains(&one) => Ok(Some(one.to_owned())),
-        _ => Err(Violation::SubprotocolNotOffered),
-    }
+    let subprotocol = match (agreed.next(), agreed.next()) {
+        (None, _) => None,
+        (Some(one), None) if subprotocols.contains(&one) => Some(one.to_owned()),
+        _ => return Err(Violation::SubprotocolNotOffered),
+    };
+    Ok(AgreedUpgrade { subprotocol, deflate })
 }

@@ -1,9 +1,10 @@
 //! Assembles frames into messages: RFC 6455, sections 5.4 (fragments), 5.5 (control frames between
-//! fragments) and 8.1 (UTF-8).
+//! fragments) and 8.1 (UTF-8), and RFC 7692, section 6.2 (compressed messages).
 //!
 //! The input is bytes, split anywhere. The output is whole messages and control frames, borrowed
 //! from the input buffer. The payload is unmasked in place, so a message of one frame is never
 //! copied. Nothing is allocated once the buffers have grown to the size that the connection needs.
+//! The frames of a compressed message are inflated one after the other.
 //!
 //! ```text
 //!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message
@@ -21,6 +22,8 @@ use std::str;
 
 use super::Side;
 use super::close::{self, Close};
+use super::deflate::{self, Inflater};
+use super::extension::SenderParameters;
 use super::frame::{self, Header, MAX_HEADER_BYTES, Opcode};
 use super::utf8::{InvalidUtf8, Utf8Validator};
 use super::violation::Violation;
@@ -29,7 +32,8 @@ use super::violation::Violation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum payload bytes of all fragments together. A longer message is a
-    /// [`Violation::MessageTooLong`].
+    /// [`Violation::MessageTooLong`], and a compressed message that inflates to more a
+    /// [`Violation::InflatedTooLong`].
     pub message_bytes: usize,
     /// Maximum number of fragments, including empty ones. One more is a
     /// [`Violation::TooManyFragments`].
@@ -80,6 +84,7 @@ enum DataKind {
 #[derive(Debug)]
 struct PartialMessage {
     kind: DataKind,
+    compressed: bool,
     /// Number of frames so far, including the current one.
     fragments: usize,
 }
@@ -113,10 +118,12 @@ pub struct MessageReader {
     checked: usize,
     /// The unfinished message: `frame` belongs to it, or it waits for its next fragment.
     open: Option<PartialMessage>,
-    /// Payload of the complete fragments of `open`.
+    /// Payload of the complete fragments of `open`, inflated.
     fragments: Vec<u8>,
     /// UTF-8 state of `open`, across its fragments.
     text: Utf8Validator,
+    /// Inflates compressed messages, if both ends have agreed on compression.
+    inflater: Option<Box<Inflater>>,
 }
 
 impl MessageReader {
@@ -135,7 +142,15 @@ impl MessageReader {
             open: None,
             fragments: Vec::new(),
             text: Utf8Validator::default(),
+            inflater: None,
         }
+    }
+
+    /// Accepts compressed messages, because both ends have agreed on compression with these
+    /// parameters of the sender. Without this call, a compressed message is a
+    /// [`Violation::ReservedBit`].
+    pub fn accept_compressed(&mut self, sender: SenderParameters) {
+        self.inflater = Some(Box::new(sender.inflater()));
     }
 
     /// Appends received bytes. Messages returned before are discarded; only an unfinished frame is
@@ -220,7 +235,8 @@ impl MessageReader {
     /// Returns the header of the frame with an incomplete payload, or decodes the next header.
     fn begin_frame(&mut self) -> Result<Option<Header>, Violation> {
         if self.frame.is_none() {
-            let Some((header, size)) = Header::decode(&self.input[self.start..self.end], self.from)? else {
+            let (bytes, deflate) = (&self.input[self.start..self.end], self.inflater.is_some());
+            let Some((header, size)) = Header::decode_with(bytes, self.from, deflate)? else {
                 return Ok(None);
             };
             if !header.opcode.is_control() {
@@ -243,14 +259,18 @@ impl MessageReader {
             (opcode, open) => {
                 let kind = if opcode == Opcode::Text { DataKind::Text } else { DataKind::Binary };
                 self.fragments.clear();
-                open.insert(PartialMessage { kind, fragments: 0 })
+                open.insert(PartialMessage { kind, compressed: header.compressed, fragments: 0 })
             }
         };
         open.fragments += 1;
         if open.fragments > self.limits.fragments {
             return Err(Violation::TooManyFragments);
         }
-        let room = self.limits.message_bytes.saturating_sub(self.fragments.len());
+        let room = match open.compressed {
+            false => self.limits.message_bytes.saturating_sub(self.fragments.len()),
+            // The inflater bounds the whole message.
+            true => deflate::max_compressed_bytes(self.limits.message_bytes),
+        };
         if header.length > room as u64 {
             return Err(Violation::MessageTooLong);
         }
@@ -269,7 +289,8 @@ impl MessageReader {
         }
         // A text in one piece is checked in `borrow_message`.
         let whole = header.fin && header.opcode == Opcode::Text && piece.len() == length;
-        let is_text = matches!(self.open, Some(PartialMessage { kind: DataKind::Text, .. }));
+        let is_text =
+            matches!(self.open, Some(PartialMessage { kind: DataKind::Text, compressed: false, .. }));
         if is_text && !whole && !header.opcode.is_control() {
             self.text.receive(piece)?;
         }
@@ -294,8 +315,11 @@ impl MessageReader {
         if header.opcode.is_control() {
             return Ok(Some(CompleteMessage::Control(header.opcode, payload)));
         }
-        let is_one_frame = header.fin && header.opcode != Opcode::Continuation;
-        if !is_one_frame {
+        let is_compressed = self.open.as_ref().is_some_and(|open| open.compressed);
+        let is_one_frame = header.fin && header.opcode != Opcode::Continuation && !is_compressed;
+        if is_compressed {
+            self.inflate_fragment(header.fin, payload.clone())?;
+        } else if !is_one_frame {
             self.fragments.extend_from_slice(&self.input[payload.clone()]);
         }
         if !header.fin {
@@ -306,6 +330,20 @@ impl MessageReader {
             true => CompleteMessage::OneFrame(open.kind, payload),
             false => CompleteMessage::Fragments(open.kind),
         }))
+    }
+
+    /// Inflates the payload of a frame of a compressed message, and checks the inflated text.
+    fn inflate_fragment(&mut self, is_last: bool, payload: Range<usize>) -> Result<(), Violation> {
+        let Some(inflater) = &mut self.inflater else { return Err(Violation::ReservedBit) };
+        let (max_bytes, before) = (self.limits.message_bytes, self.fragments.len());
+        inflater.inflate_piece(&self.input[payload], max_bytes, &mut self.fragments)?;
+        if is_last {
+            inflater.finish(max_bytes, &mut self.fragments)?;
+        }
+        if matches!(self.open, Some(PartialMessage { kind: DataKind::Text, .. })) {
+            self.text.receive(&self.fragments[before..])?;
+        }
+        Ok(())
     }
 
     fn borrow_message(&self, ready: CompleteMessage) -> Result<Message<'_>, Violation> {

@@ -20,10 +20,10 @@
 //! [`Violation`]: a rule with its section and its response.
 //!
 //! Read in this order: [`frame`], [`message`], [`close`], [`connection`], and then the opening
-//! handshake: [`http`], [`handshake`].
+//! handshake: [`http`], [`handshake`]. Compression comes last: [`extension`], [`deflate`].
 //!
-//! [`HeadLimits`] and [`Limits`] bound the input; both are arguments. The module uses `std`, SHA-1
-//! and base64, and nothing else of this crate.
+//! [`HeadLimits`] and [`Limits`] bound the input; both are arguments. The module uses `std`, SHA-1,
+//! base64 and DEFLATE, and nothing else of this crate.
 //!
 //! # A server and a client
 //!
@@ -119,9 +119,10 @@
 //! }
 //! ```
 //!
-//! The module has no extensions, and therefore no compression: compression would let a few bytes
-//! expand to megabytes, and common versions of Wireshark cannot decompress it. It never sends
-//! fragments, because tickwire's messages are short. It has no clock, so the driver enforces the
+//! The only extension is permessage-deflate, RFC 7692. It is off unless the caller negotiates it:
+//! [`extension`] has the agreement, [`deflate`] the compressed form. Compression lets a few bytes
+//! expand to megabytes, so the limit of a message also bounds what it inflates to. The module never
+//! sends fragments, because tickwire's messages are short. It has no clock, so the driver enforces the
 //! deadlines of RFC 6455, section 7.1.1. It has no randomness, so the driver supplies a client's
 //! masking keys.
 

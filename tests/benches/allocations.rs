@@ -37,7 +37,7 @@ static ALLOCATOR: counting::Counting = counting::Counting;
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 fn push(bytes: &mut Vec<u8>, fin: bool, opcode: Opcode, payload: &[u8]) {
-    Header { fin, opcode, mask: Some(KEY), length: payload.len() as u64 }.encode(bytes);
+    Header { fin, compressed: false, opcode, mask: Some(KEY), length: payload.len() as u64 }.encode(bytes);
     let start = bytes.len();
     bytes.extend_from_slice(payload);
     mask(&mut bytes[start..], KEY, 0);

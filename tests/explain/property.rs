@@ -234,7 +234,7 @@ fn fragmented(from: Side, messages: &[(bool, Vec<u8>, Vec<usize>, bool)]) -> Vec
             let opcode = if index == 0 { first } else { Opcode::Continuation };
             let piece = &payload[from_byte..*cut];
             let fin = index + 1 == cuts.len();
-            Header { fin, opcode, mask, length: piece.len() as u64 }.encode(&mut bytes);
+            Header { fin, compressed: false, opcode, mask, length: piece.len() as u64 }.encode(&mut bytes);
             let at = bytes.len();
             bytes.extend_from_slice(piece);
             if let Some(key) = mask {

@@ -5,7 +5,7 @@
 
 use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, UNFINISHED, both_sides};
 use crate::rows::frames_limits::LONG;
-use crate::rows::{answers, heads, heads_unfinished};
+use crate::rows::{answers, frames_deflate, heads, heads_unfinished};
 use std::collections::HashSet;
 
 use tickwire::internal::limits::CONTROL_PAYLOAD_BYTES;
@@ -15,9 +15,9 @@ use tickwire::ws::violation::ViolationResponse;
 use tickwire::ws::{Violation, close};
 
 fn covered() -> HashSet<Violation> {
-    let of_frames = both_sides().chain(FROM_CLIENT).chain(FROM_SERVER);
+    let of_frames = both_sides().chain(FROM_CLIENT).chain(FROM_SERVER).chain(frames_deflate::ROWS);
     let of_heads = heads::all().filter_map(|row| row.2.err()).map(|(_, violation)| violation);
-    let of_answers = answers::ROWS.iter().filter_map(|row| row.2.err());
+    let of_answers = answers::ROWS.iter().chain(answers::TO_AN_OFFER).filter_map(|row| row.2.err());
     of_frames.filter_map(|row| row.3).chain(of_heads).chain(of_answers).collect()
 }
 
@@ -33,7 +33,8 @@ fn no_violation_without_a_row() {
 #[test]
 fn no_two_rows_of_the_same_name() {
     let mut names = HashSet::new();
-    let of_frames = both_sides().chain(LONG).chain(FROM_CLIENT).chain(FROM_SERVER).map(|row| row.0);
+    let of_frames = both_sides().chain(LONG).chain(FROM_CLIENT).chain(FROM_SERVER);
+    let of_frames = of_frames.chain(frames_deflate::ROWS).map(|row| row.0);
     let of_heads = heads::all().chain(heads_unfinished::PIPELINED).map(|row| row.0);
     let unfinished = UNFINISHED.iter().map(|row| row.0).chain(heads_unfinished::ROWS.iter().map(|row| row.0));
     for name in of_frames.chain(of_heads).chain(unfinished) {
@@ -57,7 +58,7 @@ fn names_are_unique_snake_case_that_fits_a_close_reason() {
 #[test]
 fn every_rule_has_an_address_an_answer_and_one_sentence() {
     for violation in Violation::ALL {
-        assert!([6455, 6585, 9110, 9112].contains(&violation.rfc()), "{violation:?}");
+        assert!([6455, 6585, 7692, 9110, 9112].contains(&violation.rfc()), "{violation:?}");
         assert!(violation.section().split('.').all(|part| part.parse::<u8>().is_ok()), "{violation:?}");
         let sentence = violation.to_string();
         assert!(sentence.ends_with('.') && !sentence.contains(". "), "{sentence}");

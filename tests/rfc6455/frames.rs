@@ -6,8 +6,9 @@
 
 use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_sides, masked};
 use crate::rows::frames_limits::{LONG, LONG_LIMITS};
-use crate::rows::{hex, pieces};
+use crate::rows::{frames_deflate, hex, pieces};
 use tickwire::internal::limits;
+use tickwire::ws::extension::{DeflateParameters, SenderParameters};
 use tickwire::ws::message::{Message, MessageReader};
 use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, Side, Violation, frame};
 
@@ -17,6 +18,17 @@ fn conn_that_hears(from: Side, limits: Limits) -> Connection {
         Side::Server => Connection::new(Role::Client { mask_key: || KEY }, limits),
     }
 }
+
+/// As [`conn_that_hears`], after an agreement on compression.
+fn compressed_conn(from: Side, limits: Limits) -> Connection {
+    let mut conn = conn_that_hears(from, limits);
+    let sender = SenderParameters { context_takeover: true, window_bits: 15 };
+    conn.enable_compression(DeflateParameters { server: sender, client: sender }, 0);
+    conn
+}
+
+/// Creates a connection that receives from a side.
+type NewConnection = fn(Side, Limits) -> Connection;
 
 fn bytes_of(frames: &str, from: Side) -> Vec<u8> {
     match from {
@@ -76,10 +88,9 @@ fn answer(event: &str) -> Option<String> {
 /// Feeds the pieces and drains after each, as a driver does.
 fn replay<'a>(
     from: Side,
-    limits: Limits,
+    mut conn: Connection,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<Violation>, Vec<String>, Connection) {
-    let mut conn = conn_that_hears(from, limits);
     let (mut events, mut broken, mut output) = (Vec::new(), None, Vec::new());
     for piece in pieces {
         conn.receive(piece);
@@ -115,10 +126,14 @@ fn decode_output(from: Side, output: &[u8]) -> Vec<String> {
 }
 
 fn check(row: &Row, from: Side, limits: Limits, bytes: &[u8]) {
+    check_with(row, from, limits, bytes, conn_that_hears);
+}
+
+fn check_with(row: &Row, from: Side, limits: Limits, bytes: &[u8], new: NewConnection) {
     let expected: Vec<String> = row.2.iter().map(|event| written(event)).collect();
     let closed = row.2.iter().any(|event| event.starts_with("close"));
     let check = |how: &str, pieces: &mut dyn Iterator<Item = &[u8]>| {
-        let (events, broken, output, mut conn) = replay(from, limits, pieces);
+        let (events, broken, output, mut conn) = replay(from, new(from, limits), pieces);
         let name = row.0;
         assert!(events == expected, "{name}, from {from:?}, {how}: {events:?}");
         assert_eq!(broken, row.3, "{name}, from {from:?}, {how}");
@@ -153,6 +168,60 @@ fn each_row_of_both_sides_in_both_directions() {
 }
 
 #[test]
+fn each_row_of_compressed_messages_in_both_directions() {
+    for row in frames_deflate::ROWS {
+        for from in [Side::Client, Side::Server] {
+            let bytes = bytes_of(row.1, from);
+            check_with(row, from, limits::CLIENT_MESSAGE_LIMITS, &bytes, compressed_conn);
+        }
+    }
+    println!("{} rows of compressed messages, each in both directions", frames_deflate::ROWS.len());
+}
+
+/// Uncompressed frames mean the same whether or not compression is agreed on. RSV1 does not.
+#[test]
+fn each_uncompressed_row_after_an_agreement_on_compression() {
+    for row in both_sides().filter(|row| row.3 != Some(Violation::ReservedBit)) {
+        for from in [Side::Client, Side::Server] {
+            check_with(row, from, limits::CLIENT_MESSAGE_LIMITS, &bytes_of(row.1, from), compressed_conn);
+        }
+    }
+}
+
+/// Each message says whether it is compressed: short messages and noise are sent as they are.
+#[test]
+fn section_7692_7_2_1_messages_are_compressed_if_that_shortens_them() {
+    let noise: Vec<u8> = (0..200u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let text = "again and again and again and again";
+    for sender in [Side::Client, Side::Server] {
+        let receiver = if sender == Side::Client { Side::Server } else { Side::Client };
+        // A connection that hears the receiver is the sender.
+        let (mut from, mut to) =
+            (compressed_conn(receiver, LONG_LIMITS), compressed_conn(sender, LONG_LIMITS));
+        for (message, is_compressed) in [("no", false), (text, true), (text, true)]
+            .map(|(text, is)| (text.as_bytes(), is))
+            .into_iter()
+            .chain([(&*noise, false), (text.as_bytes(), true)])
+        {
+            let mut bytes = Vec::new();
+            from.send_binary(message);
+            from.drain_output(&mut bytes);
+            assert_eq!(bytes[0], if is_compressed { 0xc2 } else { 0x82 }, "{message:?}");
+            to.receive(&bytes);
+            assert_eq!(to.next_event(), Ok(Some(Event::Binary(message))));
+        }
+        let mut bytes = Vec::new();
+        from.send_ping(text.as_bytes());
+        from.close(CloseCode::NORMAL, text);
+        from.drain_output(&mut bytes);
+        to.receive(&bytes);
+        assert_eq!(to.next_event(), Ok(Some(Event::Ping(text.as_bytes()))));
+        let code = Some(CloseCode::NORMAL);
+        assert_eq!(to.next_event(), Ok(Some(Event::Close { code, reason: text })));
+    }
+}
+
+#[test]
 fn each_row_of_one_side_as_it_is() {
     let sides = [(FROM_CLIENT, Side::Client), (FROM_SERVER, Side::Server)];
     for (row, side) in sides.iter().flat_map(|(rows, side)| rows.iter().map(move |row| (row, *side))) {
@@ -168,7 +237,7 @@ fn unfinished_input_is_awaited() {
             let bytes = bytes_of(frames, from);
             for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
                 let (events, broken, output, mut conn) =
-                    replay(from, limits::CLIENT_MESSAGE_LIMITS, pieces.into_iter());
+                    replay(from, conn_that_hears(from, limits::CLIENT_MESSAGE_LIMITS), pieces.into_iter());
                 assert!(
                     events.is_empty() && broken.is_none() && output.is_empty(),
                     "{name}, from {from:?}, {how}"
@@ -262,7 +331,13 @@ fn nothing_is_sent_after_a_violation() {
 /// Section 5.2: a header is at most 14 bytes long, and what a server sends has no key in it.
 #[test]
 fn section_5_2_headers_and_frames_as_they_are_written() {
-    let header = |fin, length, mask| frame::Header { fin, opcode: frame::Opcode::Text, mask, length };
+    let header = |fin, length, mask| frame::Header {
+        fin,
+        compressed: false,
+        opcode: frame::Opcode::Text,
+        mask,
+        length,
+    };
     let written = |header: frame::Header| {
         let mut bytes = Vec::new();
         header.encode(&mut bytes);

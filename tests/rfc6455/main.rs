@@ -12,6 +12,7 @@ mod rows {
     pub mod answers;
     pub mod frames;
     pub mod frames_close;
+    pub mod frames_deflate;
     pub mod frames_limits;
     pub mod frames_text;
     pub mod heads;

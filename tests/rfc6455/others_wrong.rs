@@ -112,7 +112,7 @@ fn no_memory_is_reserved_for_a_length_that_is_only_declared() {
     let limits = Limits { message_bytes: 1 << 30, fragments: 2, ..Limits::DEFAULT };
     let header = |opcode, fin| {
         let mut bytes = Vec::new();
-        Header { fin, opcode, mask: Some(KEY), length: 1 << 29 }.encode(&mut bytes);
+        Header { fin, compressed: false, opcode, mask: Some(KEY), length: 1 << 29 }.encode(&mut bytes);
         bytes
     };
     let before = memory("VmSize");
@@ -137,7 +137,8 @@ fn tiny_fragments_cost_only_their_bytes() {
     let mut fragments = Vec::new();
     for at in 0..FRAGMENTS - 1 {
         let opcode = if at == 0 { Opcode::Binary } else { Opcode::Continuation };
-        Header { fin: false, opcode, mask: Some([0; 4]), length: 1 }.encode(&mut fragments);
+        Header { fin: false, compressed: false, opcode, mask: Some([0; 4]), length: 1 }
+            .encode(&mut fragments);
         fragments.push(7);
     }
     let before = memory("VmRSS");
@@ -153,7 +154,8 @@ fn tiny_fragments_cost_only_their_bytes() {
     assert!(grown < 128 << 20, "{grown} bytes for 64 messages of {FRAGMENTS} fragments");
     for reader in &mut readers {
         let mut last = Vec::new();
-        Header { fin: true, opcode: Opcode::Continuation, mask: Some([0; 4]), length: 1 }.encode(&mut last);
+        Header { fin: true, compressed: false, opcode: Opcode::Continuation, mask: Some([0; 4]), length: 1 }
+            .encode(&mut last);
         last.push(7);
         reader.receive(&last);
         assert!(reader.next_message() == Ok(Some(Message::Binary(&[7; FRAGMENTS]))));

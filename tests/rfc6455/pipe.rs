@@ -146,7 +146,7 @@ proptest! {
         for (at, (piece, ping_after)) in pieces.iter().enumerate() {
             let opcode = if at == 0 { Opcode::Binary } else { Opcode::Continuation };
             let fin = at + 1 == pieces.len();
-            Header { fin, opcode, mask: Some(key), length: piece.len() as u64 }.encode(&mut bytes);
+            Header { fin, compressed: false, opcode, mask: Some(key), length: piece.len() as u64 }.encode(&mut bytes);
             let start = bytes.len();
             bytes.extend(piece);
             frame::mask(&mut bytes[start..], key, 0);
@@ -221,7 +221,7 @@ proptest! {
         let mask = masked.then_some(key);
         let from = if masked { Side::Client } else { Side::Server };
         for opcode in (0..16).filter_map(Opcode::new) {
-            let header = Header { fin, opcode, mask, length };
+            let header = Header { fin, compressed: false, opcode, mask, length };
             if opcode.is_control() && (!fin || length > 125) {
                 continue;
             }

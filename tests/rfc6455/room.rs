@@ -10,7 +10,7 @@ const KEY: [u8; MASK_KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 fn header(fin: bool, opcode: Opcode, length: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { fin, opcode, mask: Some(KEY), length }.encode(&mut bytes);
+    Header { fin, compressed: false, opcode, mask: Some(KEY), length }.encode(&mut bytes);
     bytes
 }
 

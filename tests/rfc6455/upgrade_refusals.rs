@@ -10,7 +10,10 @@ use crate::rows::heads_unfinished;
 use crate::rows::pieces;
 use tickwire::internal::limits::{self, HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
-use tickwire::ws::handshake::{AcceptedUpgrade, accept, check_origin, check_response, encode_key, request};
+use tickwire::ws::extension::DeflateOffer;
+use tickwire::ws::handshake::{
+    AcceptedUpgrade, accept, check_origin, check_response, check_response_with, encode_key, request,
+};
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
 
 /// What a server does with a connection until it is upgraded.
@@ -316,18 +319,27 @@ fn each_status_has_its_words() {
 
 #[test]
 fn section_4_1_each_response_whole_and_byte_by_byte() {
-    for (name, lines, expected) in answers::ROWS {
+    let without_offer = answers::ROWS.iter().map(|row| (row, None));
+    let offer = Some(DeflateOffer::default());
+    let rows = without_offer.chain(answers::TO_AN_OFFER.iter().map(|row| (row, offer)));
+    for ((name, lines, expected), offer) in rows {
         let bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
         for size in [1, 7, bytes.len()] {
             let mut reader = ResponseReader::new(limits::HEAD_LIMITS);
             let result = bytes.chunks(size).try_fold(None, |head, piece| Ok(reader.receive(piece)?.or(head)));
             let agreed = result.and_then(|head| {
-                check_response(&head.expect("a whole head"), answers::KEY, answers::OFFERED)
+                check_response_with(
+                    &head.expect("a whole head"),
+                    answers::KEY,
+                    answers::OFFERED,
+                    offer.as_ref(),
+                )
             });
+            let agreed = agreed.map(|agreed| agreed.subprotocol);
             assert_eq!(agreed, expected.map(|agreed| agreed.map(str::to_owned)), "{name}, pieces of {size}");
         }
     }
-    println!("{} answers", answers::ROWS.len());
+    println!("{} answers", answers::ROWS.len() + answers::TO_AN_OFFER.len());
 }
 
 #[test]

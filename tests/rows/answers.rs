@@ -86,3 +86,58 @@ pub const ROWS: &[Row] = &[
     ("9110 5.3 Accept twice", &[STATUS, UPGRADE, CONNECTION, ACCEPT, ACCEPT], Err(HeaderRepeated)),
     ("9112 5.2 folded", &[STATUS, UPGRADE, " x"], Err(HeaderFolded)),
 ];
+
+/// Rows for a client that has offered compression without a limit. The agreement is read by the unit tests of `ws::extension`.
+pub const TO_AN_OFFER: &[Row] = &[
+    ("7692 7.1 no agreement", &[STATUS, UPGRADE, CONNECTION, ACCEPT], Ok(None)),
+    (
+        "7692 7.1 the default parameters",
+        &[STATUS, UPGRADE, CONNECTION, ACCEPT, "Sec-WebSocket-Extensions: permessage-deflate"],
+        Ok(None),
+    ),
+    (
+        "7692 7.1 and a subprotocol",
+        &[
+            STATUS,
+            UPGRADE,
+            CONNECTION,
+            ACCEPT,
+            "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits=9",
+            "Sec-WebSocket-Protocol: chat",
+        ],
+        Ok(Some("chat")),
+    ),
+    (
+        "7692 7.1 an unknown parameter",
+        &[STATUS, UPGRADE, CONNECTION, ACCEPT, "Sec-WebSocket-Extensions: permessage-deflate; level=9"],
+        Err(CompressionParameters),
+    ),
+    (
+        "7692 7.1.2 a window of 16 bits",
+        &[
+            STATUS,
+            UPGRADE,
+            CONNECTION,
+            ACCEPT,
+            "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=16",
+        ],
+        Err(CompressionParameters),
+    ),
+    (
+        "7692 7.1 another extension",
+        &[STATUS, UPGRADE, CONNECTION, ACCEPT, "Sec-WebSocket-Extensions: permessage-bzip2"],
+        Err(ExtensionNotOffered),
+    ),
+    (
+        "7692 5 twice",
+        &[
+            STATUS,
+            UPGRADE,
+            CONNECTION,
+            ACCEPT,
+            "Sec-WebSocket-Extensions: permessage-deflate",
+            "Sec-WebSocket-Extensions: permessage-deflate",
+        ],
+        Err(ExtensionNotOffered),
+    ),
+];

@@ -22,7 +22,7 @@ use crate::support::{PATIENCE, Peer};
 const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 fn server(message_bytes: usize) -> EchoServer {
-    EchoServer::start("127.0.0.1:0".parse().expect("an address"), message_bytes).expect("a free port")
+    EchoServer::start("127.0.0.1:0".parse().expect("an address"), message_bytes, true).expect("a free port")
 }
 
 fn connect(address: SocketAddr) -> WebSocket<TcpStream> {
@@ -34,7 +34,8 @@ fn connect(address: SocketAddr) -> WebSocket<TcpStream> {
 /// A client's frame that need not be the last of its message.
 fn fragment(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { fin, opcode, mask: Some(KEY), length: payload.len() as u64 }.encode(&mut bytes);
+    Header { fin, compressed: false, opcode, mask: Some(KEY), length: payload.len() as u64 }
+        .encode(&mut bytes);
     let start = bytes.len();
     bytes.extend_from_slice(payload);
     mask(&mut bytes[start..], KEY, 0);
@@ -229,7 +230,7 @@ fn as_a_client_it_gives_back_what_a_server_says() {
     let (address, serving) = other_server(messages.clone());
     let mut heard = Vec::new();
     let url = format!("ws://{address}/any?path=1").parse().expect("a URL");
-    echo::run(&url, |event| heard.push(event.to_string())).expect("a clean end");
+    echo::run(&url, true, |event| heard.push(event.to_string())).expect("a clean end");
     assert!(serving.join().expect("a server") == messages);
     assert_eq!(
         heard,
@@ -253,7 +254,7 @@ fn as_a_client_it_says_which_rule_the_server_broke() {
         answer
     });
     let url = format!("ws://{address}/").parse().expect("a URL");
-    let error = echo::run(&url, |_| panic!("nothing is to be heard")).expect_err("a broken rule");
+    let error = echo::run(&url, true, |_| panic!("nothing is to be heard")).expect_err("a broken rule");
     assert_eq!(error.to_string(), "A server's frame has a mask. (RFC 6455 section 5.1)");
     let answer = serving.join().expect("a server");
     let (header, size) =

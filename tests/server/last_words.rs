@@ -42,7 +42,8 @@ fn frames(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
 /// A client of a stopping echo server that sends messages without end and reads less than comes back: all that it is told, and how long
 /// after the stop it has heard the last of it.
 fn flooding(bytes: usize) -> (Vec<(u8, Vec<u8>)>, Duration) {
-    let server = EchoServer::start("127.0.0.1:0".parse().expect("an address"), 1 << 20).expect("a port");
+    let server =
+        EchoServer::start("127.0.0.1:0".parse().expect("an address"), 1 << 20, true).expect("a port");
     let raw = Raw::connect(server.address(), "/");
     set_socket_recv_buffer_size(&raw.stream, 64 * 1024).expect("a small buffer");
     let (mut sends, mut reads) = (raw.stream.try_clone().expect("a clone"), raw.stream);
@@ -89,7 +90,8 @@ fn a_stopping_echo_server_sends_a_close_frame_even_to_a_flooding_client() {
 /// A message far beyond the bound is refused in its header; its sender can send all of it before it reads that.
 #[test]
 fn a_client_that_sends_too_long_a_message_still_reads_the_close_frame() {
-    let server = EchoServer::start("127.0.0.1:0".parse().expect("an address"), 8 << 20).expect("a port");
+    let server =
+        EchoServer::start("127.0.0.1:0".parse().expect("an address"), 8 << 20, true).expect("a port");
     let mut raw = Raw::connect(server.address(), "/");
     raw.heard.clear();
     raw.send(Opcode::Binary, &vec![7; (8 << 20) + 1]);
@@ -117,7 +119,7 @@ fn an_echo_client_that_cannot_finish_still_hears_why() {
         thread::sleep(Duration::from_millis(300));
     });
     let mut heard = Vec::new();
-    let run = echo::run(&url, |event| heard.push(event.to_string()));
+    let run = echo::run(&url, true, |event| heard.push(event.to_string()));
     serving.join().expect("it serves");
     assert_eq!((run.map_err(|error| error.to_string()), heard.len()), (Ok(()), 2), "{heard:?}");
     assert!(heard[1].contains("1008") && heard[1].contains("too much!"), "{}", heard[1]);

@@ -172,7 +172,8 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
 
 #[test]
 fn the_command_prints_its_address_carries_web_sockets_and_ends_with_a_summary() {
-    let server = EchoServer::start("127.0.0.1:0".parse().expect("an address"), 1024).expect("a free port");
+    let server =
+        EchoServer::start("127.0.0.1:0".parse().expect("an address"), 1024, true).expect("a free port");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tickwire"))
         .args(["netem", "--bind", "127.0.0.1:0", "--preset", "wifi", "--delay", "9ms", "--json"])
         .env("TICKWIRE_NETEM_UPSTREAM", server.address().to_string())

@@ -242,7 +242,7 @@ impl Maker<'_> {
 
     fn fragment(&mut self, opcode: Opcode, fin: bool, payload: &[u8]) {
         let mask = self.key();
-        Header { fin, opcode, mask, length: payload.len() as u64 }.encode(&mut self.bytes);
+        Header { fin, compressed: false, opcode, mask, length: payload.len() as u64 }.encode(&mut self.bytes);
         let at = self.bytes.len();
         self.bytes.extend_from_slice(payload);
         if let Some(key) = mask {

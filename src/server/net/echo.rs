@@ -12,7 +12,7 @@
 //!
 //! A client receives its own messages, pongs, and a close frame at the end. One thread serves one
 //! client and blocks in reads and writes. The game server uses the same code of `ws/` with much
-//! smaller limits.
+//! smaller limits. If the client offers compression, the echo is compressed, too.
 //!
 //! The server closes a client's connection if
 //!
@@ -42,6 +42,8 @@ use crate::server::admission::refusal::Refusal;
 use crate::server::admission::{Admission, Admitted, Capacity, Permit, SlotKind};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
+use crate::ws::extension::{DeflateOptions, DeflateParameters};
+use crate::ws::handshake::AcceptedUpgrade;
 use crate::ws::http::HeadReader;
 use crate::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 
@@ -56,24 +58,28 @@ pub struct EchoServer {
 #[derive(Debug)]
 struct EchoState {
     limits: Limits,
+    /// `None` accepts no offer of compression.
+    deflate: Option<DeflateOptions>,
     admission: Arc<Admission>,
     connections: Connections,
 }
 
 impl EchoServer {
-    /// 1. Starts listening. `message_bytes` is the maximum size of a message.
+    /// 1. Starts listening. `message_bytes` is the maximum size of a message. With `compression`,
+    ///    the server accepts offers of permessage-deflate.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
-    pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
+    pub fn start(bind: SocketAddr, message_bytes: usize, compression: bool) -> io::Result<EchoServer> {
         let connections = os::ceilings().check()?;
         let listener = accept::bind(bind)?;
         let address = listener.local_addr()?;
         let limits =
             Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::CLIENT_MESSAGE_LIMITS };
         let admission = Admission::new(caps(message_bytes, connections));
-        let state = EchoState { limits, admission, connections: Connections::default() };
+        let deflate = compression.then(DeflateOptions::default);
+        let state = EchoState { limits, deflate, admission, connections: Connections::default() };
         Ok(EchoServer { accept_loop: AcceptLoop::start(listener, Arc::new(state))?, address })
     }
 
@@ -102,7 +108,8 @@ impl EchoState {
 /// Returns the caps. Clients are limited by memory, because each may hold several copies of its
 /// longest message.
 fn caps(message_bytes: usize, connections: usize) -> Capacity {
-    let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
+    let client_bytes = limits::ECHO_COPIES * message_bytes + limits::ECHO_COMPRESSION_BYTES;
+    let by_memory = limits::ECHO_MEMORY_BYTES / client_bytes;
     let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
     let pending = limits::MAX_PENDING_REQUESTS.min(connections / 4).max(1);
     Capacity { clients, clients_per_address: clients.div_ceil(2), pending, ..Capacity::default() }
@@ -147,10 +154,10 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
     });
     let written = match granted {
         Ok(None) => return,
-        Ok(Some((response, rest))) => {
+        Ok(Some(upgraded)) => {
             info!(%address, "client connected");
-            let how = write_all(stream, &response, limits::HEAD_TIMEOUT)
-                .and_then(|()| echo_loop(shared, stream, &rest));
+            let how = write_all(stream, &upgraded.response, limits::HEAD_TIMEOUT)
+                .and_then(|()| echo_loop(shared, stream, &upgraded));
             match &how {
                 Ok(how) => info!(%address, "client left: {how}"),
                 Err(error) => info!(%address, "client lost: {error}"),
@@ -171,8 +178,15 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
     }
 }
 
-/// An accepted upgrade: the 101 response, and the bytes after the request, which are frames.
-type Upgraded = (Vec<u8>, Vec<u8>);
+/// An accepted upgrade.
+struct Upgraded {
+    /// The 101 response.
+    response: Vec<u8>,
+    /// The agreement on compression, if any.
+    deflate: Option<DeflateParameters>,
+    /// Frames that the client sent without waiting for the response.
+    early_bytes: Vec<u8>,
+}
 
 /// 3. Reads the request up to its empty line. 4. Checks it and returns the response, which is not
 ///    sent yet. Returns `Ok(None)` if the peer has left or this server is stopping.
@@ -181,21 +195,24 @@ fn read_request(shared: &EchoState, stream: &TcpStream) -> Result<Option<Upgrade
     let Some(received) = read_head(stream, reader, Vec::new(), deadline, Some(&shared.connections))? else {
         return Ok(None);
     };
-    let accepted = handshake::accept(&received.head, &[])?;
+    let accepted = handshake::accept_with(&received.head, &[], shared.deflate)?;
     if !accepted.declined.is_empty() {
         info!(offered = credentials::redact_list(&accepted.declined), "{}", handshake::DECLINED);
     }
-    Ok(Some((accepted.response, received.early_bytes)))
+    let AcceptedUpgrade { response, deflate, .. } = accepted;
+    Ok(Some(Upgraded { response, deflate, early_bytes: received.early_bytes }))
 }
 
 /// 5 read, 6 echo, 7 write, until one end closes. Returns how the connection ended.
-fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+fn echo_loop(shared: &EchoState, stream: &TcpStream, upgraded: &Upgraded) -> io::Result<String> {
     let mut conn = Connection::new(Role::Server, shared.limits);
+    if let Some(parameters) = upgraded.deflate {
+        conn.enable_compression(parameters, limits::COMPRESSION_MIN_BYTES);
+    }
     let mut output = Vec::new();
     let began = Instant::now();
     let life = Deadlines::new(false, Duration::ZERO);
-    // Frames that the client sent without waiting for the response.
-    conn.receive(rest);
+    conn.receive(&upgraded.early_bytes);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
         if events > 0 {

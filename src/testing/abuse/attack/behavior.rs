@@ -268,7 +268,7 @@ fn long_packet() -> Vec<u8> {
 
 fn fragment(opcode: Opcode, length: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Header { fin: false, opcode, mask: Some(KEY), length }.encode(&mut bytes);
+    Header { fin: false, compressed: false, opcode, mask: Some(KEY), length }.encode(&mut bytes);
     bytes
 }
 
