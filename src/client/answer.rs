@@ -109,6 +109,12 @@ impl Answer {
         self.head.as_ref().map(|head| head.status)
     }
 
+    /// The address of a redirection (RFC 9110, section 15.4).
+    pub fn location(&self) -> Option<&str> {
+        let head = self.head.as_ref().filter(|head| (300..400).contains(&head.status))?;
+        head.headers.get("Location")
+    }
+
     /// Whether the head and the body are complete. Stays false for a body without a length, which
     /// ends with the stream.
     pub fn is_whole(&self) -> bool {

@@ -60,21 +60,32 @@ fn listed_room(room: &Value) -> ListedRoom {
     }
 }
 
-/// The game of the room of a URL, requested from its server over a new connection. `None` if the
-/// server has no list of rooms, or the list lacks the room.
+/// The game of a room, according to the list of its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GameOfRoom {
+    /// The name of the game.
+    Known(String),
+    /// The list lacks the room.
+    NoRoom,
+    /// The server has no list of rooms, so it is not a tickwire server.
+    NoList,
+}
+
+/// The game of the room of a URL, requested from its server over a new connection.
 ///
 /// # Errors
 /// The server does not respond.
-pub(crate) fn game_of_room(url: &Url, stream: Stream) -> io::Result<Option<String>> {
+pub(crate) fn game_of_room(url: &Url, stream: Stream) -> io::Result<GameOfRoom> {
     let list = get(stream, &url.authority())?;
-    let Ok(list) = serde_json::from_slice::<Value>(&list) else { return Ok(None) };
-    let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
+    let list = serde_json::from_slice::<Value>(&list).unwrap_or_default();
+    let Some(rooms) = list["rooms"].as_array() else { return Ok(GameOfRoom::NoList) };
     let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
     // The list omits private rooms and rooms that do not exist yet. Both have the game of the
     // default room.
     let like_default = || if list["on_demand"] == true { named("") } else { None };
     let room = named(url.room()).or_else(like_default);
-    Ok(room.and_then(|room| room["game"].as_str()).map(str::to_owned))
+    let game = room.and_then(|room| room["game"].as_str());
+    Ok(game.map_or(GameOfRoom::NoRoom, |game| GameOfRoom::Known(game.to_owned())))
 }
 
 /// The body of the response; empty if its status is not 200.

@@ -118,6 +118,8 @@ pub enum UrlError {
     Character,
     /// The URL has a `[` without a `]`.
     Bracket,
+    /// The URL has a name or a password before its host.
+    UserInfo,
     /// The URL has no host.
     Host,
     /// The text after the host is not a port.
@@ -130,6 +132,9 @@ impl fmt::Display for UrlError {
             UrlError::Scheme => out.write_str("the URL must begin with ws:// or wss://"),
             UrlError::Character => out.write_str("the URL contains an invalid character"),
             UrlError::Bracket => out.write_str("the URL has a [ without a ]"),
+            UrlError::UserInfo => {
+                out.write_str("the URL must not have a name or a password: `tickwire connect` has --basic")
+            }
             UrlError::Host => out.write_str("the URL has no host"),
             UrlError::Port(digits) => write!(out, "{digits:?} is not a port"),
         }
@@ -152,6 +157,9 @@ impl FromStr for Url {
             return Err(UrlError::Character);
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if authority.contains('@') {
+            return Err(UrlError::UserInfo);
+        }
         let (host, port) = split_authority(authority)?;
         let port = port.unwrap_or(default_port(is_tls));
         let (has_target, is_path) = (!target.is_empty(), target.starts_with('/'));
@@ -254,6 +262,7 @@ mod tests {
             ("ws:/localhost", UrlError::Scheme),
             ("wsss://localhost", UrlError::Scheme),
             ("ws://", UrlError::Host),
+            ("ws://ann:secret@host", UrlError::UserInfo),
             ("ws://:3000", UrlError::Host),
             ("ws://a:b", UrlError::Port("b".to_owned())),
             ("ws://a:70000", UrlError::Port("70000".to_owned())),

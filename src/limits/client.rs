@@ -5,6 +5,9 @@ use std::time::Duration;
 /// Maximum time for connecting, and for the server's response to the request. After this time, the
 /// client fails.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time for which `connect` waits for the list of rooms, by which it recognises a tickwire
+/// server. After this time, the server counts as another one.
+pub const CONNECT_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum bytes of the body of a refusal that `connect` reads and prints: a page of text. A longer
 /// body ends the connection.
 pub const REFUSAL_BODY_BYTES: usize = 64 * 1024;

@@ -174,6 +174,15 @@ pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub const CONNECT_IDLE_WAIT: Duration = Duration::from_secs(60);
 /// Maximum number of received frames that a later `expect` can match. The oldest is dropped.
 pub const CONNECT_MAX_RECEIVED: usize = 4096;
+/// Maximum bytes of the received messages that a later `expect` can match: the longest message of a
+/// server fits. The oldest is dropped.
+pub const CONNECT_RECEIVED_BYTES: usize = 16 * 1024 * 1024;
+/// Maximum bytes of a file that `file` and `text-file` send, because the message is in memory
+/// several times, masked and explained. A larger file is refused.
+pub const CONNECT_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum characters of a message of another protocol in one line of `connect`. A longer message
+/// is cut; `--full` prints all of it.
+pub const CONNECT_LINE_CHARS: usize = 2_000;
 
 // ---- cli: the log ---------------------------------------------------------------------------
 

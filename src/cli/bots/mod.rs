@@ -17,8 +17,9 @@ use args::{FollowMode, local_source};
 use super::game_list::GameList;
 use super::output::{CliError, print};
 use super::tables;
+use crate::client::dial;
+use crate::client::room_list::{self, GameOfRoom};
 use crate::client::stream::Stream;
-use crate::client::{dial, room_list};
 use crate::game::GameInfo;
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::{Dialect, PacketTables};
@@ -98,7 +99,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
     let found = dial::connect(to, None)
         .and_then(|socket| room_list::game_of_room(&args.url, Stream::Plain(socket)))
         .map_err(|error| format!("{}: {error}", args.url))?;
-    let Some(name) = found else { return Ok(games.factories[0].about) };
+    let GameOfRoom::Known(name) = found else { return Ok(games.factories[0].about) };
     games.named(&name).map(|kind| kind.about).map_err(|_| {
         let known: Vec<&str> = games.info().iter().map(|about| about.name).collect();
         format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))

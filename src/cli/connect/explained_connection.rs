@@ -23,6 +23,7 @@ use crate::client::connection::SUBPROTOCOL;
 use crate::client::dial;
 use crate::client::stream::Stream;
 use crate::client::url::Url;
+use crate::connection::head_secrets::redact_head;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables, routes};
 use crate::tools::explain::{Content, Conversation, Explanation, Problem};
@@ -33,6 +34,26 @@ use crate::ws::{CloseCode, Side, handshake};
 const READ_BYTES: usize = 16 * 1024;
 /// The status of a successful upgrade.
 const SWITCHING: u16 = 101;
+
+/// The dialect and format of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct WireFormat<'a> {
+    /// Codes and arguments of the packets; `None` if messages are not packets.
+    pub dialect: Option<&'a Dialect>,
+    /// Whether packets are JSON in text messages.
+    pub json: bool,
+}
+
+/// The upgrade request of a connection.
+#[derive(Clone, Copy)]
+pub struct ConnectRequest<'a> {
+    /// The host and the target.
+    pub url: &'a Url,
+    /// Offered subprotocols, after the one of a native tickwire client.
+    pub subprotocols: &'a [String],
+    /// Further header lines, each with its line end.
+    pub header_lines: &'a str,
+}
 
 /// A connection with an explanation of every byte.
 #[derive(Debug)]
@@ -60,44 +81,43 @@ impl<'c> ExplainedConnection<'c> {
     /// The socket's error.
     pub fn start(
         stream: Stream,
-        url: &Url,
+        request: ConnectRequest<'_>,
         codes: &'c PacketTables,
         (otherwise, is_requested): (&'c Dialect, bool),
     ) -> io::Result<ExplainedConnection<'c>> {
-        let path = url.target.split('?').next().unwrap_or_default();
-        let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
+        let target = &request.url.target;
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let route = routes::find_by_room_tables(codes, path, None, None);
+        let mut conversation = match route {
             Err(_) if is_requested => Conversation::in_dialect(otherwise),
             _ => Conversation::new(codes, otherwise),
         };
         conversation.with_our_client();
+        let is_native = route.is_ok_and(|(dialect, _)| dialect.name() == "native");
+        let head = encode_request(request, is_native);
+        let mut redacted = head.clone();
+        redact_head(&mut redacted);
         let mut live = ExplainedConnection {
             stream,
+            // The printed request has no secrets. The conversation compares the response with the
+            // real one.
+            items: conversation.clone().receive(Side::Client, &redacted).into(),
             conversation,
-            json: false,
+            json: query.split('&').any(|field| field == "format=json"),
             answer: Answer::new(limits::REFUSAL_BODY_BYTES),
             given_up: None,
-            items: VecDeque::new(),
             has_closed: false,
             is_over: false,
         };
-        let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
-        live.json = query.split('&').any(|field| field == "format=json");
-        let is_native = routes::find_by_room_tables(codes, path, None, None)
-            .is_ok_and(|(dialect, _)| dialect.name() == "native");
-        let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
-        let key = handshake::encode_key(dial::random());
-        live.send_bytes(&handshake::request(&url.authority(), &url.target, &key, offered))?;
+        live.conversation.receive(Side::Client, &head);
+        live.write(&head)?;
         Ok(live)
     }
 
-    /// The dialect of the connection.
-    pub fn dialect(&self) -> &'c Dialect {
-        self.conversation.dialect()
-    }
-
-    /// Whether packets are JSON in text messages.
-    pub fn is_json(&self) -> bool {
-        self.json
+    /// The dialect and format of the messages.
+    pub fn format(&self) -> WireFormat<'c> {
+        let dialect = (!self.conversation.is_foreign()).then(|| self.conversation.dialect());
+        WireFormat { dialect, json: self.json }
     }
 
     /// Whether the upgrade succeeded and the connection has not ended, so that frames may be sent.
@@ -114,6 +134,11 @@ impl<'c> ExplainedConnection<'c> {
     /// The reason why this client ended the connection, if it did.
     pub fn given_up(&self) -> Option<&str> {
         self.given_up.as_deref()
+    }
+
+    /// The address to which a refusal redirects.
+    pub fn redirection(&self) -> Option<&str> {
+        self.answer.location()
     }
 
     /// The text of a refusal: the body of a response with another status than 101.
@@ -161,6 +186,10 @@ impl<'c> ExplainedConnection<'c> {
     /// The socket's error.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.items.extend(self.conversation.receive(Side::Client, bytes));
+        self.write(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.stream.write_all_within(bytes, limits::CONNECT_TIMEOUT) {
             // The server has closed the connection. The bytes that it sent before are still read.
             Err(error) if is_connection_lost(&error) => Ok(()),
@@ -235,6 +264,20 @@ impl<'c> ExplainedConnection<'c> {
         }
         Ok(())
     }
+}
+
+fn encode_request(request: ConnectRequest<'_>, is_native: bool) -> Vec<u8> {
+    /// The line end after the headers.
+    const END: &[u8] = b"\r\n";
+    let ConnectRequest { url, subprotocols, header_lines } = request;
+    let offered = is_native.then_some(SUBPROTOCOL).into_iter();
+    let offered: Vec<&str> = offered.chain(subprotocols.iter().map(String::as_str)).collect();
+    let key = handshake::encode_key(dial::random());
+    let mut head = handshake::request(&url.authority(), &url.target, &key, &offered);
+    head.truncate(head.len() - END.len());
+    head.extend_from_slice(header_lines.as_bytes());
+    head.extend_from_slice(END);
+    head
 }
 
 /// The required reply to a frame: the payload of a ping, or the code of a close frame.

@@ -4,9 +4,12 @@
 //! `NAME argument=value`. The JSON has the packet's name or code, and its arguments in order or by
 //! name. This module uses no socket.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::packet::{Dialect, Direction, Row, Value, json};
+use super::explained_connection::WireFormat;
+use super::received::{Condition, Expectation};
+use crate::packet::{Dialect, Direction, Row, Value, json, msgpack};
 use crate::tools::explain::hex;
 use crate::ws::frame::Opcode;
 
@@ -18,13 +21,17 @@ pub const HELP: &str = "\
 move sequence=1 direction=16384      a packet by its name; omitted arguments are nil
 [\"move\", {\"sequence\": 1}]            the same as JSON, with the name or the code
 [\"move\", [1, null, 16384]]           the same, with the arguments in order
+{\"op\": 1}                            a text message in JSON, to a server without packets
 ping WORDS, pong WORDS               a control frame; with argument=value, the packet of that name
 text WORDS                           a text message
+msgpack JSON                         a binary message: the value in MessagePack
+file NAME, text-file NAME            the bytes of a file as a binary message, or as a text message
 close 1000 WORDS                     a close frame; without a code, its body is empty
 hex 81 85 37fa213d 7f9f4d5158        these bytes unchanged, whether or not they are frames
 wait SECONDS                         wait this long
-expect NAME SECONDS                  wait for a packet by name or code, for a frame such as close, or for a
-                                     close frame with this reason; SECONDS is optional
+expect NAME CONDITIONS SECONDS       wait for a packet by name or code, for a frame such as close or text, or for
+                                     a close frame with this reason; the other words are optional. Conditions:
+                                     \"TEXT\" is in the message, ARGUMENT=VALUE, and /POINTER=VALUE in JSON
 packets                              list the packets that a client can send here
 quit                                 close the connection and exit
 ";
@@ -36,27 +43,20 @@ pub enum PromptCommand {
     Empty,
     /// Sends a single frame, masked like every client frame.
     Frame(Opcode, Vec<u8>),
+    /// Sends the bytes of a file as a single frame.
+    File(Opcode, PathBuf),
     /// Sends raw bytes.
     Bytes(Vec<u8>),
     /// Waits for this time.
     Wait(Duration),
-    /// Waits for this packet or frame, for the given time or the default.
-    Expect(String, Option<Duration>),
+    /// Waits for a frame, for the given time or the default.
+    Expect(Expectation, Option<Duration>),
     /// Prints the help.
     Help,
     /// Lists the packets.
     Packets,
     /// Closes the connection and exits.
     Quit,
-}
-
-/// The dialect and format of a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct WireFormat<'a> {
-    /// Codes and arguments of the packets.
-    pub dialect: &'a Dialect,
-    /// Whether packets are JSON in text messages.
-    pub json: bool,
 }
 
 /// Parses a line.
@@ -67,7 +67,7 @@ pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let is_packet = first_word(rest).contains('=');
+    let is_packet = speech.dialect.is_some() && first_word(rest).contains('=');
     let text = || rest.as_bytes().to_vec();
     match word {
         "" => Ok(PromptCommand::Empty),
@@ -75,6 +75,11 @@ pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String
         "ping" if !is_packet => Ok(PromptCommand::Frame(Opcode::Ping, text())),
         "pong" if !is_packet => Ok(PromptCommand::Frame(Opcode::Pong, text())),
         "text" => Ok(PromptCommand::Frame(Opcode::Text, text())),
+        "msgpack" if !is_packet => {
+            in_msgpack(rest).map(|message| PromptCommand::Frame(Opcode::Binary, message))
+        }
+        "file" if !is_packet => file(Opcode::Binary, rest),
+        "text-file" => file(Opcode::Text, rest),
         "close" => close(rest).map(|body| PromptCommand::Frame(Opcode::Close, body)),
         "hex" => hex::parse(rest).map(PromptCommand::Bytes).map_err(|error| error.to_string()),
         "wait" => seconds(rest).map(PromptCommand::Wait),
@@ -82,7 +87,41 @@ pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String
         "help" if rest.is_empty() => Ok(PromptCommand::Help),
         "packets" if rest.is_empty() => Ok(PromptCommand::Packets),
         "quit" if rest.is_empty() => Ok(PromptCommand::Quit),
-        _ => packet(line, speech),
+        _ => match speech.dialect {
+            Some(dialect) => packet(line, dialect, speech.json),
+            None => json_message(line),
+        },
+    }
+}
+
+/// Encodes a JSON value as MessagePack.
+fn in_msgpack(text: &str) -> Result<Vec<u8>, String> {
+    let value = json::read(text, Direction::ToServer).map_err(|broken| format!("msgpack: {broken}"))?;
+    let mut message = Vec::new();
+    msgpack::write_value(&mut message, &value);
+    Ok(message)
+}
+
+fn file(opcode: Opcode, name: &str) -> Result<PromptCommand, String> {
+    if name.is_empty() {
+        return Err("file needs the name of a file; text-file sends it as text".to_owned());
+    }
+    Ok(PromptCommand::File(opcode, PathBuf::from(name)))
+}
+
+/// A text message in JSON, as typed, for a server without packets.
+fn json_message(line: &str) -> Result<PromptCommand, String> {
+    let is_json = line.starts_with(['{', '[']);
+    if !is_json {
+        return Err(
+            "no such command, and this server has no packets: see help, such as text WORDS and {JSON}; \
+            --dialect decodes packets"
+                .to_owned(),
+        );
+    }
+    match serde_json::from_str::<serde_json::Value>(line) {
+        Ok(_) => Ok(PromptCommand::Frame(Opcode::Text, line.as_bytes().to_vec())),
+        Err(error) => Err(format!("not JSON: {error}; text WORDS sends any text")),
     }
 }
 
@@ -103,27 +142,36 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {MAX_WAIT_SECONDS}"))
 }
 
-fn expect(rest: &str) -> Result<PromptCommand, String> {
-    let (name, time) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match (name, time.trim()) {
-        ("", _) => Err("expect needs the name of a packet or a frame".to_owned()),
-        (name, "") => Ok(PromptCommand::Expect(name.to_owned(), None)),
-        (name, time) => Ok(PromptCommand::Expect(name.to_owned(), Some(seconds(time)?))),
+/// Parses `NAME CONDITION… SECONDS`. The last word is the time unless it is a condition.
+fn expect(mut rest: &str) -> Result<PromptCommand, String> {
+    let name = next_word(&mut rest);
+    if name.is_empty() {
+        return Err("expect needs the name of a packet or a frame".to_owned());
     }
+    let (mut conditions, mut time) = (Vec::new(), None);
+    while !rest.trim().is_empty() {
+        let word = next_word(&mut rest);
+        if rest.trim().is_empty() && !word.contains(['"', '=']) {
+            time = Some(seconds(word)?);
+        } else {
+            conditions.push(Condition::parse(word)?);
+        }
+    }
+    Ok(PromptCommand::Expect(Expectation { name: name.to_owned(), conditions }, time))
 }
 
 /// Encodes a packet that was typed in any of the accepted forms.
-fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
+fn packet(line: &str, dialect: &Dialect, json: bool) -> Result<PromptCommand, String> {
     let (row, values) = match line.starts_with('[') {
-        true => parse_json(line, speech.dialect)?,
-        false => parse_words(line, speech.dialect)?,
+        true => parse_json(line, dialect)?,
+        false => parse_words(line, dialect)?,
     };
-    let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
+    let encoded = dialect.encode(Direction::ToServer, &row.name, &values);
     let message = encoded.map_err(|error| error.to_string())?;
-    if !speech.json {
+    if !json {
         return Ok(PromptCommand::Frame(Opcode::Binary, message));
     }
-    let text = speech.dialect.json_from_msgpack(Direction::ToServer, &message);
+    let text = dialect.json_from_msgpack(Direction::ToServer, &message);
     let text = text.map_err(|error| error.to_string())?;
     Ok(PromptCommand::Frame(Opcode::Text, text.into_bytes()))
 }
@@ -229,7 +277,13 @@ mod tests {
 
     fn parsed(dialect: &str, json: bool, line: &str) -> Result<PromptCommand, String> {
         let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
-        parse(line, WireFormat { dialect: &dialect, json })
+        parse(line, WireFormat { dialect: Some(&dialect), json })
+    }
+
+    fn expected(name: &str, conditions: &[&str], seconds: Option<u64>) -> PromptCommand {
+        let conditions = conditions.iter().map(|word| Condition::parse(word).expect("valid")).collect();
+        let wanted = Expectation { name: name.to_owned(), conditions };
+        PromptCommand::Expect(wanted, seconds.map(Duration::from_secs))
     }
 
     #[test]
@@ -274,8 +328,14 @@ mod tests {
             ),
             ("hex 81 00", PromptCommand::Bytes(vec![0x81, 0])),
             ("wait 0.5", PromptCommand::Wait(Duration::from_millis(500))),
-            ("expect welcome", PromptCommand::Expect("welcome".to_owned(), None)),
-            ("expect close 2", PromptCommand::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
+            ("expect welcome", expected("welcome", &[], None)),
+            ("expect close 2", expected("close", &[], Some(2))),
+            ("expect pong nonce=7 2", expected("pong", &["nonce=7"], Some(2))),
+            (r#"expect text "a b" /d/op=10"#, expected("text", &[r#""a b""#, "/d/op=10"], None)),
+            (r#"expect text /name="a b""#, expected("text", &[r#"/name="a b""#], None)),
+            (r#"msgpack {"a": 1}"#, PromptCommand::Frame(Opcode::Binary, vec![0x81, 0xa1, b'a', 1])),
+            ("file a b.bin", PromptCommand::File(Opcode::Binary, PathBuf::from("a b.bin"))),
+            ("text-file a.json", PromptCommand::File(Opcode::Text, PathBuf::from("a.json"))),
             ("help", PromptCommand::Help),
             ("packets", PromptCommand::Packets),
             ("quit", PromptCommand::Quit),
@@ -302,8 +362,25 @@ mod tests {
             ("wait -1", "seconds"),
             ("wait 1e99", "seconds"),
             ("expect", "needs the name"),
+            ("expect text soon", "seconds"),
+            ("expect text soon 3", "is no condition"),
+            ("file", "needs the name"),
+            ("msgpack {", "msgpack"),
         ] {
             let error = parsed("native", false, line).expect_err(line);
+            assert!(error.contains(word) && error.lines().count() == 1, "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_server_without_packets_receives_json_as_it_is_typed() {
+        let of_line = |line| parse(line, WireFormat { dialect: None, json: false });
+        for line in [r#"{"op": 1}"#, "[1, 2]"] {
+            assert_eq!(of_line(line), Ok(PromptCommand::Frame(Opcode::Text, line.as_bytes().to_vec())));
+        }
+        assert_eq!(of_line("ping a=b"), Ok(PromptCommand::Frame(Opcode::Ping, b"a=b".to_vec())));
+        for (line, word) in [("{\"op\"", "not JSON"), ("move sequence=1", "has no packets")] {
+            let error = of_line(line).expect_err(line);
             assert!(error.contains(word) && error.lines().count() == 1, "{line}: {error}");
         }
     }

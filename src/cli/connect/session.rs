@@ -1,0 +1,318 @@
+//! A session at the prompt: executes lines, and prints each frame sent and received.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::explained_connection::ExplainedConnection;
+use super::input::{self, PromptCommand};
+use super::one_line;
+use super::received::{Expectation, ReceivedFrames};
+use crate::cli::console::LineSplitter;
+use crate::cli::output::{CliError, clear_line, print};
+use crate::limits;
+use crate::packet::{Direction, Row, grammar};
+use crate::tools::explain::color::ColorMode;
+use crate::util::escape;
+use crate::util::os::{self, PollableStdin};
+use crate::ws::frame::Opcode;
+use crate::ws::{CloseCode, Side};
+
+/// The prompt on a terminal.
+const PROMPT: &str = "connect: ";
+
+/// A running session at the prompt.
+pub struct PromptSession<'a, 'c> {
+    connection: ExplainedConnection<'c>,
+    /// Names of hidden frames.
+    quiet: &'a [String],
+    /// Whether each frame is drawn instead of printed in one line.
+    is_full: bool,
+    paint: ColorMode,
+    is_terminal: bool,
+    input: PollableStdin,
+    /// Whether the prompt is displayed and no line has been typed.
+    is_prompted: bool,
+    lines: LineSplitter,
+    pending_lines: VecDeque<String>,
+    is_input_over: bool,
+    /// Number of the current line, from 1.
+    line_number: usize,
+    received: ReceivedFrames,
+}
+
+impl<'a, 'c> PromptSession<'a, 'c> {
+    /// Creates a session that reads standard input.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub fn new(
+        connection: ExplainedConnection<'c>,
+        quiet: &'a [String],
+        is_full: bool,
+        paint: ColorMode,
+    ) -> Result<PromptSession<'a, 'c>, CliError> {
+        Ok(PromptSession {
+            connection,
+            quiet,
+            is_full,
+            paint,
+            is_terminal: io::stdin().is_terminal(),
+            input: PollableStdin::open().map_err(failure)?,
+            is_prompted: false,
+            lines: LineSplitter::with_max_bytes(limits::CONNECT_MAX_LINE_BYTES),
+            pending_lines: VecDeque::new(),
+            is_input_over: false,
+            line_number: 0,
+            received: ReceivedFrames::default(),
+        })
+    }
+
+    /// Waits for the upgrade, executes the lines, and closes the connection.
+    ///
+    /// # Errors
+    /// The upgrade failed, a line of a script failed, or this client ended the connection.
+    pub fn run(mut self) -> Result<(), CliError> {
+        self.open()?;
+        if self.is_terminal {
+            print("type help for a list of commands\n");
+        }
+        self.run_lines()?;
+        self.leave()
+    }
+
+    /// Waits for the response to the request.
+    fn open(&mut self) -> Result<(), CliError> {
+        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
+        while !self.connection.is_open() && !self.connection.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.print_received();
+            if Instant::now() >= deadline && !self.connection.is_open() && !self.connection.is_over() {
+                let seconds = limits::CONNECT_TIMEOUT.as_secs();
+                return Err(format!("the server did not complete its response within {seconds} s"));
+            }
+        }
+        self.print_received();
+        if !self.connection.is_over() {
+            return Ok(());
+        }
+        self.print_refusal();
+        let why = self.connection.given_up().map_or(String::new(), |reason| format!(": {reason}"));
+        Err(format!("the server did not accept the upgrade{why}"))
+    }
+
+    /// Prints the address and the body of a refusal.
+    fn print_refusal(&mut self) {
+        if let Some(address) = self.connection.redirection() {
+            let line = format!("the response redirects to {}\n", escape::escape_line(address));
+            self.print_above_prompt(&line);
+        }
+        let Some(text) = self.connection.refusal() else { return };
+        let mut lines = text.lines().map(|line| escape::escape_line(line));
+        match (lines.next(), lines.next()) {
+            (Some(line), None) => self.print_above_prompt(&format!("the response says: {line}\n")),
+            _ => {
+                let lines = text.lines().map(|line| format!("  {}\n", escape::escape_line(line)));
+                self.print_above_prompt(&format!("the response says:\n{}", lines.collect::<String>()));
+            }
+        }
+    }
+
+    /// Executes the lines until the input ends.
+    fn run_lines(&mut self) -> Result<(), CliError> {
+        loop {
+            self.print_received();
+            if self.is_terminal && self.connection.is_over() {
+                return Ok(());
+            }
+            let Some(line) = self.pending_lines.pop_front() else {
+                if self.is_input_over {
+                    return Ok(());
+                }
+                self.prompt();
+                self.wait(None, true)?;
+                continue;
+            };
+            self.line_number += 1;
+            let done = self.execute_line(&line);
+            match done {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) if self.is_terminal => self.print_above_prompt(&format!("{error}\n")),
+                Err(error) => return Err(format!("line {}: {error}", self.line_number)),
+            }
+        }
+    }
+
+    /// Executes a line. Returns whether another may follow.
+    fn execute_line(&mut self, line: &str) -> Result<bool, CliError> {
+        if line.len() > limits::CONNECT_MAX_LINE_BYTES {
+            return Err(format!("more than {} bytes", limits::CONNECT_MAX_LINE_BYTES));
+        }
+        match input::parse(line, self.connection.format())? {
+            PromptCommand::Empty => {}
+            PromptCommand::Quit => return Ok(false),
+            PromptCommand::Help => self.print_above_prompt(input::HELP),
+            PromptCommand::Packets => self.print_above_prompt(&self.packets()?),
+            PromptCommand::Wait(time) => self.pause(time)?,
+            PromptCommand::Expect(wanted, time) => self.expect(&wanted, time)?,
+            _ if self.connection.is_over() => return Err("the connection has ended".to_owned()),
+            PromptCommand::Frame(opcode, payload) => {
+                self.connection.send(opcode, &payload).map_err(failure)?
+            }
+            PromptCommand::File(opcode, path) => {
+                self.connection.send(opcode, &read_file(&path)?).map_err(failure)?
+            }
+            PromptCommand::Bytes(bytes) => self.connection.send_bytes(&bytes).map_err(failure)?,
+        }
+        Ok(true)
+    }
+
+    /// Prints received frames for this time, or until the connection ends.
+    fn pause(&mut self, time: Duration) -> Result<(), CliError> {
+        let deadline = Instant::now() + time;
+        while Instant::now() < deadline && !self.connection.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.print_received();
+        }
+        Ok(())
+    }
+
+    /// Waits for a frame that arrived after the last expected frame and meets the expectation.
+    fn expect(&mut self, wanted: &Expectation, time: Option<Duration>) -> Result<(), CliError> {
+        let time = time.unwrap_or(limits::CONNECT_EXPECT_TIMEOUT);
+        let deadline = Instant::now() + time;
+        let mut checked = 0;
+        loop {
+            self.print_received();
+            if self.received.take(wanted, self.connection.format(), &mut checked) {
+                return Ok(());
+            }
+            if self.connection.is_over() {
+                return Err(format!("expected {wanted}, but the connection has ended"));
+            }
+            if Instant::now() >= deadline {
+                let seconds = time.as_secs_f64();
+                return Err(format!("expected {wanted}, which did not arrive within {seconds} s"));
+            }
+            self.wait(Some(deadline), false)?;
+        }
+    }
+
+    /// Closes the connection, and prints the server's reply.
+    fn leave(&mut self) -> Result<(), CliError> {
+        if self.connection.is_open() && !self.connection.has_closed() {
+            let code = CloseCode::NORMAL.get().to_be_bytes();
+            self.connection.send(Opcode::Close, &code).map_err(failure)?;
+        }
+        self.print_received();
+        self.pause(limits::CLOSE_TIMEOUT)?;
+        self.print_above_prompt(if self.connection.is_over() {
+            "the connection has ended\n"
+        } else {
+            "left; the server has not ended the connection\n"
+        });
+        self.connection.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
+    }
+
+    /// Waits for the server until the deadline, and with `wants_line` also for a line.
+    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let socket = Some(self.connection.socket()).filter(|_| !self.connection.is_over());
+        let input = Some(&mut self.input).filter(|_| wants_line);
+        // A poll does not report bytes that are already decrypted.
+        let has_unread = self.connection.has_unread();
+        let time = if has_unread { Duration::ZERO } else { time.unwrap_or(limits::CONNECT_IDLE_WAIT) };
+        let (is_spoken, is_typed) = os::poll_with_input(socket, input, time).map_err(failure)?;
+        if is_spoken || has_unread {
+            self.connection.read().map_err(failure)?;
+        }
+        if is_typed { self.read_lines() } else { Ok(()) }
+    }
+
+    fn read_lines(&mut self) -> Result<(), CliError> {
+        let mut buffer = [0; limits::READ_BYTES];
+        let count = match self.input.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let lines: Vec<String> =
+            buffer[..count].iter().filter_map(|byte| self.lines.push_byte(*byte)).collect();
+        self.is_prompted &= lines.is_empty();
+        self.pending_lines.extend(lines);
+        if count == 0 {
+            self.is_input_over = true;
+            self.pending_lines.extend(self.lines.end());
+        }
+        Ok(())
+    }
+
+    /// Prints all frames sent and received.
+    fn print_received(&mut self) {
+        while let Some(item) = self.connection.next_item() {
+            if item.from == Side::Server {
+                self.received.push(&item);
+            }
+            if item.names().iter().any(|name| self.quiet.contains(name)) {
+                continue;
+            }
+            let text = match self.is_full {
+                true => item.painted(self.paint) + "\n",
+                false => one_line::print(item, self.paint),
+            };
+            self.print_above_prompt(&text);
+        }
+    }
+
+    /// Prints lines above the prompt. The prompt must then be printed again.
+    fn print_above_prompt(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_prompted) {
+            clear_line();
+        }
+        print(text);
+    }
+
+    fn prompt(&mut self) {
+        if self.is_terminal && !self.is_prompted {
+            print(PROMPT);
+            self.is_prompted = true;
+        }
+    }
+
+    /// The packets that a client can send.
+    fn packets(&self) -> Result<String, CliError> {
+        let dialect = self.connection.format().dialect;
+        let dialect = dialect.ok_or("this server has no packets; --dialect NAME decodes them")?;
+        let line = |row: &Row| {
+            let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
+            let arguments = grammar::format_arguments(&row.arguments);
+            format!("{code:>4}  {:<14}{arguments}\n{:20}{}\n", row.name, "", row.meaning)
+        };
+        Ok(dialect.rows(Direction::ToServer).map(line).collect())
+    }
+}
+
+fn failure(error: io::Error) -> CliError {
+    error.to_string()
+}
+
+/// The bytes of a file, at most [`limits::CONNECT_FILE_BYTES`].
+fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(limits::CONNECT_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limits::CONNECT_FILE_BYTES {
+        return Err(format!(
+            "{}: a file must have at most {} bytes; split it",
+            path.display(),
+            limits::CONNECT_FILE_BYTES
+        ));
+    }
+    Ok(bytes)
+}
