@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::color::{ColorMode, ColorRole};
 use super::tree::Node;
-use super::truncate::truncate;
+use super::truncate::{truncate, truncate_foreign};
 use super::{dialect_guess, hex};
 use crate::packet::{DecodedPacket, Dialect, Direction, Row};
 use crate::util::escape;
@@ -293,14 +293,11 @@ impl ExplainedFrame<'_> {
             }
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => escape::escape_line(line).into_owned(),
-            (None, Content::Text(text)) => truncate(&format!("{text:?}")),
-            (
-                None,
-                Content::Close(line)
-                | Content::Foreign(line)
-                | Content::Datagram(line)
-                | Content::Packet(_, Some(line)),
-            ) => truncate(&escape::escape_line(line)),
+            (None, Content::Text(text)) => truncate_foreign(&format!("{text:?}")),
+            (None, Content::Foreign(line)) => truncate_foreign(&escape::escape_line(line)),
+            (None, Content::Close(line) | Content::Datagram(line) | Content::Packet(_, Some(line))) => {
+                truncate(&escape::escape_line(line))
+            }
             (None, Content::Compressed) => format!("compressed, {}", truncate(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };

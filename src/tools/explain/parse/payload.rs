@@ -6,6 +6,7 @@
 use super::{json_text, packet};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value, json, msgpack, routes};
 use crate::tools::explain::explanation::{Content, PAYLOAD_FIELD, Problem};
+use crate::tools::explain::hex;
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
@@ -122,26 +123,57 @@ pub fn explain<'a>(
 }
 
 /// Explains a binary message of another protocol: as JSON or MessagePack if the message is one list
-/// or map, otherwise as bytes.
+/// or map, otherwise as bytes and the characters among them.
 fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
     if speaker.detail == Detail::Name {
         return ExplainedPayload::bytes(payload, begin);
     }
-    let of_json = |text: &str| json::read(text, Direction::ToClient).ok().filter(is_container);
     if let Ok(text) = std::str::from_utf8(payload)
-        && of_json(text).is_some()
+        && let Some(json) = foreign_json(text, begin)
     {
-        let inside = ExplainedPayload::text(text, begin);
-        return ExplainedPayload { content: Content::Foreign(format!("JSON {text}")), ..inside };
+        return json;
     }
     match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
         Some(value) => {
             let content = Content::Foreign(format!("MessagePack {}", json::to_text(&value)));
             ExplainedPayload::new(packet::explain_value(payload, begin), content, None)
         }
-        None => ExplainedPayload::bytes(payload, begin),
+        None => {
+            let content = Content::Foreign(bytes_and_characters(payload));
+            ExplainedPayload { content, ..ExplainedPayload::bytes(payload, begin) }
+        }
     }
+}
+
+/// Explains a text of another protocol that is a list or a map in JSON. Its line has no line ends.
+fn foreign_json<'a>(text: &str, begin: usize) -> Option<ExplainedPayload<'a>> {
+    if !text.trim_start().starts_with(['[', '{']) {
+        return None;
+    }
+    json::read(text, Direction::ToClient).ok()?;
+    // A string in JSON has no line end, so these spaces are outside of strings.
+    let line = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let content = Content::Foreign(format!("JSON {line}"));
+    Some(ExplainedPayload { content, ..ExplainedPayload::text(text, begin) })
+}
+
+/// The bytes in hexadecimal, and their printable characters if some are a word.
+fn bytes_and_characters(payload: &[u8]) -> String {
+    /// Bytes in hexadecimal. The line has room for their characters, too.
+    const BYTES: usize = 32;
+    /// Printable characters in a row that are probably text.
+    const WORD_BYTES: usize = 4;
+    let mut line = hex::print(&payload[..payload.len().min(BYTES)]);
+    if payload.len() > BYTES {
+        line.push_str(" …");
+    }
+    let is_printable = |byte: &u8| (b' '..=b'~').contains(byte);
+    if payload.windows(WORD_BYTES).any(|window| window.iter().all(is_printable)) {
+        let characters = payload.iter().map(|byte| if is_printable(byte) { char::from(*byte) } else { '.' });
+        line.extend(["  ".to_owned(), characters.collect()]);
+    }
+    line
 }
 
 /// Explains a packet without a tree.
@@ -181,7 +213,8 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     };
     let inside = ExplainedPayload::text(text, begin);
     if speaker.is_foreign {
-        return inside;
+        let json = if speaker.detail == Detail::Name { None } else { foreign_json(text, begin) };
+        return json.unwrap_or(inside);
     }
     if speaker.json == Some(false) {
         return wrong_frame_type(inside);
