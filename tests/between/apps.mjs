@@ -66,7 +66,11 @@ window.say = (text) => socket.send(encode({ type: 'chat', text }));
 const socketIo = () => serve(page(`
 import { io } from './socket.io.mjs';
 const socket = io();
-socket.on('connect', () => socket.io.engine.once('upgrade', () => log('open')));
+socket.on('connect', () => {
+  const { engine } = socket.io;
+  if (engine.transport.name === 'websocket') log('open');
+  else engine.once('upgrade', () => log('open'));
+});
 socket.on('chat', (text) => log(text));
 window.say = (text) => socket.emit('chat', text);
 `), { '/socket.io.mjs': file('socket.io-client/dist/socket.io.esm.min.js') }, (server) => {
@@ -128,5 +132,11 @@ window.say = (text) => push('shout', { body: text });
     socket.send(JSON.stringify([join, isJoin ? ref : null, topic, isJoin ? 'phx_reply' : event, isJoin ? { status: 'ok', response: {} } : payload]));
   }));
 });
+
+/** A PUBLISH packet of MQTT in hexadecimal. The broker sends its header and its payload in messages of their own. @param {string} text */
+export function mqttPublish(text) {
+  const topic = Buffer.from('chat');
+  return Buffer.concat([Buffer.from([0x30, 2 + topic.length + text.length, 0, topic.length]), topic, Buffer.from(text)]).toString('hex');
+}
 
 export const APPS = { chat, packed, 'socket.io': socketIo, graphql, mqtt, phoenix };

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Complaints, launch } from '../browser/lib/browser.mjs';
 import { binary } from '../browser/lib/server.mjs';
-import { APPS } from './apps.mjs';
+import { APPS, mqttPublish } from './apps.mjs';
 
 const OUTPUT = fileURLToPath(new URL('../output/', import.meta.url));
 const PATIENCE_MS = 20000;
@@ -125,7 +125,7 @@ async function tryApp(name, start) {
       assert.ok(like, JSON.stringify(proxy.messages()));
       const isText = like.text !== undefined;
       const [old, text] = ['after the edit', 'injected by me'];
-      const value = isText ? like.text.replace(old, text) : like.payload.replace(Buffer.from(old).toString('hex'), Buffer.from(text).toString('hex'));
+      const value = name === 'mqtt' ? mqttPublish(text) : isText ? like.text.replace(old, text) : like.payload.replace(Buffer.from(old).toString('hex'), Buffer.from(text).toString('hex'));
       await wire.locator('#proxy-from').selectOption('server');
       await wire.locator('#proxy-form').selectOption(isText ? 'text' : 'binary');
       await wire.locator('#proxy-value').fill(value);
