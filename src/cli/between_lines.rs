@@ -28,8 +28,11 @@ pub enum LineFormat {
 /// Formats an event; `None` if the filter excludes it.
 pub fn format_event(event: &ProxyEvent<'_>, filter: &MessageFilter, format: LineFormat) -> Option<String> {
     if let ProxyEventKind::Message(seen) = &event.kind {
-        let all = seen.explained.iter().chain(seen.sent_explained);
-        let is_wanted = seen.outcome == Outcome::Oversized || { all }.any(|one| filter.matches(one));
+        let mut all = seen.explained.iter().chain(seen.sent_explained);
+        let is_wanted = match seen.outcome {
+            Outcome::Oversized { begins } => begins,
+            _ => all.any(|one| filter.matches(one)),
+        };
         if !is_wanted {
             return None;
         }
@@ -66,12 +69,9 @@ fn message(begin: &str, seen: &Observation<'_, '_>, line: impl Fn(&Explanation<'
         Outcome::Changed => " [changed]".to_owned(),
         Outcome::Repeated(copies) => format!(" [and {copies} more]"),
         Outcome::Injected => " [injected]".to_owned(),
-        Outcome::Oversized => {
+        Outcome::Oversized { .. } => {
             let sign = if seen.from == Side::Client { '>' } else { '<' };
-            return format!(
-                "{begin}{sign} {} bytes of a message that is too long to explain\n",
-                seen.received.len()
-            );
+            return format!("{begin}{sign} a message that is too long to explain\n");
         }
     };
     let mut text = String::new();

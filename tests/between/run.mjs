@@ -49,7 +49,7 @@ async function between(port, flags) {
     messages: () => lines().filter(({ event }) => event === 'message'),
     stop: async () => {
       const ended = new Promise((resolve) => { child.once('exit', resolve); });
-      child.kill('SIGINT');
+      child.kill('SIGTERM');
       return ended;
     },
   };

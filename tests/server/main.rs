@@ -3,6 +3,8 @@
 mod access;
 mod admin;
 mod any_room;
+#[cfg(target_os = "linux")]
+mod between;
 mod bots_agree;
 mod bots_fill;
 mod bots_play;

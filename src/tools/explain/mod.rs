@@ -54,6 +54,7 @@ pub use dialect_guess::DialectGuess;
 pub use explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,
 };
+#[cfg(not(target_family = "wasm"))]
 pub(crate) use parse::payload::Detail;
 
 /// Explains bytes of one side. If `from` is `None`, the sender is inferred from the bytes.

@@ -86,7 +86,11 @@ pub enum WaitState {
 impl ArrivedMessage<'_> {
     /// The outcome if the message is forwarded at once.
     pub fn forwarded_outcome(&self) -> Outcome {
-        if self.piece.kind == PieceKind::Oversized { Outcome::Oversized } else { Outcome::Forwarded }
+        match self.piece.kind {
+            PieceKind::OversizedStart => Outcome::Oversized { begins: true },
+            PieceKind::Oversized => Outcome::Oversized { begins: false },
+            _ => Outcome::Forwarded,
+        }
     }
 
     /// The message as one uncompressed frame, if it is compressed.

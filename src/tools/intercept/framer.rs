@@ -30,7 +30,9 @@ pub enum PieceKind {
     Message,
     /// A control frame.
     Control(Opcode),
-    /// A part of a message longer than [`limits::INTERCEPT_MESSAGE_BYTES`].
+    /// The first bytes of a message longer than [`limits::INTERCEPT_MESSAGE_BYTES`].
+    OversizedStart,
+    /// More bytes of such a message.
     Oversized,
     /// Bytes without known frame boundaries.
     Unframed,
@@ -134,7 +136,8 @@ impl Framer {
             self.stage = Stage::Oversized { left: header.length, fin: header.fin };
             let mut bytes = mem::take(&mut self.message);
             bytes.extend(self.input.drain(..size));
-            return Some(Some(WirePiece { kind: PieceKind::Oversized, bytes }));
+            let kind = if is_oversized { PieceKind::Oversized } else { PieceKind::OversizedStart };
+            return Some(Some(WirePiece { kind, bytes }));
         }
         let whole = whole as usize;
         if self.input.len() < whole {
@@ -218,7 +221,7 @@ mod tests {
         let (mut framer, mut found) = (Framer::new(Side::Server), Vec::new());
         framer.receive(&bytes, |piece| found.push(piece));
         let kinds: Vec<PieceKind> = found.iter().map(|piece| piece.kind).collect();
-        assert_eq!(kinds, [PieceKind::Oversized, PieceKind::Oversized, PieceKind::Message]);
+        assert_eq!(kinds, [PieceKind::OversizedStart, PieceKind::Oversized, PieceKind::Message]);
         assert_eq!(found[2].bytes, [&[0x81, 4][..], b"next"].concat());
     }
 }

@@ -55,8 +55,11 @@ pub enum Outcome {
     Repeated(u32),
     /// It was sent although nothing arrived.
     Injected,
-    /// It was forwarded, and is too long to be explained.
-    Oversized,
+    /// Bytes of a message that is too long to be explained were forwarded: its first ones, or more.
+    Oversized {
+        /// Whether the message begins with these bytes.
+        begins: bool,
+    },
 }
 
 /// A message that the proxy received, sent, or both.
@@ -248,7 +251,7 @@ impl<'c> Interceptor<'c> {
             _ => Detail::Name,
         });
         match piece.kind {
-            PieceKind::Oversized => Vec::new(),
+            PieceKind::OversizedStart | PieceKind::Oversized => Vec::new(),
             _ => self.conversation.receive(from, &piece.bytes),
         }
     }
@@ -460,7 +463,7 @@ impl Outcome {
             Outcome::Changed => "changed",
             Outcome::Repeated(_) => "repeated",
             Outcome::Injected => "injected",
-            Outcome::Oversized => "oversized",
+            Outcome::Oversized { .. } => "oversized",
         }
     }
 

@@ -22,6 +22,11 @@ const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */
 /** Names of the forms. @type {[Form, string][]} */
 const FORMS = [['text', 'Text'], ['binary', 'Binary, in hex'], ['wire', 'Whole frame, in hex']];
 
+/** Height of the box of a message, in lines. */
+const [MIN_ROWS, MAX_ROWS] = [1, 6];
+/** Characters of a line of a box, about. */
+const ROW_CHARS = 52;
+
 /** Returns hexadecimal digits in pairs. @param {string} digits */
 const inPairs = (digits) => digits.match(/../g)?.join(' ') ?? '';
 
@@ -109,9 +114,10 @@ export class ProxyPanel {
     const card = document.createElement('li');
     card.dataset.from = held.from;
     const title = document.createElement('p');
-    title.textContent = `${held.from === 'client' ? '↑' : '↓'} connection ${held.client}: ${held.line}`;
+    // Without the content, which follows in the box.
+    title.textContent = `${held.from === 'client' ? '↑' : '↓'} connection ${held.client}: ${held.line.split(': ')[0]}`;
     const value = document.createElement('textarea');
-    value.rows = 2;
+    value.rows = rowsFor(held.text ?? inPairs(held.payload));
     value.spellcheck = false;
     value.ariaLabel = 'Message';
     const form = formMenu(held.text === null ? 'binary' : 'text');
@@ -168,6 +174,9 @@ export class ProxyPanel {
     byId('proxy-note').textContent = text;
   }
 }
+
+/** Returns the height of a box for a message. @param {string} text */
+const rowsFor = (text) => Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.ceil(text.length / ROW_CHARS)));
 
 /** @param {Held} held */
 const keyOf = (held) => `${held.client} ${held.id}`;

@@ -118,6 +118,6 @@ fn comment(seen: &Observation<'_, '_>) -> String {
         Outcome::Injected => "injected by the proxy".to_owned(),
         Outcome::Repeated(copies) => format!("repeated by the proxy: {copies} more"),
         Outcome::Delayed(time) => format!("delayed by the proxy: {} ms", time.as_millis()),
-        Outcome::Forwarded | Outcome::Held(_) | Outcome::Dropped | Outcome::Oversized => String::new(),
+        Outcome::Forwarded | Outcome::Held(_) | Outcome::Dropped | Outcome::Oversized { .. } => String::new(),
     }
 }

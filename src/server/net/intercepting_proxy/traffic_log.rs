@@ -138,7 +138,7 @@ impl TrafficLog {
                 let held = HeldMessage::new(seen, at);
                 log.held.insert(id, held);
             }
-            Outcome::Oversized => {}
+            Outcome::Oversized { .. } => {}
             _ => {
                 log.forget_held(seen);
                 let record = encode(at, ObservedKind::Intercepted(intercepted(seen)));
