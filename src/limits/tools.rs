@@ -161,6 +161,11 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 /// with the bodies of pages and pictures. A larger file is not read.
 pub const EXPLAIN_HAR_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Maximum bytes of a compressed message that `explain` inflates, if the limit of its receiver is
+/// unknown. Of a longer message, and of later messages that may refer to it, only the compressed
+/// form is shown.
+pub const EXPLAIN_INFLATED_BYTES: usize = 16 * 1024 * 1024;
+
 // ---- cli: connect ------------------------------------------------------------------------------
 
 /// Maximum bytes of one line typed at `connect`. The longest message that the server accepts fits,

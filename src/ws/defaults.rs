@@ -1,15 +1,8 @@
-//! Default limits for other users of this module, and the sizes of its buffers. A tickwire server
-//! uses the limits of `src/limits/mod.rs` instead.
+//! Default limits for other users of this module. A tickwire server uses the limits of
+//! `src/limits/mod.rs` instead.
 
 use super::http::HeadLimits;
 use super::message::Limits;
-
-/// Bytes that an inflater produces in one step, beyond its window. More would save few copies of
-/// the window.
-pub(super) const INFLATE_STEP_BYTES: usize = 16 * 1024;
-/// Bytes of the first buffer of an inflater, which grows with the messages. Most messages of a game
-/// fit.
-pub(super) const INFLATE_BUFFER_BYTES: usize = 1024;
 
 impl HeadLimits {
     /// Enough for any browser: browser heads are shorter than 2 KiB and have about 15 lines.

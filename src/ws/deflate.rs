@@ -7,10 +7,10 @@
 //! ```
 //!
 //! DEFLATE (RFC 1951) replaces repeated bytes by a distance and a length, within a window of at
-//! most 32 KiB, and encodes the rest with short codes for frequent bytes. A sender ends each message
-//! with an empty stored block, so that the data ends at a byte, and omits its last four bytes
-//! [`TAIL`]. With context takeover, the window of a message begins with the previous messages of the
-//! same sender; without it, each message stands alone.
+//! most 32 KiB, and encodes the rest with short codes for frequent bytes. A sender ends each
+//! message with an empty stored block, so that the data ends at a byte, and omits the last four
+//! bytes, [`TAIL`]. With context takeover, the window of a message begins with the previous
+//! messages of the same sender; without it, each message stands alone.
 //!
 //! An [`Inflater`] belongs to one direction of one connection, and needs every compressed message
 //! of that direction in order. It bounds the inflated bytes while it inflates, since 42 kB can
@@ -25,7 +25,6 @@ use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags as flags;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-use super::defaults::{INFLATE_BUFFER_BYTES, INFLATE_STEP_BYTES};
 use super::violation::Violation;
 
 /// The last four bytes of an empty stored block. A sender omits them at the end of a message, and a
@@ -34,6 +33,12 @@ pub const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
 /// The compressed form of an empty message: the header of an empty stored block (RFC 7692, section
 /// 7.2.3.6).
 const EMPTY: u8 = 0x00;
+/// Bytes that an inflater produces in one step, beyond its window: 16 KiB. More would save few
+/// copies of the window.
+const STEP_BYTES: usize = 1 << 14;
+/// Bytes of the first buffer of an inflater, which grows with the messages: 1 KiB. Most messages of
+/// a game fit.
+const FIRST_BUFFER_BYTES: usize = 1 << 10;
 /// Base-2 logarithm of the largest window in bytes.
 pub const MAX_WINDOW_BITS: u8 = 15;
 /// Base-2 logarithm of the smallest window in bytes.
@@ -54,6 +59,7 @@ enum Position {
 
 /// Inflates the messages of one sender. Memory: 11 KiB for the decoder, and a buffer that grows
 /// with the messages up to the window and 16 KiB.
+#[derive(Clone)]
 pub struct Inflater {
     /// Created for the first message.
     decoder: Option<Box<DecompressorOxide>>,
@@ -63,6 +69,7 @@ pub struct Inflater {
 }
 
 /// The bytes to which a distance can refer, and room for more.
+#[derive(Clone)]
 struct OutputBuffer {
     /// Inflated bytes up to `end`, then free space.
     bytes: Vec<u8>,
@@ -76,7 +83,7 @@ struct OutputBuffer {
 impl Inflater {
     /// Creates an inflater for a sender with a window of 2^`window_bits` bytes.
     pub fn new(window_bits: u8, context_takeover: bool) -> Inflater {
-        Inflater::with_step(window_bits, context_takeover, INFLATE_STEP_BYTES)
+        Inflater::with_step(window_bits, context_takeover, STEP_BYTES)
     }
 
     fn with_step(window_bits: u8, context_takeover: bool, step_bytes: usize) -> Inflater {
@@ -177,7 +184,7 @@ impl OutputBuffer {
         }
         let max_bytes = self.window_bytes + self.step_bytes;
         if self.bytes.len() < max_bytes {
-            self.bytes.resize((2 * self.bytes.len()).max(INFLATE_BUFFER_BYTES).min(max_bytes), 0);
+            self.bytes.resize((2 * self.bytes.len()).max(FIRST_BUFFER_BYTES).min(max_bytes), 0);
         } else {
             self.bytes.copy_within(self.end - self.window_bytes..self.end, 0);
             self.end = self.window_bytes;
@@ -382,7 +389,7 @@ mod tests {
                     assert_eq!(result, Ok(()), "{name}");
                     assert!(inflated == *message, "{name}");
                 }
-                assert!(inflater.output.bytes.len() <= (1 << window_bits).max(INFLATE_BUFFER_BYTES) + 1);
+                assert!(inflater.output.bytes.len() <= (1 << window_bits).max(FIRST_BUFFER_BYTES) + 1);
             }
         }
     }

@@ -121,10 +121,10 @@
 //!
 //! The only extension is permessage-deflate, RFC 7692. It is off unless the caller negotiates it:
 //! [`extension`] has the agreement, [`deflate`] the compressed form. Compression lets a few bytes
-//! expand to megabytes, so the limit of a message also bounds what it inflates to. The module never
-//! sends fragments, because tickwire's messages are short. It has no clock, so the driver enforces the
-//! deadlines of RFC 6455, section 7.1.1. It has no randomness, so the driver supplies a client's
-//! masking keys.
+//! expand to megabytes, so the limit of a message also bounds the inflated bytes. The module never
+//! sends fragments, because tickwire's messages are short. It has no clock, so the driver enforces
+//! the deadlines of RFC 6455, section 7.1.1. It has no randomness, so the driver supplies a
+//! client's masking keys.
 
 pub mod close;
 mod close_code;

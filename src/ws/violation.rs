@@ -33,8 +33,8 @@ struct Rule {
 /// three always agree.
 macro_rules! violations {
     ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $description:literal;)+) => {
-        /// A broken rule of RFC 6455, of its compression (RFC 7692), or of the HTTP RFCs on which its
-        /// handshake depends.
+        /// A broken rule of RFC 6455, of its compression (RFC 7692), or of the HTTP RFCs on which
+        /// its handshake depends.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Violation {
             $(#[doc = $description] $variant,)+

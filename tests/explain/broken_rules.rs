@@ -16,6 +16,7 @@ use tickwire::internal::packet::routes::{self, WRONG_FRAME_TYPE};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::connection::{Connection, Event, Role};
+use tickwire::ws::extension::{DeflateOffer, DeflateParameters, SenderParameters};
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::{Side, Violation, close, handshake};
 
@@ -56,10 +57,17 @@ struct Row {
     /// Where it is written, and what the other end does.
     verdict: (String, String),
     has_ack_packets: bool,
+    /// Whether both ends have agreed on compression.
+    has_deflate: bool,
 }
 
 fn rows() -> Vec<Row> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/broken_rules.tsv");
+    let all = rows_of(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/broken_rules.tsv"), false);
+    let deflate = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/broken_rules_deflate.tsv");
+    all.into_iter().chain(rows_of(deflate, true)).collect()
+}
+
+fn rows_of(path: &str, has_deflate: bool) -> Vec<Row> {
     let text = fs::read_to_string(path).expect("the table is there");
     let lines = text.lines().filter(|line| !line.starts_with('#')).skip(1);
     lines
@@ -73,6 +81,7 @@ fn rows() -> Vec<Row> {
                 bytes: bytes_of(bytes),
                 verdict: (written.to_owned(), answer.to_owned()),
                 has_ack_packets: told == "yes",
+                has_deflate,
             }
         })
         .collect()
@@ -126,7 +135,7 @@ fn text_of(text: &str) -> Vec<u8> {
 fn judged(row: &Row) -> Option<(String, String)> {
     match (&row.target, row.from) {
         (None, _) => judged_request(&row.bytes),
-        (Some(_), Side::Server) if row.bytes.starts_with(b"HTTP/") => judged_answer(&row.bytes),
+        (Some(_), Side::Server) if row.bytes.starts_with(b"HTTP/") => judged_answer(row),
         (Some(target), _) => judged_frames(row, target),
     }
 }
@@ -144,10 +153,12 @@ fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
     refused.map(|refusal| (refusal.violation.name().to_owned(), format!("status {}", refusal.status)))
 }
 
-fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
-    let violation = match ResponseReader::new(limits::HEAD_LIMITS).receive(bytes) {
+fn judged_answer(row: &Row) -> Option<(String, String)> {
+    let offer = row.has_deflate.then(DeflateOffer::default);
+    let check = |head| handshake::check_response_with(&head, KEY, &[], offer.as_ref()).err();
+    let violation = match ResponseReader::new(limits::HEAD_LIMITS).receive(&row.bytes) {
         Err(violation) => Some(violation),
-        Ok(head) => head.and_then(|head| handshake::check_response(&head, KEY, &[]).err()),
+        Ok(head) => head.and_then(check),
     };
     violation.map(|violation| (violation.name().to_owned(), "drop the connection".to_owned()))
 }
@@ -174,6 +185,10 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         role,
         if row.from == Side::Client { limits::CLIENT_MESSAGE_LIMITS } else { limits::SERVER_MESSAGE_LIMITS },
     );
+    if row.has_deflate {
+        let sender = SenderParameters { context_takeover: true, window_bits: 15 };
+        conn.enable_compression(DeflateParameters { server: sender, client: sender }, 0);
+    }
     conn.receive(&row.bytes);
     let violation = loop {
         let decoded = match conn.next_event() {
@@ -208,11 +223,13 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
 }
 
 /// The upgrade before a row: the request, and the answer unless the row is one.
-fn upgraded<'c>(conversation: &mut Conversation<'c>, target: &str, is_answered: bool) {
-    let request = handshake::request("localhost:3000", target, KEY, &[]);
+fn upgraded<'c>(conversation: &mut Conversation<'c>, target: &str, is_answered: bool, has_deflate: bool) {
+    let offer = has_deflate.then(DeflateOffer::default);
+    let request = handshake::request_with("localhost:3000", target, KEY, &[], offer.as_ref());
+    let agreed = if has_deflate { "Sec-WebSocket-Extensions: permessage-deflate\r\n" } else { "" };
     let accept = handshake::accept_key(KEY);
     let answer = format!(
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n{agreed}\r\n"
     );
     let mut said = conversation.receive(Side::Client, &request);
     if is_answered {
@@ -227,7 +244,7 @@ fn explained(row: &Row, piece: usize) -> Vec<(String, String, String)> {
     let legacy = codes.dialect("legacy").expect("built in");
     let mut conversation = Conversation::new(&codes, &legacy);
     if let Some(target) = &row.target {
-        upgraded(&mut conversation, target, !row.bytes.starts_with(b"HTTP/"));
+        upgraded(&mut conversation, target, !row.bytes.starts_with(b"HTTP/"), row.has_deflate);
     }
     let mut items: Vec<Explanation<'_>> =
         row.bytes.chunks(piece).flat_map(|bytes| conversation.receive(row.from, bytes)).collect();
@@ -258,7 +275,8 @@ fn every_rule_has_a_row() {
 #[test]
 fn rules_of_frames_have_rows_of_both_sides() {
     let rows = rows();
-    let of_one_side = ["mask_missing", "mask_forbidden", "too_many_fragments", "message_too_long"];
+    let of_one_side =
+        ["mask_missing", "mask_forbidden", "too_many_fragments", "message_too_long", "inflated_too_long"];
     for violation in Violation::ALL.iter().filter(|violation| violation.close_code().is_some()) {
         for side in [Side::Client, Side::Server] {
             let has_row = rows.iter().any(|row| row.rule == violation.name() && row.from == side);
@@ -307,6 +325,7 @@ fn limits_are_checked_only_if_the_path_identifies_the_server() {
             bytes: header.clone(),
             verdict: Default::default(),
             has_ack_packets: true,
+            has_deflate: false,
         };
         assert_eq!(explained(&row, header.len()).len(), expected, "{target}");
     }

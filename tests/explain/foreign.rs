@@ -165,10 +165,12 @@ fn what_our_server_refuses_is_no_broken_rule_in_plain_http_nor_in_an_upgrade_to_
 }
 
 #[test]
-fn compressed_messages_keep_their_boundaries_where_both_ends_agreed_on_compression() {
+fn compressed_messages_are_inflated_where_both_ends_agreed_on_compression() {
     let (client, server) = (Side::Client, Side::Server);
     let offer = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
     let agreed = "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover\r\n";
+    // RFC 7692 section 7.2.3.2: "Hello" once more, from the window of the client.
+    let again = [0xf2, 0x00, 0x11, 0x00, 0x00];
     let with = |first: u8, mut bytes: Vec<u8>| {
         bytes[0] = first;
         bytes
@@ -184,16 +186,26 @@ fn compressed_messages_keep_their_boundaries_where_both_ends_agreed_on_compressi
             (server, with(0x41, frame_of(server, Opcode::Text, &hello[..3]))),
             (server, frame_of(server, Opcode::Ping, b"")),
             (server, frame_of(server, Opcode::Continuation, &hello[3..])),
+            (client, with(0xc1, frame_of(client, Opcode::Text, &again))),
             (client, frame_of(client, Opcode::Binary, &packet)),
             (server, frame_of(server, Opcode::Close, &[0x03, 0xe8])),
         ];
         let (lines, rules) = explained(&pieces);
-        // The message after them is read again, by the rules of its path.
-        let expected = if target == "/play" { vec!["wrong_arguments"] } else { vec![] };
+        // The messages are read by the rules of the path: a game has no texts.
+        let text = "wrong_frame_type";
+        let expected = if target == "/play" { vec![text, text, text, "wrong_arguments"] } else { vec![] };
         assert_eq!((rules, lines.len()), (expected, pieces.len()), "{lines:?}");
-        assert!(lines[2].ends_with("compressed, f2 48 cd c9 c9 07 00"), "{}", lines[2]);
-        assert!(lines[5].ends_with("compressed, f2 48 cd c9 c9 07 00"), "{}", lines[5]);
-        assert!(!lines[6].contains("compressed"), "{}", lines[6]);
+        let shown =
+            if target == "/play" { "wrong_frame_type (PROTOCOL.md), close 1003" } else { "\"Hello\"" };
+        for (at, line) in [
+            (2, "text, compressed, masked, 7 bytes: inflated 5 bytes: "),
+            (5, "continuation, 4 bytes: ends a text message, 2 frames, 7 bytes, inflated 5 bytes: "),
+            (6, "text, compressed, masked, 5 bytes: inflated 5 bytes: "),
+        ] {
+            assert!(lines[at].starts_with(line) && lines[at].contains(shown), "{}", lines[at]);
+        }
+        assert_eq!(lines[3], "text, not the last, compressed, 3 bytes: compressed, f2 48 cd");
+        assert!(!lines[7].contains("compressed"), "{}", lines[7]);
     }
     // RSV1 is for the first frame of a message, RSV2 for another extension.
     for (first, opcode) in [(0xc9, Opcode::Ping), (0xc0, Opcode::Continuation), (0xa2, Opcode::Binary)] {

@@ -58,7 +58,7 @@ pub struct ExplainedFrame<'a> {
     pub payload: Vec<u8>,
     /// The content of the payload; for a final fragment, the content of the whole message.
     pub content: Content<'a>,
-    /// The message that this frame completes, if it is a final fragment.
+    /// The message that this frame completes, if it is a final fragment or compressed.
     pub message: Option<ReassembledMessage>,
     /// The first problem, if any.
     pub problem: Option<Problem>,
@@ -87,7 +87,7 @@ impl ExplainedFrame<'_> {
     }
 }
 
-/// A message that was sent in several frames.
+/// A message that was sent in several frames, or compressed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ReassembledMessage {
@@ -95,10 +95,29 @@ pub struct ReassembledMessage {
     pub frames: usize,
     /// The opcode of the first frame.
     pub opcode: Opcode,
-    /// The payloads, unmasked and joined.
+    /// Bytes of the compressed payloads together, if the message was compressed.
+    pub compressed_bytes: Option<usize>,
+    /// The payloads, unmasked, joined and inflated.
     pub payload: Vec<u8>,
-    /// The tree of the message. Bit positions count from the start of the joined payload.
+    /// The tree of the message. Bit positions count from the start of `payload`.
     pub tree: Node,
+}
+
+impl ReassembledMessage {
+    /// The frames and the bytes in one line.
+    fn line(&self) -> String {
+        let bytes = |count| count_noun(count, "byte");
+        let (opcode, frames) = (self.opcode.name(), count_noun(self.frames, "frame"));
+        match self.compressed_bytes {
+            None => format!("ends a {opcode} message, {frames}, {}", bytes(self.payload.len())),
+            Some(_) if self.frames == 1 => format!("inflated {}", bytes(self.payload.len())),
+            Some(compressed) => format!(
+                "ends a {opcode} message, {frames}, {}, inflated {}",
+                bytes(compressed),
+                bytes(self.payload.len())
+            ),
+        }
+    }
 }
 
 /// The content of a payload.
@@ -114,7 +133,8 @@ pub enum Content<'a> {
     Text(String),
     /// The body of a close frame: its summary line.
     Close(String),
-    /// A message that is compressed or otherwise changed by an extension.
+    /// A message that an extension has changed and that is not restored, or a fragment of a
+    /// compressed message.
     Compressed,
     /// A message of another protocol: its summary line.
     Foreign(String),
@@ -278,14 +298,7 @@ impl ExplainedFrame<'_> {
     pub(crate) fn line(&self, paint: ColorMode) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         before.extend(self.bare_opcode().map(|_| self.tree.value.clone()));
-        if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.message {
-            let bytes = count_noun(payload.len(), "byte");
-            before.push(format!(
-                "ends a {} message, {}, {bytes}",
-                opcode.name(),
-                count_noun(*frames, "frame")
-            ));
-        }
+        before.extend(self.message.as_ref().map(ReassembledMessage::line));
         let before = paint.color(ColorRole::Header, &before.join(": "));
         let content = match (&self.problem, &self.content) {
             (Some(Problem::Violation { rule, address, answer, .. }), _) => {

@@ -28,7 +28,7 @@ use crate::tools::explain::capture_walk::{
     self, CaptureItemKind, CapturedDatagram, ConnectionReader, Survey,
 };
 use crate::tools::explain::parse::datagram;
-use crate::tools::explain::{Content, Conversation, Explanation};
+use crate::tools::explain::{Content, Conversation, ExplainedFrame, Explanation};
 use crate::ws::frame::Opcode;
 
 /// Bit of an index that refers to a datagram instead of a piece.
@@ -289,7 +289,11 @@ impl CaptureFile {
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
         let is_datagram = self.list.get(n).is_some_and(|entry| entry.datagram.is_some());
-        if item.is_foreign || item.frames.iter().any(|frame| matches!(frame.content, Content::Compressed)) {
+        let is_compressed = |frame: &ExplainedFrame<'_>| {
+            matches!(frame.content, Content::Compressed)
+                || frame.message.as_ref().is_some_and(|whole| whole.compressed_bytes.is_some())
+        };
+        if item.is_foreign || item.frames.iter().any(is_compressed) {
             return Err("this message is no packet of tickwire, but a link would show it as one".to_owned());
         }
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));

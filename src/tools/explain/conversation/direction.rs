@@ -1,5 +1,6 @@
 //! The state of one direction of a conversation.
 
+use super::compressed::Inflation;
 use super::resync::Resync;
 use super::unfinished_message::UnfinishedMessage;
 use crate::tools::explain::parse::head_search::HeadSearch;
@@ -11,6 +12,8 @@ pub(super) struct DirectionState {
     pub(super) waiting: Vec<u8>,
     pub(super) stage: DirectionStage,
     pub(super) open: UnfinishedMessage,
+    /// Inflates the messages of this side.
+    pub(super) inflation: Inflation,
     pub(super) search: Resync,
     /// The search for the end of an unfinished head.
     pub(super) head: Option<Box<HeadSearch>>,

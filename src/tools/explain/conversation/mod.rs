@@ -16,6 +16,7 @@
 //! frame. Each side stores at most one unfinished item and one unfinished message. The limits of
 //! the server apply only if the path is unique to tickwire servers.
 
+mod compressed;
 pub(super) mod dialect_state;
 mod direction;
 mod message;
@@ -25,6 +26,7 @@ pub(super) mod upgrade_request;
 
 use std::mem;
 
+use self::compressed::{Inflation, explain_compressed};
 use self::dialect_state::DialectState;
 use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
@@ -225,6 +227,7 @@ impl<'c> Conversation<'c> {
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = UnfinishedMessage::Unknown;
+        half.inflation.skip_gap();
         // `before` decides, because `finish` treats a truncated head as plain HTTP.
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
@@ -378,6 +381,8 @@ impl<'c> Conversation<'c> {
         let head = http_head::explain(bytes, start, from, self.request.as_ref(), &self.spoken);
         if let Some(granted) = &head.granted {
             self.extensions = granted.extensions;
+            self.client.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.client));
+            self.server.inflation = Inflation::new(granted.deflate.map(|agreed| agreed.server));
             granted.subprotocol.iter().for_each(|name| self.spoken.agree(name));
         }
         if let Some(request) = head.request {
@@ -418,9 +423,14 @@ impl<'c> Conversation<'c> {
         let (inside, whole) = match missing {
             0 => {
                 let Conversation { spoken, client, server, .. } = self;
-                let open = &mut if from == Side::Client { client } else { server }.open;
+                let DirectionState { open, inflation, .. } =
+                    if from == Side::Client { client } else { server };
                 let explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
-                explain_payload(open, &payload, begin, (header, is_compressed), explain)
+                if inflation.is_on() && open.is_compressed_with(header) {
+                    explain_compressed((open, inflation), &payload, begin, header, limits, explain)
+                } else {
+                    explain_payload(open, &payload, begin, (header, is_compressed), explain)
+                }
             }
             _ if is_compressed => {
                 let incomplete = Problem::Incomplete { missing: Some(missing) };

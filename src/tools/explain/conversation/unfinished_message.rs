@@ -7,6 +7,7 @@ use crate::tools::explain::explanation::{Problem, ReassembledMessage};
 use crate::tools::explain::parse::payload::ExplainedPayload;
 use crate::tools::explain::tree::{BYTE, bits};
 use crate::ws::Violation;
+use crate::ws::deflate;
 use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8Validator;
@@ -24,13 +25,24 @@ pub(crate) enum UnfinishedMessage {
         frames: usize,
         text: Utf8Validator,
         is_compressed: bool,
+        /// The inflated payload, if the message is compressed and can be inflated.
+        inflated: Vec<u8>,
     },
 }
 
 impl UnfinishedMessage {
     /// The size of the unfinished message in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        if let UnfinishedMessage::Started { payload, .. } = self { payload.len() } else { 0 }
+        match self {
+            UnfinishedMessage::Started { payload, inflated, .. } => payload.len() + inflated.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether a frame belongs to a compressed message.
+    pub(super) fn is_compressed_with(&self, header: Header) -> bool {
+        let is_open = matches!(self, UnfinishedMessage::Started { is_compressed: true, .. });
+        header.compressed || is_open && header.opcode == Opcode::Continuation
     }
 
     /// Checks whether a frame may follow (RFC 6455, section 5.4, and the limits of the receiver, if
@@ -43,16 +55,21 @@ impl UnfinishedMessage {
             (Opcode::Text | Opcode::Binary, UnfinishedMessage::Started { .. }) => {
                 return Err(Violation::MessageInterrupted);
             }
+            (Opcode::Continuation, UnfinishedMessage::Started { frames, is_compressed: true, .. }) => {
+                (*frames, 0)
+            }
             (Opcode::Continuation, UnfinishedMessage::Started { frames, payload, .. }) => {
                 (*frames, payload.len())
             }
             _ => (0, 0),
         };
+        let max_bytes = |limits: Limits| match self.is_compressed_with(header) {
+            true => deflate::max_compressed_bytes(limits.message_bytes),
+            false => limits.message_bytes.saturating_sub(bytes),
+        };
         match limits.filter(|_| !header.opcode.is_control()) {
             Some(limits) if fragments + 1 > limits.fragments => Err(Violation::TooManyFragments),
-            Some(limits) if header.length > limits.message_bytes.saturating_sub(bytes) as u64 => {
-                Err(Violation::MessageTooLong)
-            }
+            Some(limits) if header.length > max_bytes(limits) as u64 => Err(Violation::MessageTooLong),
             _ => Ok(()),
         }
     }
@@ -66,7 +83,7 @@ pub(crate) fn continue_message<'c>(
     fin: bool,
     mut explain: impl FnMut(&[u8], usize, Opcode) -> ExplainedPayload<'c>,
 ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
-    let UnfinishedMessage::Started { opcode, payload: joined, frames, text, is_compressed } = open else {
+    let UnfinishedMessage::Started { opcode, payload: joined, frames, text, is_compressed, .. } = open else {
         if fin {
             *open = UnfinishedMessage::None;
         }
@@ -89,7 +106,8 @@ pub(crate) fn continue_message<'c>(
         |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
     let problem =
         message.problem.map(|problem| problem.at(|bits| bit_in_frame(bits.start)..bit_in_frame(bits.end)));
-    let whole = ReassembledMessage { frames, opcode, payload: joined, tree: message.node };
+    let whole =
+        ReassembledMessage { frames, opcode, compressed_bytes: None, payload: joined, tree: message.node };
     let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
     (ExplainedPayload { node, content, problem, otherwise }, Some(whole))
 }
@@ -167,6 +185,7 @@ pub fn explain_payload<'c>(
                 frames: 1,
                 text,
                 is_compressed,
+                inflated: Vec::new(),
             };
             (inside, None)
         }

@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::ws::frame::{
-    self, Header, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, MASK_KEY_BYTES, OPCODE, Opcode,
+    self, Header, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, MASK_KEY_BYTES, OPCODE, Opcode, RSV1,
 };
-use crate::ws::{Side, Violation};
+use crate::ws::{Side, Violation, extension};
 
 /// Names of the fields (RFC 6455, section 5.2).
 pub mod field {
@@ -44,7 +44,7 @@ impl Extensions {
     /// Parses the extension names of a response, without parameters.
     pub fn of<'n>(names: impl Iterator<Item = &'n str>) -> Extensions {
         names.fold(Extensions::None, |found, name| match found {
-            Extensions::None if name.eq_ignore_ascii_case(DEFLATE) => Extensions::Deflate,
+            Extensions::None if name.eq_ignore_ascii_case(extension::NAME) => Extensions::Deflate,
             _ => Extensions::Unknown,
         })
     }
@@ -59,11 +59,6 @@ impl Extensions {
     }
 }
 
-/// The name of the extension of RFC 7692.
-const DEFLATE: &str = "permessage-deflate";
-/// The mask of the first reserved bit.
-const RSV1: u8 = 0b0100_0000;
-
 /// Decodes a header as [`Header::decode`] does, except that the extensions permit reserved bits.
 /// Also returns whether a permitted bit is set.
 ///
@@ -75,8 +70,9 @@ pub fn decode(
     extensions: Extensions,
 ) -> Result<Option<(Header, usize, bool)>, Violation> {
     let bits = bytes.first().map_or(0, |first| first & extensions.bits(first & OPCODE));
-    if bits == 0 {
-        return Ok(Header::decode(bytes, from)?.map(|(header, size)| (header, size, false)));
+    if bits == 0 || extensions == Extensions::Deflate {
+        let header = Header::decode_with(bytes, from, bits == RSV1)?;
+        return Ok(header.map(|(header, size)| (header, size, header.compressed)));
     }
     let mut plain = [0; frame::MAX_HEADER_BYTES];
     let length = bytes.len().min(plain.len());

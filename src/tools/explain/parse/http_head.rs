@@ -17,6 +17,7 @@ use crate::tools::explain::explanation::{Content, ExplainedFrame, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::escape;
 use crate::util::plural;
+use crate::ws::extension::{self, DeflateParameters};
 use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{Side, Violation, handshake};
 
@@ -27,6 +28,8 @@ const LINE_END: &[u8] = b"\r\n";
 pub struct Granted {
     /// The extensions.
     pub extensions: Extensions,
+    /// The parameters of compression, if it is the only extension.
+    pub deflate: Option<DeflateParameters>,
     /// The subprotocol, if the response names one.
     pub subprotocol: Option<String>,
 }
@@ -127,7 +130,7 @@ fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
         ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
         ("sec-websocket-version", "13 is the version that RFC 6455 defines".to_owned()),
         ("sec-websocket-protocol", "subprotocols to choose from".to_owned()),
-        ("sec-websocket-extensions", "extensions to choose from; tickwire accepts none".to_owned()),
+        ("sec-websocket-extensions", "extensions to choose from".to_owned()),
         ("origin", "the origin of the page that connects".to_owned()),
     ];
     if violation.is_none() {
@@ -152,7 +155,7 @@ fn upgrade_request(request: &RequestHead) -> UpgradeRequest {
 
 /// The names of the extensions in a head, without parameters.
 fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
-    let listed = headers.list("Sec-WebSocket-Extensions");
+    let listed = headers.list(extension::HEADER);
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
 }
 
@@ -183,6 +186,7 @@ fn check_response(head: &[u8], request: Option<&UpgradeRequest>, spoken: &Dialec
     ];
     let granted = Granted {
         extensions: Extensions::of(extensions(&response.headers)),
+        deflate: DeflateParameters::from_response(&response.headers).ok().flatten(),
         subprotocol: response.headers.get("Sec-WebSocket-Protocol").map(str::to_owned),
     };
     let line = format!("{line}, grants the upgrade");
@@ -211,16 +215,19 @@ fn check(response: &ResponseHead, upgrade: Option<&UpgradeRequest>) -> (Option<V
 fn check_offered(response: &ResponseHead, request: &UpgradeRequest) -> Result<(), Violation> {
     let offered: Vec<&str> = request.offered.iter().map(String::as_str).collect();
     let is_offered = |name: &str| request.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
-    let without_extensions;
+    let (without_extensions, mut broken);
+    broken = None;
     let mut response = response;
     if extensions(&response.headers).all(is_offered) {
-        without_extensions = ResponseHead {
-            headers: response.headers.without("Sec-WebSocket-Extensions"),
-            ..response.clone()
-        };
+        if DeflateParameters::from_response(&response.headers) == Err(Violation::CompressionParameters) {
+            broken = Some(Violation::CompressionParameters);
+        }
+        without_extensions =
+            ResponseHead { headers: response.headers.without(extension::HEADER), ..response.clone() };
         response = &without_extensions;
     }
-    handshake::check_response(response, &request.key, &offered).map(drop)
+    handshake::check_response(response, &request.key, &offered)?;
+    broken.map_or(Ok(()), Err)
 }
 
 /// Splits a head at byte `start` of the input into lines, without gaps.
@@ -327,7 +334,7 @@ fn blamed_range(violation: Violation, head: &Node) -> Range<usize> {
         Violation::VersionNot13 => "sec-websocket-version",
         Violation::KeyMalformed => "sec-websocket-key",
         Violation::AcceptWrong => "sec-websocket-accept",
-        Violation::ExtensionNotOffered => "sec-websocket-extensions",
+        Violation::ExtensionNotOffered | Violation::CompressionParameters => "sec-websocket-extensions",
         Violation::SubprotocolMalformed
         | Violation::TooManySubprotocols
         | Violation::SubprotocolNotOffered => "sec-websocket-protocol",

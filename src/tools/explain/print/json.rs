@@ -97,8 +97,10 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         let mut tree = String::new();
         print_node(&mut tree, &whole.tree);
         let opcode = whole.opcode.name();
+        let compressed =
+            whole.compressed_bytes.map_or(String::new(), |bytes| format!(r#""compressed_bytes":{bytes},"#));
         let message = format!(
-            r#"{{"opcode":"{opcode}","frames":{frames},"bytes":{bytes},"payload":"{payload}","tree":{tree}}}"#
+            r#"{{"opcode":"{opcode}","frames":{frames},{compressed}"bytes":{bytes},"payload":"{payload}","tree":{tree}}}"#
         );
         entry("message", message);
     }

@@ -138,9 +138,15 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFram
         paint,
     };
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
-    if let Some(ReassembledMessage { frames, payload, tree, .. }) = &frame.message {
-        let words = count_noun(payload.len(), "byte");
-        let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count_noun(*frames, "frame"));
+    if let Some(ReassembledMessage { frames, compressed_bytes, payload, tree, .. }) = &frame.message {
+        let (words, frames) = (count_noun(payload.len(), "byte"), count_noun(*frames, "frame"));
+        let _ = match compressed_bytes {
+            None => writeln!(out, "\nThe whole message, {words} in {frames}\n"),
+            Some(compressed) => {
+                let compressed = count_noun(*compressed, "byte");
+                writeln!(out, "\nThe inflated message, {words} from {compressed} in {frames}\n")
+            }
+        };
         FieldTable { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
     }
 }
@@ -233,7 +239,7 @@ fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
         Content::Compressed => {
             let _ = writeln!(
                 out,
-                "\nCompressed: the message is changed by the extension that both ends agreed on; it is not decoded."
+                "\nCompressed: an extension has changed the message or fragment; it is not decoded."
             );
         }
         Content::Datagram(line) => {
