@@ -32,7 +32,7 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 20] = [
+const PLAIN: [(&str, &str); 22] = [
     (
         "tickwire --bind 10.0.0.5:3000 --lane both --udp-public 203.0.113.7",
         "addresses of another network; tests/browser/lane.mjs has a server with --udp-public",
@@ -73,6 +73,14 @@ const PLAIN: [(&str, &str); 20] = [
     (
         "tickwire replay game.pcapng --packets packets.pcapng",
         "tcpdump is not installed; group wireshark runs the rest",
+    ),
+    (
+        "client   Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits",
+        "two headers, which are in docs/lessons/compression.hex",
+    ),
+    (
+        "let socket = new WebSocket('ws://127.0.0.1:9001'); socket.onopen = () => socket.send('again '.repeat(1000))",
+        "for the console of a browser",
     ),
 ];
 /// Replaces a `sleep` of a second after the start of a server: waits for the end of its banner, for at most 20 s. However the

@@ -10,7 +10,6 @@ use crate::ws::deflate::Inflater;
 use crate::ws::extension::SenderParameters;
 use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
-use crate::ws::utf8::Utf8Validator;
 
 /// The inflated messages of one side.
 #[derive(Clone, Debug, Default)]
@@ -69,14 +68,7 @@ pub(super) fn explain_compressed<'c>(
         )
     };
     if header.opcode != Opcode::Continuation {
-        *open = UnfinishedMessage::Started {
-            opcode: header.opcode,
-            payload: Vec::new(),
-            frames: 0,
-            text: Utf8Validator::default(),
-            is_compressed: true,
-            inflated: Vec::new(),
-        };
+        *open = UnfinishedMessage::start(header.opcode, true);
     }
     let (
         UnfinishedMessage::Started { opcode, payload: joined, frames, text, inflated, .. },

@@ -33,7 +33,7 @@ use self::resync::Resync;
 use self::unfinished_message::{UnfinishedMessage, explain_incomplete, explain_payload};
 use self::upgrade_request::UpgradeRequest;
 use super::dialect_guess::DialectGuess;
-use super::explanation::{Content, ExplainedFrame, Explanation, Problem, UNREAD_FIELD};
+use super::explanation::{Content, ExplainedFrame, Explanation, Problem, ReassembledMessage, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
 use super::parse::head_search::{self, HeadSearch};
 use super::parse::payload::{Detail, ExplainedPayload};
@@ -42,7 +42,7 @@ use super::tree::{BYTE, Node};
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::ws::Side;
-use crate::ws::frame::{self, Opcode};
+use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;
 
 /// Explains a connection: receives the bytes of both sides, and returns explanations of complete
@@ -396,9 +396,12 @@ impl<'c> Conversation<'c> {
     }
 
     fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
-        let layout = frame_header::parse_header(bytes, start, from);
+        let mut layout = frame_header::parse_header(bytes, start, from);
         let (header, is_compressed) = match frame_header::decode(&bytes[start..], from, self.extensions) {
-            Ok(Some((header, _, is_compressed))) => (header, is_compressed),
+            Ok(Some((header, _, is_compressed))) => {
+                layout.set_compressed(header.compressed);
+                (header, is_compressed)
+            }
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
             Err(violation) => {
                 self.half(from).stage = DirectionStage::Over;
@@ -421,17 +424,7 @@ impl<'c> Conversation<'c> {
         }
         let missing = header.length - come as u64;
         let (inside, whole) = match missing {
-            0 => {
-                let Conversation { spoken, client, server, .. } = self;
-                let DirectionState { open, inflation, .. } =
-                    if from == Side::Client { client } else { server };
-                let explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
-                if inflation.is_on() && open.is_compressed_with(header) {
-                    explain_compressed((open, inflation), &payload, begin, header, limits, explain)
-                } else {
-                    explain_payload(open, &payload, begin, (header, is_compressed), explain)
-                }
-            }
+            0 => self.payload(from, (header, is_compressed), &payload, begin),
             _ if is_compressed => {
                 let incomplete = Problem::Incomplete { missing: Some(missing) };
                 (ExplainedPayload::compressed(&payload, begin).with(Some(incomplete)), None)
@@ -464,6 +457,24 @@ impl<'c> Conversation<'c> {
             alternatives: inside.otherwise,
             ..ExplainedFrame::new(start..begin + come, tree)
         }
+    }
+
+    /// Explains a complete payload, and the message that it completes.
+    fn payload(
+        &mut self,
+        from: Side,
+        (header, is_compressed): (Header, bool),
+        payload: &[u8],
+        begin: usize,
+    ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
+        let limits = self.limits(from);
+        let Conversation { spoken, client, server, .. } = self;
+        let DirectionState { open, inflation, .. } = if from == Side::Client { client } else { server };
+        let explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
+        if inflation.is_on() && open.is_compressed_with(header) {
+            return explain_compressed((open, inflation), payload, begin, header, limits, explain);
+        }
+        explain_payload(open, payload, begin, (header, is_compressed), explain)
     }
 }
 

@@ -31,6 +31,12 @@ pub(crate) enum UnfinishedMessage {
 }
 
 impl UnfinishedMessage {
+    /// Creates a message before its first frame.
+    pub(super) fn start(opcode: Opcode, is_compressed: bool) -> UnfinishedMessage {
+        let (payload, inflated, text) = (Vec::new(), Vec::new(), Utf8Validator::default());
+        UnfinishedMessage::Started { opcode, payload, frames: 0, text, is_compressed, inflated }
+    }
+
     /// The size of the unfinished message in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {

@@ -94,6 +94,16 @@ pub struct HeaderLayout {
     pub key: Option<[u8; MASK_KEY_BYTES]>,
 }
 
+impl HeaderLayout {
+    /// Describes RSV1 of the first frame of a compressed message.
+    pub fn set_compressed(&mut self, is_compressed: bool) {
+        let rsv1 = self.fields.iter_mut().find(|node| node.name == field::RSV1);
+        if let Some(node) = rsv1.filter(|_| is_compressed) {
+            node.value = "1, the message is compressed".to_owned();
+        }
+    }
+}
+
 /// Splits the header that begins at byte `start`, of a frame sent by `from`.
 pub fn parse_header(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
     let mut layout = HeaderLayout { fields: Vec::new(), end: start, length: None, key: None };
