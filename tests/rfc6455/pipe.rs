@@ -5,6 +5,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tickwire::internal::ws::utf8::Utf8Validator;
+use tickwire::ws::extension::{DeflateParameters, SenderParameters};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Message, MessageReader};
 use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, Side};
@@ -38,6 +39,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             steps
         },
     )
+}
+
+/// The agreed parameters of a sender of compressed messages.
+fn sender_parameters() -> impl Strategy<Value = SenderParameters> {
+    let parameters = |(context_takeover, window_bits)| SenderParameters { context_takeover, window_bits };
+    (any::<bool>(), 8..=15u8).prop_map(parameters)
 }
 
 /// One end, the bytes under way to it, and what it said and heard.
@@ -111,11 +118,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn messages_arrive_in_order_and_both_ends_close_cleanly(steps in steps()) {
+    fn messages_arrive_in_order_and_both_ends_close_cleanly(
+        steps in steps(),
+        deflate in prop::option::of((sender_parameters(), sender_parameters())),
+    ) {
         let mut ends = [
             End::new(Role::Server),
             End::new(Role::Client { mask_key: || [0x12, 0x34, 0x56, 0x78] }),
         ];
+        if let Some((server, client)) = deflate {
+            ends.iter_mut().for_each(|end| end.conn.enable_compression(DeflateParameters { server, client }, 10));
+        }
         for step in steps {
             run(&mut ends, step);
         }
@@ -172,10 +185,14 @@ proptest! {
     }
 
     #[test]
-    fn any_split_of_the_bytes_gives_the_same_result(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool) {
+    fn any_split_of_the_bytes_gives_the_same_result(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool, deflate: bool) {
         let outcome = |size: usize| {
             let role = if client { Role::Client { mask_key: || [1, 2, 3, 4] } } else { Role::Server };
             let mut conn = Connection::new(role, Limits { message_bytes: 200, fragments: 3, ..Limits::DEFAULT });
+            if deflate {
+                let sender = SenderParameters { context_takeover: true, window_bits: 15 };
+                conn.enable_compression(DeflateParameters { server: sender, client: sender }, 0);
+            }
             let mut log = Vec::new();
             for piece in bytes.chunks(size) {
                 conn.receive(piece);
