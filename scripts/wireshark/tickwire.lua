@@ -2532,13 +2532,23 @@ local function dissect_taken(segment, view, tree, known, to_server, early)
 end
 
 -- Dissects a message. A call of `tickwire.dissector` goes through Wireshark, and counts as one more layer of the packet.
+-- Whether a message that Wireshark has inflated looks like a packet: a list. The frame, and with it the opcode, is Wireshark's alone.
+local function is_inflated_packet(stream, known, bytes)
+    if not stream.is_deflate or stream.is_foreign or not known then return false end
+    local first = byte(bytes, 1)
+    if known.opcode == TEXT then return first == 0x5b end
+    return first >= 0x90 and first <= 0x9f or first == 0xdc or first == 0xdd
+end
+
 local function dissect_message(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
     if length == 0 then return 0 end
     local segment, bytes = segment_of(pinfo, tree), view_raw(view)
     local verdict, stream = segment.verdict, segment.way.stream
-    if stream.is_foreign or stream.has_extension then return stream.show(view, pinfo, tree) end
+    if stream.is_foreign or stream.has_extension and not is_inflated_packet(stream, segment.upgrade, bytes) then
+        return stream.show(view, pinfo, tree)
+    end
     if verdict then
         segment.seen = segment.seen + 1
         -- The other end does not read what stands here: it stays what Wireshark makes of it.
@@ -2911,7 +2921,8 @@ do
         stream.asked = { key = key and key[1] or "", offered = elements(head, "sec-websocket-protocol"), extensions = {} }
         for _, name in ipairs(extensions(head)) do stream.asked.extensions[name:lower()] = true end
         -- A path that is no endpoint: the messages are no packets. The preferences may name a dialect all the same.
-        stream.show, stream.has_extension, stream.is_foreign = show_as_it_is, false, prefs.dialect == 0 and dialect_of(bytes) == nil
+        stream.show, stream.has_extension, stream.is_deflate = show_as_it_is, false, false
+        stream.is_foreign = prefs.dialect == 0 and dialect_of(bytes) == nil
         return upgrade_rule(head)
     end
 
@@ -2993,6 +3004,7 @@ do
         if not accept or accept[1] ~= accept_of(asked.key) then return "accept_wrong" end
         for _, name in ipairs(extensions(head)) do
             if not asked.extensions[name:lower()] then return "extension_not_offered" end
+            stream.is_deflate = not stream.has_extension and name:lower() == "permessage-deflate"
             stream.has_extension = true
         end
         local agreed = head["sec-websocket-protocol"]

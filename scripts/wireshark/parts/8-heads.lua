@@ -168,7 +168,8 @@ do
         stream.asked = { key = key and key[1] or "", offered = elements(head, "sec-websocket-protocol"), extensions = {} }
         for _, name in ipairs(extensions(head)) do stream.asked.extensions[name:lower()] = true end
         -- A path that is no endpoint: the messages are no packets. The preferences may name a dialect all the same.
-        stream.show, stream.has_extension, stream.is_foreign = show_as_it_is, false, prefs.dialect == 0 and dialect_of(bytes) == nil
+        stream.show, stream.has_extension, stream.is_deflate = show_as_it_is, false, false
+        stream.is_foreign = prefs.dialect == 0 and dialect_of(bytes) == nil
         return upgrade_rule(head)
     end
 
@@ -250,6 +251,7 @@ do
         if not accept or accept[1] ~= accept_of(asked.key) then return "accept_wrong" end
         for _, name in ipairs(extensions(head)) do
             if not asked.extensions[name:lower()] then return "extension_not_offered" end
+            stream.is_deflate = not stream.has_extension and name:lower() == "permessage-deflate"
             stream.has_extension = true
         end
         local agreed = head["sec-websocket-protocol"]
