@@ -11,7 +11,10 @@ use tickwire::client::dial;
 use tickwire::internal::client::echo;
 use tickwire::internal::limits;
 use tickwire::internal::server::net::EchoServer;
+use tickwire::ws::extension::DeflateOffer;
 use tickwire::ws::frame::{Header, Opcode, mask};
+use tickwire::ws::http::ResponseReader;
+use tickwire::ws::{Connection, Limits, Role, handshake};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};
@@ -260,4 +263,75 @@ fn as_a_client_it_says_which_rule_the_server_broke() {
     let (header, size) =
         Header::decode(&answer, tickwire::ws::Side::Client).expect("a frame").expect("whole");
     assert_eq!((header.opcode, answer.len() - size), (Opcode::Close, 2 + "mask_forbidden".len()));
+}
+
+/// A connection to an echo server after an offer of compression, our end of it, and whether the server accepted.
+fn connect_with_offer(server: &EchoServer) -> (TcpStream, Connection, bool) {
+    let mut stream = TcpStream::connect(server.address()).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let (key, offer) = (handshake::encode_key([7; 16]), DeflateOffer::default());
+    stream.write_all(&handshake::request_with("localhost", "/", &key, &[], Some(&offer))).expect("sent");
+    let (mut reader, mut byte) = (ResponseReader::new(limits::HEAD_LIMITS), [0]);
+    let head = loop {
+        stream.read_exact(&mut byte).expect("a response");
+        if let Some(head) = reader.receive(&byte).expect("a valid head") {
+            break head;
+        }
+    };
+    let agreed = handshake::check_response_with(&head, &key, &[], Some(&offer)).expect("an upgrade").deflate;
+    let mut conn = Connection::new(Role::Client { mask_key: || KEY }, Limits::DEFAULT);
+    if let Some(parameters) = agreed {
+        conn.enable_compression(parameters, 0);
+    }
+    (stream, conn, agreed.is_some())
+}
+
+/// The next event of the server, and the bytes that were read for it.
+fn next(stream: &mut TcpStream, conn: &mut Connection) -> (String, usize) {
+    let (mut count, mut buffer) = (0, [0; 4096]);
+    loop {
+        if let Some(event) = conn.next_event().expect("the server breaks no rule") {
+            return (event.to_string(), count);
+        }
+        let read = stream.read(&mut buffer).expect("bytes");
+        count += read;
+        conn.receive(&buffer[..read]);
+    }
+}
+
+#[test]
+fn compression_is_accepted_unless_it_is_off_and_a_bomb_is_closed_with_1009() {
+    let text = "again and ".repeat(100);
+    for accepts in [true, false] {
+        let bind = "127.0.0.1:0".parse().expect("an address");
+        let server = EchoServer::start(bind, 2_000, accepts).expect("a free port");
+        let (mut stream, mut conn, is_agreed) = connect_with_offer(&server);
+        assert_eq!(is_agreed, accepts);
+        for _ in 0..2 {
+            conn.send_text(&text);
+            let mut bytes = Vec::new();
+            conn.drain_output(&mut bytes);
+            stream.write_all(&bytes).expect("sent");
+            let (event, received) = next(&mut stream, &mut conn);
+            assert!(event.starts_with("text, 1000 bytes, \"again and again"), "{event}");
+            assert_eq!([bytes.len() < 100, received < 100], [accepts; 2]);
+        }
+        if accepts {
+            // 42 kB that inflate to 42 MB.
+            conn.send_binary(&vec![0; 42_000_000]);
+            let mut bytes = Vec::new();
+            conn.drain_output(&mut bytes);
+            assert!((40_000..43_000).contains(&bytes.len()), "{}", bytes.len());
+            // The frame is longer than any that fits.
+            stream.write_all(&bytes).expect("sent");
+            assert_eq!(next(&mut stream, &mut conn).0, "close 1009 message too big, \"message_too_long\"");
+            let (mut stream, mut conn, _) = connect_with_offer(&server);
+            conn.send_binary(&vec![0; 1_900_000]);
+            let mut bytes = Vec::new();
+            conn.drain_output(&mut bytes);
+            stream.write_all(&bytes).expect("sent");
+            assert_eq!(next(&mut stream, &mut conn).0, "close 1009 message too big, \"inflated_too_long\"");
+        }
+        assert_eq!(server.stop(), 0);
+    }
 }
