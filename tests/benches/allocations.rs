@@ -28,6 +28,7 @@ use tickwire::internal::server::room::{JoinAttempt, JoinOutcome, Room, RoomConfi
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::packet::PacketTables;
 use tickwire::sim::{Action as _, RawCommand};
+use tickwire::ws::extension::{DeflateParameters, SenderParameters};
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tickwire::ws::{Connection, Event, Limits, Role, frame};
 
@@ -83,6 +84,7 @@ fn echo(conn: &mut Connection, bytes: &[u8], piece_bytes: usize, output: &mut Ve
 #[test]
 fn no_frame_and_no_update_allocates_after_the_first_ones() {
     no_frame_allocates();
+    no_compressed_message_allocates();
     no_update_allocates();
     no_answer_allocates();
 }
@@ -102,6 +104,43 @@ fn no_frame_allocates() {
             assert_eq!(echo(&mut conn, &bytes, piece_bytes, &mut output), 24);
         }
         assert_eq!(counting::allocations() - before, 0, "pieces of {piece_bytes} bytes");
+    }
+}
+
+/// A client and a server with compression: the client sends texts, and the server echoes them.
+fn no_compressed_message_allocates() {
+    let text = "añ€𐍈 again and ".repeat(10_000);
+    for context_takeover in [true, false] {
+        let sender = SenderParameters { context_takeover, window_bits: 15 };
+        let ends = [Role::Client { mask_key: || KEY }, Role::Server];
+        let [mut client, mut server] = ends.map(|role| {
+            let mut conn = Connection::new(role, Limits::default());
+            conn.enable_compression(DeflateParameters { server: sender, client: sender }, 32);
+            conn
+        });
+        let mut bytes = Vec::new();
+        let mut exchange = || {
+            for end in [100, 1_000, text.len()] {
+                client.send_binary(&text.as_bytes()[..end]);
+                client.drain_output(&mut bytes);
+                server.receive(&bytes);
+                bytes.clear();
+                while let Some((event, sending)) = server.next_event_with_sender().expect("no rule is broken")
+                {
+                    let Event::Binary(payload) = event else { panic!("{event}") };
+                    sending.binary(payload);
+                }
+                server.drain_output(&mut bytes);
+                client.receive(&bytes);
+                bytes.clear();
+                let event = client.next_event().expect("no rule is broken");
+                assert!(event == Some(Event::Binary(&text.as_bytes()[..end])));
+            }
+        };
+        (0..5).for_each(|_| exchange());
+        let before = counting::allocations();
+        (0..5).for_each(|_| exchange());
+        assert_eq!(counting::allocations() - before, 0, "context takeover: {context_takeover}");
     }
 }
 
