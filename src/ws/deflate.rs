@@ -411,6 +411,30 @@ mod tests {
     }
 
     #[test]
+    fn damaged_data_has_the_same_verdict_however_it_is_split() {
+        let mut compressed = Vec::new();
+        Deflater::new(15, true)
+            .deflate("again and again, and once more: 0123456789".repeat(5).as_bytes(), &mut compressed);
+        let verdict = |data: &[u8], piece_bytes: usize| {
+            let (mut inflater, mut out) = (Inflater::new(15, true), Vec::new());
+            let mut pieces = data.chunks(piece_bytes);
+            let result = pieces.try_for_each(|piece| inflater.inflate_piece(piece, 190, &mut out));
+            (result.and_then(|()| inflater.finish(190, &mut out)), out)
+        };
+        let mut broken = 0;
+        for bit in 0..compressed.len() * 8 {
+            let mut data = compressed.clone();
+            data[bit / 8] ^= 1 << (bit % 8);
+            let whole = verdict(&data, data.len());
+            broken += usize::from(whole.0 == Err(Violation::CompressedDataInvalid));
+            for piece_bytes in [1, 2, 7] {
+                assert_eq!(verdict(&data, piece_bytes).0, whole.0, "bit {bit}, {piece_bytes} bytes");
+            }
+        }
+        assert!(broken > 20, "{broken}");
+    }
+
+    #[test]
     fn the_limit_is_exact() {
         let mut compressed = Vec::new();
         Deflater::new(15, false).deflate(&[7; 1000], &mut compressed);
