@@ -88,6 +88,8 @@ mod tables;
 #[path = "../support/tables.rs"]
 mod tables_of;
 mod talk;
+#[cfg(feature = "tls")]
+mod talk_foreign;
 mod tanks;
 mod tanks_bots;
 mod tap;
