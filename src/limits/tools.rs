@@ -172,6 +172,10 @@ pub const EXPLAIN_INFLATED_BYTES: usize = 16 * 1024 * 1024;
 /// in hexadecimal with spaces, and so do somewhat longer messages to test the limit. A longer line
 /// is rejected.
 pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
+/// Maximum number of lines that wait for `connect` to execute them. Further lines stay in the pipe.
+pub const CONNECT_QUEUED_LINES: usize = 64;
+/// Maximum number of lines in the history of `connect`. The oldest is dropped.
+pub const CONNECT_HISTORY_LINES: usize = 1_000;
 /// Default timeout of `expect`. After this time, the script fails.
 pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time that `connect` sleeps without an event. It is only a fallback, because every event

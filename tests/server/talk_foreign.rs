@@ -262,3 +262,25 @@ fn a_server_behind_tls_is_reached_if_its_certificate_is_accepted() {
     let (code, _, errors) = connect(&format!("ws://localhost:{port}/"), &["--dialect", "none"], "");
     assert!(code == Some(1) && errors.contains("did not accept the upgrade"), "{errors}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_closes_the_connection_of_a_script_with_1000() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::{BufRead, BufReader};
+
+    let server = foreign_server(Rooms::NotFound, None);
+    let url = format!("ws://{}/", server.address);
+    let mut child = tickwire(&["connect", &url, "--dialect", "none"]).spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"ping ready\nexpect pong 20\nwait 3600\n").expect("the program reads");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("< pong")));
+    // SIGTERM, because a shell may have made SIGINT ignored.
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("the signal is sent");
+    let rest: Vec<String> = lines.collect();
+    assert!(rest.iter().any(|line| line.starts_with("< close, 2 bytes: close 1000 normal")), "{rest:?}");
+    let output = child.wait_with_output().expect("the program ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && errors.ends_with(": interrupted\n"), "{errors}");
+}

@@ -6,13 +6,17 @@
 //! not arrive. One thread waits for the terminal and the socket at once, so the output has the
 //! order of the events.
 
+#[cfg_attr(not(feature = "line-editing"), path = "no_editor.rs")]
+mod editor;
 pub(crate) mod explained_connection;
 pub(crate) mod input;
+mod line_reader;
 mod one_line;
 mod protocol;
 mod received;
 mod request_args;
 mod session;
+mod wake;
 
 use std::path::PathBuf;
 
@@ -25,7 +29,7 @@ use super::tables;
 use crate::cli::connect::explained_connection::{ConnectRequest, ExplainedConnection};
 use crate::cli::connect::protocol::ProtocolOptions;
 use crate::cli::connect::request_args::RequestArgs;
-use crate::cli::connect::session::PromptSession;
+use crate::cli::connect::session::{FrameOutput, PromptSession};
 use crate::client::stream::Stream;
 use crate::client::tls;
 use crate::client::url::Url;
@@ -67,6 +71,10 @@ pub struct ConnectArgs {
     insecure: bool,
     #[command(flatten)]
     request: RequestArgs,
+    /// Neither read nor write the history of the prompt, which is in tickwire/history in the
+    /// directory $XDG_STATE_HOME.
+    #[arg(long)]
+    no_history: bool,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -101,8 +109,8 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     if found.is_foreign && args.dialect.is_none() {
         print("not a tickwire server: messages are shown as they are (--dialect NAME decodes packets)\n");
     }
-    let is_full = args.full;
-    PromptSession::new(live, &args.quiet, is_full, args.color.paint())?.run()
+    let output = FrameOutput { quiet: &args.quiet, is_full: args.full, paint: args.color.paint() };
+    PromptSession::new(live, output, !args.no_history)?.run()
 }
 
 /// Checks that each name is a packet or a frame type, because a mistyped name would hide nothing.

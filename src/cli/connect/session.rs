@@ -2,69 +2,93 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::explained_connection::ExplainedConnection;
 use super::input::{self, PromptCommand};
-use super::one_line;
+use super::line_reader::{LineEvent, LineReader};
 use super::received::{Expectation, ReceivedFrames};
-use crate::cli::console::LineSplitter;
+use super::{editor, one_line, wake};
 use crate::cli::output::{CliError, clear_line, print};
+use crate::cli::signals;
 use crate::limits;
 use crate::packet::{Direction, Row, grammar};
 use crate::tools::explain::color::ColorMode;
 use crate::util::escape;
-use crate::util::os::{self, PollableStdin};
+use crate::util::os::{self, PollInterest};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
 /// The prompt on a terminal.
 const PROMPT: &str = "connect: ";
+/// Exit status after a second Ctrl-C: 128 and the number of SIGINT.
+const INTERRUPTED_STATUS: i32 = 130;
+
+/// How frames are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameOutput<'a> {
+    /// Names of hidden frames.
+    pub quiet: &'a [String],
+    /// Whether each frame is drawn instead of printed in one line.
+    pub is_full: bool,
+    /// The colours.
+    pub paint: ColorMode,
+}
 
 /// A running session at the prompt.
 pub struct PromptSession<'a, 'c> {
     connection: ExplainedConnection<'c>,
-    /// Names of hidden frames.
-    quiet: &'a [String],
-    /// Whether each frame is drawn instead of printed in one line.
-    is_full: bool,
-    paint: ColorMode,
+    output: FrameOutput<'a>,
     is_terminal: bool,
-    input: PollableStdin,
-    /// Whether the prompt is displayed and no line has been typed.
+    /// Whether the editor reads and writes its history.
+    has_history: bool,
+    input: LineReader,
+    /// Whether the prompt of a terminal without the editor is displayed, and no line was typed.
     is_prompted: bool,
-    lines: LineSplitter,
     pending_lines: VecDeque<String>,
     is_input_over: bool,
+    /// Number of Ctrl-C and other signals to stop.
+    stops: Arc<AtomicUsize>,
     /// Number of the current line, from 1.
     line_number: usize,
     received: ReceivedFrames,
 }
 
 impl<'a, 'c> PromptSession<'a, 'c> {
-    /// Creates a session that reads standard input.
+    /// Creates a session that reads standard input, and handles Ctrl-C: the first ends the session,
+    /// the second one ends the program at once.
     ///
     /// # Errors
-    /// Standard input cannot be read.
+    /// Standard input cannot be read, or signals cannot be handled.
     pub fn new(
         connection: ExplainedConnection<'c>,
-        quiet: &'a [String],
-        is_full: bool,
-        paint: ColorMode,
+        output: FrameOutput<'a>,
+        has_history: bool,
     ) -> Result<PromptSession<'a, 'c>, CliError> {
+        let (waker, wake) = wake::pair().map_err(failure)?;
+        let stops = Arc::new(AtomicUsize::new(0));
+        let (of_signals, to_wake) = (Arc::clone(&stops), waker.clone());
+        signals::on_stop(move || {
+            if of_signals.fetch_add(1, Ordering::AcqRel) > 0 {
+                process::exit(INTERRUPTED_STATUS);
+            }
+            to_wake.wake();
+        })?;
         Ok(PromptSession {
             connection,
-            quiet,
-            is_full,
-            paint,
+            output,
             is_terminal: io::stdin().is_terminal(),
-            input: PollableStdin::open().map_err(failure)?,
+            has_history,
+            input: LineReader::new(waker, wake),
             is_prompted: false,
-            lines: LineSplitter::with_max_bytes(limits::CONNECT_MAX_LINE_BYTES),
             pending_lines: VecDeque::new(),
             is_input_over: false,
+            stops,
             line_number: 0,
             received: ReceivedFrames::default(),
         })
@@ -73,20 +97,31 @@ impl<'a, 'c> PromptSession<'a, 'c> {
     /// Waits for the upgrade, executes the lines, and closes the connection.
     ///
     /// # Errors
-    /// The upgrade failed, a line of a script failed, or this client ended the connection.
+    /// The upgrade failed, a line of a script failed or the script was interrupted, or this client
+    /// ended the connection.
     pub fn run(mut self) -> Result<(), CliError> {
         self.open()?;
         if self.is_terminal {
-            print("type help for a list of commands\n");
+            self.print_above_prompt("type help for a list of commands\n");
         }
-        self.run_lines()?;
-        self.leave()
+        let editor = if self.is_terminal { editor::open(PROMPT, self.has_history) } else { None };
+        self.input.start(editor).map_err(failure)?;
+        let done = self.run_lines().and_then(|()| self.leave());
+        self.end_editor()?;
+        if self.is_stopping() && !self.is_terminal {
+            return Err(format!("line {}: interrupted", self.line_number));
+        }
+        done
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stops.load(Ordering::Acquire) > 0
     }
 
     /// Waits for the response to the request.
     fn open(&mut self) -> Result<(), CliError> {
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
-        while !self.connection.is_open() && !self.connection.is_over() {
+        while !self.connection.is_open() && !self.connection.is_over() && !self.is_stopping() {
             self.wait(Some(deadline), false)?;
             self.print_received();
             if Instant::now() >= deadline && !self.connection.is_open() && !self.connection.is_over() {
@@ -120,11 +155,12 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         }
     }
 
-    /// Executes the lines until the input ends.
+    /// Executes the lines until the input ends, a signal stops the session, or on a terminal the
+    /// connection ends.
     fn run_lines(&mut self) -> Result<(), CliError> {
         loop {
             self.print_received();
-            if self.is_terminal && self.connection.is_over() {
+            if self.is_stopping() || self.is_terminal && self.connection.is_over() {
                 return Ok(());
             }
             let Some(line) = self.pending_lines.pop_front() else {
@@ -170,10 +206,11 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         Ok(true)
     }
 
-    /// Prints received frames for this time, or until the connection ends.
+    /// Prints received frames for this time, or until the connection ends or a signal stops the
+    /// session.
     fn pause(&mut self, time: Duration) -> Result<(), CliError> {
         let deadline = Instant::now() + time;
-        while Instant::now() < deadline && !self.connection.is_over() {
+        while Instant::now() < deadline && !self.connection.is_over() && !self.is_stopping() {
             self.wait(Some(deadline), false)?;
             self.print_received();
         }
@@ -187,7 +224,8 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         let mut checked = 0;
         loop {
             self.print_received();
-            if self.received.take(wanted, self.connection.format(), &mut checked) {
+            let is_met = self.received.take(wanted, self.connection.format(), &mut checked);
+            if is_met || self.is_stopping() {
                 return Ok(());
             }
             if self.connection.is_over() {
@@ -208,7 +246,11 @@ impl<'a, 'c> PromptSession<'a, 'c> {
             self.connection.send(Opcode::Close, &code).map_err(failure)?;
         }
         self.print_received();
-        self.pause(limits::CLOSE_TIMEOUT)?;
+        let deadline = Instant::now() + limits::CLOSE_TIMEOUT;
+        while Instant::now() < deadline && !self.connection.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.print_received();
+        }
         self.print_above_prompt(if self.connection.is_over() {
             "the connection has ended\n"
         } else {
@@ -217,55 +259,84 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         self.connection.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
-    /// Waits for the server until the deadline, and with `wants_line` also for a line.
-    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
-        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let socket = Some(self.connection.socket()).filter(|_| !self.connection.is_over());
-        let input = Some(&mut self.input).filter(|_| wants_line);
-        // A poll does not report bytes that are already decrypted.
-        let has_unread = self.connection.has_unread();
-        let time = if has_unread { Duration::ZERO } else { time.unwrap_or(limits::CONNECT_IDLE_WAIT) };
-        let (is_spoken, is_typed) = os::poll_with_input(socket, input, time).map_err(failure)?;
-        if is_spoken || has_unread {
-            self.connection.read().map_err(failure)?;
+    /// Waits until the editor ends, because it alone can give the terminal its normal mode again. A
+    /// line that was being typed thus does not reach the shell.
+    fn end_editor(&mut self) -> Result<(), CliError> {
+        self.input.end_after_line();
+        if !self.input.is_edited() || self.is_input_over || self.is_stopping() {
+            return Ok(());
         }
-        if is_typed { self.read_lines() } else { Ok(()) }
-    }
-
-    fn read_lines(&mut self) -> Result<(), CliError> {
-        let mut buffer = [0; limits::READ_BYTES];
-        let count = match self.input.read(&mut buffer) {
-            Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
-                return Ok(());
-            }
-            Err(error) => return Err(error.to_string()),
-        };
-        let lines: Vec<String> =
-            buffer[..count].iter().filter_map(|byte| self.lines.push_byte(*byte)).collect();
-        self.is_prompted &= lines.is_empty();
-        self.pending_lines.extend(lines);
-        if count == 0 {
-            self.is_input_over = true;
-            self.pending_lines.extend(self.lines.end());
+        self.print_above_prompt("press Enter to leave\n");
+        while !self.is_input_over && !self.is_stopping() {
+            self.wait(None, true)?;
         }
         Ok(())
     }
 
+    /// Waits for the server until the deadline, and with `wants_line` also for a line.
+    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
+        let takes_lines = wants_line || self.input.is_edited();
+        if takes_lines && self.take_lines() && wants_line {
+            return Ok(());
+        }
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        // A poll does not report bytes that are already decrypted.
+        let has_unread = self.connection.has_unread() && !self.connection.is_over();
+        let time = if has_unread { Duration::ZERO } else { time.unwrap_or(limits::CONNECT_IDLE_WAIT) };
+        let mut sockets = vec![PollInterest::readable(self.input.wake().socket())];
+        if !self.connection.is_over() {
+            sockets.push(PollInterest::readable(self.connection.socket()));
+        }
+        let ready = os::poll(&sockets, time).map_err(failure)?;
+        if has_unread || ready.get(1).is_some_and(|socket| socket.is_ready()) {
+            self.connection.read().map_err(failure)?;
+        }
+        if ready[0].is_ready() {
+            self.input.wake().clear();
+            if takes_lines {
+                self.take_lines();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the events of the input. Returns whether there were any.
+    fn take_lines(&mut self) -> bool {
+        let mut is_any = false;
+        let max_lines = if self.input.is_edited() { usize::MAX } else { limits::CONNECT_QUEUED_LINES };
+        while !self.is_input_over
+            && self.pending_lines.len() < max_lines
+            && let Some(event) = self.input.next_event()
+        {
+            (is_any, self.is_prompted) = (true, false);
+            match event {
+                // A pasted text has several lines.
+                LineEvent::Line(text) => self.pending_lines.extend(text.split('\n').map(str::to_owned)),
+                LineEvent::Interrupted => drop(self.stops.fetch_add(1, Ordering::AcqRel)),
+                LineEvent::End => self.is_input_over = true,
+            }
+        }
+        is_any
+    }
+
     /// Prints all frames sent and received.
     fn print_received(&mut self) {
+        let mut lines = String::new();
         while let Some(item) = self.connection.next_item() {
             if item.from == Side::Server {
                 self.received.push(&item);
             }
-            if item.names().iter().any(|name| self.quiet.contains(name)) {
+            if item.names().iter().any(|name| self.output.quiet.contains(name)) {
                 continue;
             }
-            let text = match self.is_full {
-                true => item.painted(self.paint) + "\n",
-                false => one_line::print(item, self.paint),
+            let paint = self.output.paint;
+            lines += &match self.output.is_full {
+                true => item.painted(paint) + "\n",
+                false => one_line::print(item, paint),
             };
-            self.print_above_prompt(&text);
+        }
+        if !lines.is_empty() {
+            self.print_above_prompt(&lines);
         }
     }
 
@@ -274,11 +345,13 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         if std::mem::take(&mut self.is_prompted) {
             clear_line();
         }
-        print(text);
+        if !self.input.print(&escape::escape_output(text)) {
+            print(text);
+        }
     }
 
     fn prompt(&mut self) {
-        if self.is_terminal && !self.is_prompted {
+        if self.is_terminal && !self.input.is_edited() && !self.is_prompted {
             print(PROMPT);
             self.is_prompted = true;
         }
