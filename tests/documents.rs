@@ -32,10 +32,14 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 22] = [
+const PLAIN: [(&str, &str); 23] = [
     (
         "tickwire --bind 10.0.0.5:3000 --lane both --udp-public 203.0.113.7",
         "addresses of another network; tests/browser/lane.mjs has a server with --udp-public",
+    ),
+    (
+        r#"printf '{"op": 1}\nexpect text /op=1\nmsgpack {"a": 1.5}\nexpect binary a=1.5\nfile picture.png\nwait 1\n' | tickwire connect wss://example.org/socket"#,
+        "a server of another network: tests/server/talk_foreign.rs runs such a script",
     ),
     (
         "cargo run --release -- --lane udp",

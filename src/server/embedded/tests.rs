@@ -121,6 +121,7 @@ impl TestInspector {
                             ObservedKind::Ended(rule) => (5, rule.as_bytes().to_vec()),
                             ObservedKind::Injected(bytes) => (6, bytes.to_vec()),
                             ObservedKind::Datagram(datagram) => (7, datagram.bytes.to_vec()),
+                            ObservedKind::Intercepted(message) => (8, message.received.to_vec()),
                         });
                     }
                 }

@@ -211,7 +211,7 @@ mod tests {
         let part = vec![1; limits::INTERCEPT_MESSAGE_BYTES - 100];
         let header = |opcode, fin, length: usize| {
             let mut bytes = Vec::new();
-            Header { fin, opcode, mask: None, length: length as u64 }.encode(&mut bytes);
+            Header { fin, compressed: false, opcode, mask: None, length: length as u64 }.encode(&mut bytes);
             bytes
         };
         let mut bytes = [header(Opcode::Binary, false, part.len()), part.clone()].concat();

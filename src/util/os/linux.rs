@@ -271,25 +271,6 @@ impl PollableStdin {
     }
 }
 
-/// Waits at most `time` until the socket or the input can be read. Returns whether each can.
-///
-/// # Errors
-/// Any error of `poll(2)`.
-pub fn poll_with_input(
-    stream: Option<&TcpStream>,
-    input: Option<&mut PollableStdin>,
-    time: Duration,
-) -> io::Result<(bool, bool)> {
-    let stream = stream.map(|stream| PollFd::new(stream, PollFlags::IN));
-    let input = input.map(|input| PollFd::new(&input.0, PollFlags::IN));
-    let (has_stream, has_input) = (stream.is_some(), input.is_some());
-    let mut files: Vec<PollFd<'_>> = stream.into_iter().chain(input).collect();
-    wait(&mut files, time)?;
-    let is_ready = |file: Option<&PollFd<'_>>| file.is_some_and(|file| !file.revents().is_empty());
-    let reads = has_stream && is_ready(files.first());
-    Ok((reads, has_input && is_ready(files.last())))
-}
-
 /// Whether this program is in the foreground of its terminal. The kernel stops a background program
 /// that reads (`SIGTTIN`). Returns true if the state cannot be determined.
 pub fn is_foreground() -> bool {

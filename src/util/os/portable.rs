@@ -317,28 +317,6 @@ impl PollableStdin {
     }
 }
 
-/// Waits at most `time` until the socket or the input can be read. Returns whether each can.
-///
-/// # Errors
-/// Never fails.
-pub fn poll_with_input(
-    stream: Option<&TcpStream>,
-    mut input: Option<&mut PollableStdin>,
-    time: Duration,
-) -> io::Result<(bool, bool)> {
-    let deadline = Instant::now() + time;
-    loop {
-        let is_readable =
-            stream.is_some_and(|stream| check_readiness(&PollInterest::readable(stream)).is_ready());
-        let is_typed = input.as_mut().map_or(Ok(false), |input| input.wait(Duration::ZERO))?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || is_readable || is_typed {
-            return Ok((is_readable, is_typed));
-        }
-        thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL));
-    }
-}
-
 /// Always true: whether this program is in the foreground of its terminal is unknown.
 pub fn is_foreground() -> bool {
     true

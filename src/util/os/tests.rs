@@ -270,23 +270,6 @@ fn an_input_is_read_as_it_comes_up_to_its_end() {
     assert_eq!(input.read(&mut buffer).expect("still the end"), 0);
 }
 
-#[test]
-fn a_wait_for_socket_and_input_returns_which_is_ready() {
-    let (listener, address) = listener();
-    let near = super::portable::connect(address, None, None).expect("a connection");
-    let mut far = listener.accept().expect("it").0;
-    let (reader, mut writer) = io::pipe().expect("a pipe");
-    let mut input = super::portable::PollableStdin::of(reader).expect("a thread");
-    let mut wait =
-        |time| super::portable::poll_with_input(Some(&near), Some(&mut input), time).expect("both");
-    assert_eq!(wait(A_MOMENT), (false, false));
-    far.write_all(b"x").expect("sent");
-    assert_eq!(wait(PATIENCE), (true, false));
-    writer.write_all(b"x").expect("written");
-    (&near).read_exact(&mut [0]).expect("the byte");
-    assert_eq!(wait(PATIENCE), (false, true));
-}
-
 /// `/proc/uptime` counts suspended time. A machine that was never suspended has none; a time
 /// namespace (`unshare --time --boottime 5000`) has some.
 #[cfg(target_os = "linux")]
