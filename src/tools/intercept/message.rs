@@ -73,7 +73,8 @@ mod tests {
         let mut bytes = Vec::new();
         for (fin, opcode, part) in [(false, Opcode::Text, "Hel"), (true, Opcode::Continuation, "lo")] {
             let key = [7, 1, 9, 4];
-            Header { fin, compressed: false, opcode, mask: Some(key), length: part.len() as u64 }.encode(&mut bytes);
+            Header { fin, compressed: false, opcode, mask: Some(key), length: part.len() as u64 }
+                .encode(&mut bytes);
             let mut masked = part.as_bytes().to_vec();
             frame::mask(&mut masked, key, 0);
             bytes.extend(masked);
