@@ -172,7 +172,7 @@ impl FromStr for Url {
 
 /// Moves the token and the resume key from the query of a target to subprotocols. Returns the
 /// shortened target and the subprotocols.
-pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
+pub(crate) fn without_credentials(target: &str) -> (String, Vec<String>) {
     let Some((path, query)) = target.split_once('?') else { return (target.to_owned(), Vec::new()) };
     let (mut credentials, mut others) = (Vec::new(), Vec::new());
     for field in query.split('&') {

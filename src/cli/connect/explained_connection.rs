@@ -22,7 +22,7 @@ use crate::client::answer::Answer;
 use crate::client::connection::SUBPROTOCOL;
 use crate::client::dial;
 use crate::client::stream::Stream;
-use crate::client::url::Url;
+use crate::client::url::{Url, without_credentials};
 use crate::connection::head_secrets::redact_head;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables, routes};
@@ -266,14 +266,20 @@ impl<'c> ExplainedConnection<'c> {
     }
 }
 
+/// The upgrade request. For a native endpoint, a token and a resume key move from the query to
+/// subprotocols, because proxies log the target.
 fn encode_request(request: ConnectRequest<'_>, is_native: bool) -> Vec<u8> {
     /// The line end after the headers.
     const END: &[u8] = b"\r\n";
     let ConnectRequest { url, subprotocols, header_lines } = request;
-    let offered = is_native.then_some(SUBPROTOCOL).into_iter();
-    let offered: Vec<&str> = offered.chain(subprotocols.iter().map(String::as_str)).collect();
+    let (target, credentials) = match is_native {
+        true => without_credentials(&url.target),
+        false => (url.target.clone(), Vec::new()),
+    };
+    let own = is_native.then_some(SUBPROTOCOL).into_iter();
+    let offered: Vec<&str> = own.chain(subprotocols.iter().chain(&credentials).map(String::as_str)).collect();
     let key = handshake::encode_key(dial::random());
-    let mut head = handshake::request(&url.authority(), &url.target, &key, &offered);
+    let mut head = handshake::request(&url.authority(), &target, &key, &offered);
     head.truncate(head.len() - END.len());
     head.extend_from_slice(header_lines.as_bytes());
     head.extend_from_slice(END);
@@ -296,4 +302,25 @@ fn required_reply(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
 
 fn is_connection_lost(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_native_request_has_its_token_in_a_subprotocol() {
+        let url: Url = "ws://localhost/play?token=0123456789abcdef&x=1".parse().expect("a URL");
+        let subprotocols = ["mqtt".to_owned()];
+        let request = ConnectRequest { url: &url, subprotocols: &subprotocols, header_lines: "X-A: b\r\n" };
+        for (is_native, target, offered) in [
+            (true, "/play?x=1", "tickwire.v1, mqtt, bearer.MDEyMzQ1Njc4OWFiY2RlZg"),
+            (false, "/play?token=0123456789abcdef&x=1", "mqtt"),
+        ] {
+            let head = String::from_utf8(encode_request(request, is_native)).expect("text");
+            assert!(head.starts_with(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n")), "{head}");
+            let end = format!("Sec-WebSocket-Protocol: {offered}\r\nX-A: b\r\n\r\n");
+            assert!(head.ends_with(&end), "{head}");
+        }
+    }
 }

@@ -148,16 +148,17 @@ fn expect(mut rest: &str) -> Result<PromptCommand, String> {
     if name.is_empty() {
         return Err("expect needs the name of a packet or a frame".to_owned());
     }
-    let (mut conditions, mut time) = (Vec::new(), None);
+    let (mut conditions, mut time, mut text) = (Vec::new(), None, name.to_owned());
     while !rest.trim().is_empty() {
         let word = next_word(&mut rest);
         if rest.trim().is_empty() && !word.contains(['"', '=']) {
             time = Some(seconds(word)?);
         } else {
             conditions.push(Condition::parse(word)?);
+            text.extend([" ", word]);
         }
     }
-    Ok(PromptCommand::Expect(Expectation { name: name.to_owned(), conditions }, time))
+    Ok(PromptCommand::Expect(Expectation { name: name.to_owned(), conditions, text }, time))
 }
 
 /// Encodes a packet that was typed in any of the accepted forms.
@@ -281,8 +282,9 @@ mod tests {
     }
 
     fn expected(name: &str, conditions: &[&str], seconds: Option<u64>) -> PromptCommand {
+        let text = [&[name], conditions].concat().join(" ");
         let conditions = conditions.iter().map(|word| Condition::parse(word).expect("valid")).collect();
-        let wanted = Expectation { name: name.to_owned(), conditions };
+        let wanted = Expectation { name: name.to_owned(), conditions, text };
         PromptCommand::Expect(wanted, seconds.map(Duration::from_secs))
     }
 

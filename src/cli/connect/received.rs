@@ -3,7 +3,6 @@
 //! The number of frames and their bytes are bounded; the oldest frame is dropped first.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use serde_json::Value as Json;
 
@@ -19,6 +18,8 @@ pub struct Expectation {
     pub name: String,
     /// All of them must hold.
     pub conditions: Vec<Condition>,
+    /// The name and the conditions as typed.
+    pub text: String,
 }
 
 /// A condition on the message of a frame.
@@ -29,17 +30,6 @@ pub enum Condition {
     /// The value at this JSON pointer (RFC 6901) equals this one. The value of a packet is an
     /// object of its arguments.
     Field(String, Json),
-}
-
-impl fmt::Display for Expectation {
-    /// The name, then the conditions as typed.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.name)?;
-        self.conditions.iter().try_for_each(|condition| match condition {
-            Condition::Text(text) => write!(out, " {text:?}"),
-            Condition::Field(pointer, value) => write!(out, " {pointer}={value}"),
-        })
-    }
 }
 
 impl Condition {
@@ -161,4 +151,67 @@ impl ReceivedFrame {
 
 fn as_json(value: &Value) -> Json {
     serde_json::from_str(&json::to_text(value)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketTables;
+
+    fn stored(names: &[&str], message: &[u8]) -> ReceivedFrame {
+        ReceivedFrame {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            message: message.to_vec(),
+        }
+    }
+
+    fn meets(frame: &ReceivedFrame, condition: &str, format: WireFormat<'_>) -> bool {
+        let conditions = vec![Condition::parse(condition).expect(condition)];
+        let name = frame.names[0].clone();
+        frame.meets(&Expectation { name, conditions, text: String::new() }, format)
+    }
+
+    #[test]
+    fn conditions_are_about_text_json_messagepack_and_packets() {
+        let other = WireFormat { dialect: None, json: false };
+        let json = stored(&["text"], br#"{"op": 1, "d": {"list": [1, "two"]}, "n": null}"#);
+        let packed = stored(&["binary"], &[0x81, 0xa1, b'a', 0xca, 0x3f, 0xc0, 0, 0]);
+        for (frame, condition, expected) in [
+            (&json, "\"\\\"two\\\"\"", true),
+            (&json, "\"three\"", false),
+            (&json, "op=1", true),
+            (&json, "op=1.0", true),
+            (&json, "op=2", false),
+            (&json, "/d/list/1=two", true),
+            (&json, "/d/list=[1,\"two\"]", true),
+            (&json, "/d/list/2=two", false),
+            (&json, "n=nil", true),
+            (&json, "missing=nil", false),
+            (&packed, "a=1.5", true),
+            (&packed, "/a=2", false),
+        ] {
+            assert_eq!(meets(frame, condition, other), expected, "{condition}");
+        }
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let pong = dialect.encode(Direction::ToClient, "pong", &[7.into(), 3.into()]).expect("a packet");
+        let frame = stored(&["pong"], &pong);
+        let native = WireFormat { dialect: Some(&dialect), json: false };
+        assert!(meets(&frame, "nonce=7", native) && meets(&frame, "/tick=3", native));
+        assert!(!meets(&frame, "nonce=8", native));
+    }
+
+    #[test]
+    fn an_expectation_takes_the_frames_up_to_its_own_and_looks_at_each_once() {
+        let format = WireFormat { dialect: None, json: false };
+        let wanted =
+            |name: &str| Expectation { name: name.to_owned(), conditions: Vec::new(), text: name.to_owned() };
+        let (mut received, mut checked) = (ReceivedFrames::default(), 0);
+        received.frames.extend(["a", "b", "a"].map(|name| stored(&[name], b"")));
+        assert!(!received.take(&wanted("c"), format, &mut checked));
+        assert_eq!((checked, received.frames.len()), (3, 3));
+        assert!(received.take(&wanted("b"), format, &mut 0));
+        assert_eq!((received.first, received.frames.len()), (2, 1));
+        assert!(!received.take(&wanted("b"), format, &mut 0));
+        assert!(received.take(&wanted("a"), format, &mut 0));
+    }
 }

@@ -229,11 +229,11 @@ impl<'a, 'c> PromptSession<'a, 'c> {
                 return Ok(());
             }
             if self.connection.is_over() {
-                return Err(format!("expected {wanted}, but the connection has ended"));
+                return Err(format!("expected {}, but the connection has ended", wanted.text));
             }
             if Instant::now() >= deadline {
-                let seconds = time.as_secs_f64();
-                return Err(format!("expected {wanted}, which did not arrive within {seconds} s"));
+                let (text, seconds) = (&wanted.text, time.as_secs_f64());
+                return Err(format!("expected {text}, which did not arrive within {seconds} s"));
             }
             self.wait(Some(deadline), false)?;
         }

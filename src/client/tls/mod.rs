@@ -143,7 +143,8 @@ impl ServerCertVerifier for FileVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let verified = self.webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp, now);
         match verified {
-            // `openssl req -x509` makes a server's certificate as one of an authority.
+            // `openssl req -x509` makes a server's certificate as one of an authority. The dates of
+            // such a certificate are not checked, because the user has chosen it.
             Err(Error::InvalidCertificate(error))
                 if is_authority_as_server(&error) && self.certificates.contains(end_entity) =>
             {
