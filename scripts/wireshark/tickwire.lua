@@ -2535,9 +2535,7 @@ end
 -- Whether a message that Wireshark has inflated looks like a packet: a list. The frame, and with it the opcode, is Wireshark's alone.
 local function is_inflated_packet(stream, known, bytes)
     if not stream.is_deflate or stream.is_foreign or not known then return false end
-    local first = byte(bytes, 1)
-    if known.opcode == TEXT then return first == 0x5b end
-    return first >= 0x90 and first <= 0x9f or first == 0xdc or first == 0xdd
+    return find(bytes, known.opcode == TEXT and "^%[" or "^[\144-\159\220\221]") ~= nil
 end
 
 local function dissect_message(view, pinfo, tree)

@@ -150,3 +150,16 @@ fn gzip_is_decompressed_within_the_limits() {
     let (is_well, _, errors) = explain(&["-"], &bomb);
     assert!(!is_well && errors.contains("longer than the maximum of 8 MiB"), "{errors}");
 }
+
+#[test]
+fn deflate_assumes_an_agreement_on_compression() {
+    let compressed = "c107f248cdc9c90700";
+    let line = "< text, compressed, 7 bytes: inflated 5 bytes: \"Hello\"\n";
+    assert_eq!(explain(&["--line", "--deflate", compressed], b""), (true, line.to_owned(), String::new()));
+    let lines = "> c187 00000000 f248cdc9c90700\n> c185 00000000 f200110000\n< 8100\n";
+    let (is_good, output, _) = explain(&["--line", "--deflate", "-"], lines.as_bytes());
+    let hello = |bytes| format!("> text, compressed, masked, {bytes} bytes: inflated 5 bytes: \"Hello\"\n");
+    assert_eq!((is_good, output), (true, format!("{}{}< text, 0 bytes: \"\"\n", hello(7), hello(5))));
+    let (is_good, _, error) = explain(&["--deflate", "docs/lessons/lessons.pcapng"], b"");
+    assert!(!is_good && error.contains("this file has its own agreement"), "{error}");
+}

@@ -59,6 +59,10 @@ pub struct ExplainArgs {
     /// is the default for bytes that are a packet and no frame.
     #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram"])]
     message: bool,
+    /// Both ends have agreed on permessage-deflate (RFC 7692) with its default parameters, so a
+    /// frame may be compressed although the bytes have no upgrade. A capture has its own.
+    #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram", "message"])]
+    deflate: bool,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
     /// file, or a capture that contains its tables. A capture with tables is always explained by
     /// its own.
@@ -96,7 +100,13 @@ pub struct ExplainArgs {
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     let given = args.codes.as_deref().map(tables::load_from).transpose()?;
-    let input = match source::read(&args.what)? {
+    let source = source::read(&args.what)?;
+    if args.deflate && !matches!(source, Source::Input(_)) {
+        return Err(
+            "--deflate is for bytes without an upgrade, and this file has its own agreement".to_owned()
+        );
+    }
+    let input = match source {
         Source::Capture(name, contents) => {
             return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
@@ -138,9 +148,15 @@ fn unwrap_packet(piece: &mut InputPiece) {
 
 /// Explains bytes of a connection, a datagram, or the payload of a message.
 fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTables, dialect: &Dialect) {
-    let begin = || match args.dialect {
-        Some(_) => Conversation::in_dialect(dialect),
-        None => Conversation::new(codes, dialect),
+    let begin = || {
+        let mut conversation = match args.dialect {
+            Some(_) => Conversation::in_dialect(dialect),
+            None => Conversation::new(codes, dialect),
+        };
+        if args.deflate {
+            conversation.agree_on_deflate();
+        }
+        conversation
     };
     let form = form(args);
     if args.datagram {
@@ -157,6 +173,7 @@ fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTable
         let of_dialect = args.dialect.as_ref().map(|_| dialect);
         let found = match args.message {
             true => Some((bare_message::as_message(bytes, wanted), dialect)),
+            false if args.deflate => None,
             false => bare_message::find(bytes, wanted, codes, of_dialect),
         };
         if let Some((message, dialect)) = found {

@@ -1,10 +1,15 @@
-//! Explains a message without its frames, as a browser's network panel or a HAR file shows it.
+//! Explains what lacks its upgrade: a message without its frames, as a browser's network panel or
+//! a HAR file shows it, and frames after a known target or agreement.
 
 use super::Conversation;
+use super::compressed::Inflation;
 use crate::tools::explain::explanation::{ExplainedFrame, Explanation, MESSAGE};
+use crate::tools::explain::parse::frame_header::Extensions;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
+use crate::ws::deflate::MAX_WINDOW_BITS;
+use crate::ws::extension::SenderParameters;
 use crate::ws::frame::Opcode;
 
 impl<'c> Conversation<'c> {
@@ -25,6 +30,14 @@ impl<'c> Conversation<'c> {
         let (dialect, is_foreign) = (self.dialect(), self.is_foreign());
         let (candidates, frames) = (self.spoken.candidates(), vec![frame]);
         Explanation { bytes: payload.to_vec(), from, dialect, is_foreign, candidates, frames }
+    }
+
+    /// Continues as after an agreement on permessage-deflate with its default parameters.
+    pub(crate) fn agree_on_deflate(&mut self) {
+        let sender = SenderParameters { context_takeover: true, window_bits: MAX_WINDOW_BITS };
+        self.extensions = Extensions::Deflate;
+        self.client.inflation = Inflation::new(Some(sender));
+        self.server.inflation = Inflation::new(Some(sender));
     }
 
     /// Applies the target of an upgrade request whose head is not available.
