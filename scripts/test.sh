@@ -283,6 +283,9 @@ clients() {
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs && timeout --kill-after=10 300 node tests/browser/wire-lane.mjs; }
 
+# Applications of other people in Chromium, through the intercepting proxy.
+between() { npm ci --silent --no-audit --no-fund --prefix tests/between && timeout --kill-after=10 600 node tests/between/run.mjs; }
+
 ahead() { timeout --kill-after=10 300 node tests/browser/predict.mjs; }
 
 # In a network namespace, because Firefox opens no data channel to a loopback address.
@@ -433,6 +436,7 @@ groups=(
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'meets between line six applications of other people through the intercepting proxy'
     'meets ahead line a page on a bad line, whose own player answers before the server'
     'meets lanes line pages that send commands and receive states by datagram, in Chromium and Firefox'
     'meets lockstep line pages that run the world themselves, and agree with the server'

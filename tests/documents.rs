@@ -32,7 +32,15 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 23] = [
+const PLAIN: [(&str, &str); 25] = [
+    (
+        "cargo run --release -- between --upstream ws://127.0.0.1:8080",
+        "a server of another application; tests/between/run.mjs has six of them",
+    ),
+    (
+        "    1.397 #1 = 127.0.0.1:32878 GET /chat, HTTP/1.1 101 Switching Protocols",
+        "lines of tickwire between; tests/server/between.rs compares them as JSON",
+    ),
     (
         "tickwire --bind 10.0.0.5:3000 --lane both --udp-public 203.0.113.7",
         "addresses of another network; tests/browser/lane.mjs has a server with --udp-public",

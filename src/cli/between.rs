@@ -24,9 +24,8 @@ use super::{signals, tables, value_parsers};
 use crate::client::tls;
 use crate::client::url::Url;
 use crate::limits;
-use crate::server::net::intercepting_proxy::NO_DIALECT;
 use crate::server::net::{InterceptConfig, InterceptingProxy, ProxyEvent};
-use crate::tools::inspector::MessageFilter;
+use crate::tools::inspector::{MessageFilter, NO_DIALECT};
 use crate::tools::intercept::rule::Rule;
 use crate::tools::intercept::upgrade::HeadRewrite;
 use crate::util::plural::count_noun;
@@ -36,12 +35,12 @@ use crate::util::plural::count_noun;
 pub struct BetweenArgs {
     /// URL of the server, such as ws://127.0.0.1:8080 or wss://example.org/socket. A path precedes
     /// the path of each request, and replaces the path /.
-    #[arg(long, value_name = "URL", env = "TICKWIRE_BETWEEN_TO")]
-    to: Url,
+    #[arg(long, alias = "to", value_name = "URL", env = "TICKWIRE_BETWEEN_UPSTREAM")]
+    upstream: Url,
     /// Address and port to listen on, for the clients; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3002", env = "TICKWIRE_BETWEEN_LISTEN", value_parser = value_parsers::parse_bind)]
-    listen: SocketAddr,
-    /// Allow --listen with an address that other machines can reach.
+    #[arg(long, alias = "listen", value_name = "ADDR:PORT", default_value = "127.0.0.1:3002", env = "TICKWIRE_BETWEEN_BIND", value_parser = value_parsers::parse_bind)]
+    bind: SocketAddr,
+    /// Allow --bind with an address that other machines can reach.
     #[arg(long)]
     allow_remote: bool,
     /// Address and port of the page that shows, holds and edits messages; only this machine can
@@ -121,10 +120,10 @@ fn parse_filter(text: &str) -> Result<MessageFilter, String> {
 
 /// Relays until Ctrl-C or SIGTERM, then prints a summary.
 pub fn run(args: &BetweenArgs, games: &GameList) -> Result<(), CliError> {
-    if !args.listen.ip().is_loopback() && !args.allow_remote {
+    if !args.bind.ip().is_loopback() && !args.allow_remote {
         return Err(format!(
-            "--listen {}: other machines could reach {} through this proxy; use 127.0.0.1, or add --allow-remote",
-            args.listen, args.to
+            "--bind {}: other machines could reach {} through this proxy; use 127.0.0.1, or add --allow-remote",
+            args.bind, args.upstream
         ));
     }
     let log = Log::start(&args.log)?;
@@ -134,9 +133,9 @@ pub fn run(args: &BetweenArgs, games: &GameList) -> Result<(), CliError> {
     let config = args.config(games, &lines, certificate.map(|made| made.config))?;
     let proxy = InterceptingProxy::start(config).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("{} or {} is in use; choose others with --listen and --page", args.listen, args.page)
+            format!("{} or {} is in use; choose others with --bind and --page", args.bind, args.page)
         }
-        _ => format!("cannot listen on {} and {}: {error}", args.listen, args.page),
+        _ => format!("cannot listen on {} and {}: {error}", args.bind, args.page),
     })?;
     print(&args.banner(&proxy));
     warn_of_other_localhost(proxy.address());
@@ -177,14 +176,14 @@ impl BetweenArgs {
             tables::dialect_by_name(&codes, name)?;
         }
         let to_tls =
-            self.to.is_tls.then(|| tls::client_config(self.ca.as_deref(), self.insecure)).transpose();
+            self.upstream.is_tls.then(|| tls::client_config(self.ca.as_deref(), self.insecure)).transpose();
         let rules = Rule::parse_all(&self.rules).map_err(|error| format!("--{error}"))?;
         let create = |path: &PathBuf| File::create(path).map_err(|error| error_of("--capture", path, &error));
         Ok(InterceptConfig {
-            listen: self.listen,
+            listen: self.bind,
             inspect: (!self.no_page).then_some(self.page),
-            to: self.to.clone(),
-            to_tls: to_tls.map_err(|error| format!("{}: {error}", self.to))?,
+            to: self.upstream.clone(),
+            to_tls: to_tls.map_err(|error| format!("{}: {error}", self.upstream))?,
             own_tls,
             rewrite: self.rewrite(),
             rules,
@@ -199,11 +198,11 @@ impl BetweenArgs {
 
     /// The changes of each request head.
     fn rewrite(&self) -> HeadRewrite {
-        let target = &self.to.target;
+        let target = &self.upstream.target;
         let has_path = !matches!(target.as_str(), "" | "/");
         HeadRewrite {
-            host: (!self.keep_host).then(|| self.to.authority()),
-            scheme: if self.to.is_tls { "https" } else { "http" },
+            host: (!self.keep_host).then(|| self.upstream.authority()),
+            scheme: if self.upstream.is_tls { "https" } else { "http" },
             path_prefix: if has_path { target.trim_end_matches('/').to_owned() } else { String::new() },
             root_target: has_path.then(|| target.clone()),
             removes_extensions: self.no_compression,
@@ -215,7 +214,7 @@ impl BetweenArgs {
             return Ok(None);
         }
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-        let ip: IpAddr = self.listen.ip();
+        let ip: IpAddr = self.bind.ip();
         if !ip.is_loopback() && !ip.is_unspecified() {
             names.push(ip.to_string());
         }
@@ -249,13 +248,13 @@ impl BetweenArgs {
                 "event": "started",
                 "address": address.to_string(),
                 "page": page.map(|page| page.to_string()),
-                "to": self.to.to_string(),
+                "to": self.upstream.to_string(),
                 "is_exposed": !address.ip().is_loopback(),
             });
             return format!("{line}\n");
         }
         let (scheme, own) = (if self.tls { "wss" } else { "ws" }, reachable(address));
-        let mut text = format!("between {scheme}://{own}/ and {}\n", self.to);
+        let mut text = format!("between {scheme}://{own}/ and {}\n", self.upstream);
         if let Some(page) = page {
             text.push_str(&format!("  page: http://{page}/ (hold, edit and send messages)\n"));
         }

@@ -9,21 +9,21 @@ use crate::ws::HeadLimits;
 /// Maximum bytes of a message with its frames that can be held, edited or explained. A longer one
 /// is forwarded as it arrives, and listed by its size.
 pub const INTERCEPT_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Limits of a head that the proxy can rewrite. They are larger than those of our own server,
-/// because other applications have long cookies. A longer head is forwarded unchanged, and the bytes
-/// after it are not explained.
+/// Limits of a head that the proxy can rewrite. They exceed the limits of our own server,
+/// because other applications have long cookies. A longer head is forwarded unchanged, and the
+/// bytes after it are not explained.
 pub const INTERCEPT_HEAD_LIMITS: HeadLimits =
     HeadLimits { bytes: 64 * 1024, headers: 256, target_bytes: 16 * 1024 };
-/// Maximum bytes of a message whose values are explained as a tree, for rules and `--json`. A longer
-/// one has a line only.
+/// Maximum bytes of a message whose values are explained as a tree, for rules and `--json`. A
+/// longer one has a line only.
 pub const INTERCEPT_TREE_BYTES: usize = 64 * 1024;
 /// Maximum bytes of a message that is decoded for its line. A longer one has its size only.
 pub const INTERCEPT_LINE_BYTES: usize = 1024 * 1024;
-/// Maximum bytes of a message after decompression, for its explanation and for rules. A message that
-/// inflates to more is forwarded unchanged, and its explanation names the rule.
+/// Maximum bytes of a message after decompression, for its explanation and for rules. A message
+/// that inflates to more is forwarded unchanged, and its explanation names the rule.
 pub const INTERCEPT_INFLATED_BYTES: usize = 16 * 1024 * 1024;
-/// Maximum bytes that wait in one direction: held and delayed messages and what follows them. At the
-/// limit the proxy stops reading from the sender, so TCP slows it down.
+/// Maximum bytes that wait in one direction: held and delayed messages and what follows them. At
+/// the limit the proxy stops reading from the sender, so TCP slows it down.
 pub const INTERCEPT_WAITING_BYTES: usize = 32 * 1024 * 1024;
 /// Maximum bytes of a body or of unframed bytes that wait for the receiver of one direction. At the
 /// limit the proxy stops reading from the sender.

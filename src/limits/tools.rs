@@ -189,8 +189,8 @@ pub const CONNECT_RECEIVED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum bytes of a file that `file` and `text-file` send, because the message is in memory
 /// several times, masked and explained. A larger file is refused.
 pub const CONNECT_FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// Maximum characters of a message without a packet table in a line of `explain`, of `between` and of
-/// a list. A longer message is cut; its tree and `--full` have all of it.
+/// Maximum characters of a message without a packet table in a line of `explain`, of `between` and
+/// of a list. A longer message is cut; its tree and `--full` have all of it.
 pub const FOREIGN_LINE_CHARS: usize = 200;
 /// Maximum characters of a message of another protocol in one line of `connect`. A longer message
 /// is cut; `--full` prints all of it.

@@ -36,7 +36,7 @@ async function check(name, body) {
 
 /** Starts the proxy. @param {number} port of the application @param {string[]} flags */
 async function between(port, flags) {
-  const child = spawn(binary(), ['between', '--to', `ws://127.0.0.1:${port}`, '--listen', '127.0.0.1:0', '--page', '127.0.0.1:0', '--json', ...flags]);
+  const child = spawn(binary(), ['between', '--upstream', `ws://127.0.0.1:${port}`, '--bind', '127.0.0.1:0', '--page', '127.0.0.1:0', '--json', ...flags]);
   let printed = '';
   child.stdout.on('data', (data) => { printed += data; });
   child.stderr.on('data', (data) => { printed += data; });
@@ -69,6 +69,67 @@ const waitForLog = (page, text) => page.locator('#log li', { hasText: text }).la
 /** The payload of a message as text. @param {{ text?: string, payload?: string }} message */
 const contentOf = ({ text, payload }) => text ?? Buffer.from(payload ?? '', 'hex').toString('latin1');
 
+/** @typedef {{ name: string, proxy: any, page: import('playwright-core').Page, wire: import('playwright-core').Page }} Stage */
+
+/** A message of the page is readable in the terminal and in the list. @param {Stage} stage */
+async function checkReadable({ name, proxy, page, wire }) {
+  await check(`${name}: a message is readable in the terminal and on the page`, async () => {
+    await page.evaluate(() => window.say('hello from the page'));
+    await waitForLog(page, 'hello from the page');
+    // A list has the start of a long message.
+    const said = /hello f/;
+    await until(async () => (await rows(wire)).filter((row) => said.test(row)).length >= 2, 'both directions on the page');
+    const readable = proxy.messages().filter(({ line, text }) => said.test(`${line} ${text}`));
+    assert.ok(readable.length >= 2, JSON.stringify(proxy.messages()));
+  });
+}
+
+/** A held message waits until it is edited. @param {Stage} stage */
+async function checkHeld({ name, proxy, page, wire }) {
+  await check(`${name}: a held message waits, and leaves edited`, async () => {
+    await wire.locator('[data-hold="client"]').click();
+    await wire.locator('[data-hold="client"][aria-pressed="true"]').waitFor();
+    await page.evaluate(() => window.say('price 100'));
+    const card = wire.locator('#proxy-held li').first();
+    await card.waitFor({ timeout: PATIENCE_MS });
+    assert.ok(!(await logged(page)).includes('price 100'));
+    const value = card.locator('textarea');
+    const before = await value.inputValue();
+    const isText = before.includes('price 100');
+    const hex = (text) => [...Buffer.from(text)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const [old, edited] = isText ? ['price 100', 'price 1'.padEnd(9, '0').replace('100', '999')] : [hex('price 100'), hex('price 999')];
+    assert.ok(before.includes(old), before);
+    await value.fill(before.replace(old, edited));
+    await wire.screenshot({ path: `${OUTPUT}between-${name}-held.png` });
+    await card.getByRole('button', { name: 'Send edited' }).click();
+    await waitForLog(page, 'price 999');
+    await wire.locator('[data-hold="client"]').click();
+    await wire.locator('[data-hold="client"][aria-pressed="false"]').waitFor();
+    await until(async () => (await rows(wire)).some((row) => row.includes('sent instead')), 'the edit is in the list');
+    const edit = proxy.messages().find(({ outcome }) => outcome === 'changed');
+    assert.ok(Buffer.from(edit.sent, 'hex').length > 0 && edit.sent_line !== edit.line, JSON.stringify(edit));
+    await page.evaluate(() => window.say('after the edit'));
+    await waitForLog(page, 'after the edit');
+    await until(() => proxy.messages().some((message) => message.from === 'server' && contentOf(message).includes('after the edit')), 'it is printed');
+  });
+}
+
+/** A message that the proxy makes up reaches the page. @param {Stage} stage */
+async function checkInjected({ name, proxy, page, wire }) {
+  await check(`${name}: an injected message reaches the page`, async () => {
+    const like = proxy.messages().findLast((message) => message.from === 'server' && contentOf(message).includes('after the edit'));
+    assert.ok(like, JSON.stringify(proxy.messages()));
+    const isText = like.text !== undefined;
+    const [old, text] = ['after the edit', 'injected by me'];
+    const value = name === 'mqtt' ? mqttPublish(text) : isText ? like.text.replace(old, text) : like.payload.replace(Buffer.from(old).toString('hex'), Buffer.from(text).toString('hex'));
+    await wire.locator('#proxy-from').selectOption('server');
+    await wire.locator('#proxy-form').selectOption(isText ? 'text' : 'binary');
+    await wire.locator('#proxy-value').fill(value);
+    await wire.locator('#proxy-send button').click();
+    await waitForLog(page, text);
+  });
+}
+
 async function tryApp(name, start) {
   const app = await start();
   const capture = `${OUTPUT}between-${name}.pcapng`;
@@ -83,55 +144,10 @@ async function tryApp(name, start) {
     await page.goto(proxy.url);
     await waitForLog(page, 'open').catch(() => assert.fail(`${name} did not connect: ${complaints.list.join('\n')}`));
 
-    await check(`${name}: a message is readable in the terminal and on the page`, async () => {
-      await page.evaluate(() => window.say('hello from the page'));
-      await waitForLog(page, 'hello from the page');
-      // A list has the start of a long message.
-      const said = /hello f/;
-      await until(async () => (await rows(wire)).filter((row) => said.test(row)).length >= 2, 'both directions on the page');
-      const readable = proxy.messages().filter(({ line, text }) => said.test(`${line} ${text}`));
-      assert.ok(readable.length >= 2, JSON.stringify(proxy.messages()));
-    });
-
-    await check(`${name}: a held message waits, and leaves edited`, async () => {
-      await wire.locator('[data-hold="client"]').click();
-      await wire.locator('[data-hold="client"][aria-pressed="true"]').waitFor();
-      await page.evaluate(() => window.say('price 100'));
-      const card = wire.locator('#proxy-held li').first();
-      await card.waitFor({ timeout: PATIENCE_MS });
-      assert.ok(!(await logged(page)).includes('price 100'));
-      const value = card.locator('textarea');
-      const before = await value.inputValue();
-      const isText = before.includes('price 100');
-      const hex = (text) => [...Buffer.from(text)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
-      const [old, edited] = isText ? ['price 100', 'price 1'.padEnd(9, '0').replace('100', '999')] : [hex('price 100'), hex('price 999')];
-      assert.ok(before.includes(old), before);
-      await value.fill(before.replace(old, edited));
-      await wire.screenshot({ path: `${OUTPUT}between-${name}-held.png` });
-      await card.getByRole('button', { name: 'Send edited' }).click();
-      await waitForLog(page, 'price 999');
-      await wire.locator('[data-hold="client"]').click();
-      await wire.locator('[data-hold="client"][aria-pressed="false"]').waitFor();
-      await until(async () => (await rows(wire)).some((row) => row.includes('sent instead')), 'the edit is in the list');
-      const edit = proxy.messages().find(({ outcome }) => outcome === 'changed');
-      assert.ok(Buffer.from(edit.sent, 'hex').length > 0 && edit.sent_line !== edit.line, JSON.stringify(edit));
-      await page.evaluate(() => window.say('after the edit'));
-      await waitForLog(page, 'after the edit');
-      await until(() => proxy.messages().some((message) => message.from === 'server' && contentOf(message).includes('after the edit')), 'it is printed');
-    });
-
-    await check(`${name}: an injected message reaches the page`, async () => {
-      const like = proxy.messages().findLast((message) => message.from === 'server' && contentOf(message).includes('after the edit'));
-      assert.ok(like, JSON.stringify(proxy.messages()));
-      const isText = like.text !== undefined;
-      const [old, text] = ['after the edit', 'injected by me'];
-      const value = name === 'mqtt' ? mqttPublish(text) : isText ? like.text.replace(old, text) : like.payload.replace(Buffer.from(old).toString('hex'), Buffer.from(text).toString('hex'));
-      await wire.locator('#proxy-from').selectOption('server');
-      await wire.locator('#proxy-form').selectOption(isText ? 'text' : 'binary');
-      await wire.locator('#proxy-value').fill(value);
-      await wire.locator('#proxy-send button').click();
-      await waitForLog(page, text);
-    });
+    const stage = { name, proxy, page, wire };
+    await checkReadable(stage);
+    await checkHeld(stage);
+    await checkInjected(stage);
     await check(`${name}: no page complains`, () => assert.deepEqual(complaints.list, []));
   } finally {
     await context.close();

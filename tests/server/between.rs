@@ -25,7 +25,7 @@ struct Between {
 
 impl Between {
     fn start(to: &str, flags: &[&str]) -> Between {
-        let fixed = ["between", "--to", to, "--listen", "127.0.0.1:0", "--json"];
+        let fixed = ["between", "--upstream", to, "--bind", "127.0.0.1:0", "--json"];
         let page: &[&str] = if flags.contains(&"--no-page") { &[] } else { &["--page", "127.0.0.1:0"] };
         let mut child = tickwire(&[&fixed, page, flags].concat()).spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped"));
@@ -281,18 +281,18 @@ fn a_frame_of_two_to_the_62_bytes_passes_without_being_stored() {
 #[test]
 fn what_cannot_work_is_refused_with_the_rule() {
     for (flags, word) in [
-        (&["--to", "ws://127.0.0.1:9", "--listen", "0.0.0.0:0"][..], "--allow-remote"),
-        (&["--to", "ws://127.0.0.1:9", "--page", "0.0.0.0:0"], "loopback"),
-        (&["--to", "ws://127.0.0.1:9", "--rule", "move: fly"], "is no action"),
-        (&["--to", "ws://127.0.0.1:9", "--dialect", "klingon"], "klingon"),
-        (&["--to", "ws://127.0.0.1:9", "--filter", "x >"], "value"),
-        (&["--to", "http://127.0.0.1:9"], "ws://"),
-        (&["--to", "wss://127.0.0.1:9", "--ca", "/nowhere"], "/nowhere"),
-        (&[], "--to"),
+        (&["--upstream", "ws://127.0.0.1:9", "--bind", "0.0.0.0:0"][..], "--allow-remote"),
+        (&["--upstream", "ws://127.0.0.1:9", "--page", "0.0.0.0:0"], "loopback"),
+        (&["--upstream", "ws://127.0.0.1:9", "--rule", "move: fly"], "is no action"),
+        (&["--upstream", "ws://127.0.0.1:9", "--dialect", "klingon"], "klingon"),
+        (&["--upstream", "ws://127.0.0.1:9", "--filter", "x >"], "value"),
+        (&["--upstream", "http://127.0.0.1:9"], "ws://"),
+        (&["--upstream", "wss://127.0.0.1:9", "--ca", "/nowhere"], "/nowhere"),
+        (&[], "--upstream"),
     ] {
-        let any = ["between", "--listen", "127.0.0.1:0", "--page", "127.0.0.1:0"];
+        let any = ["between", "--bind", "127.0.0.1:0", "--page", "127.0.0.1:0"];
         let begin: &[&str] =
-            if flags.contains(&"--listen") || flags.contains(&"--page") { &["between"] } else { &any };
+            if flags.contains(&"--bind") || flags.contains(&"--page") { &["between"] } else { &any };
         let said = said_at_its_end(tickwire(&[begin, flags].concat()).spawn().expect("the program starts"));
         let error = String::from_utf8(said.stderr).expect("text");
         assert!(!said.status.success() && error.contains(word), "{flags:?}: {error}");

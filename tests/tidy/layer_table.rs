@@ -203,6 +203,8 @@ pub const LAYERS: [(&str, &[&str]); 40] = [
             "games",
             "tools/capture",
             "tools/explain",
+            "tools/inspector",
+            "tools/intercept",
             "tools/replay",
             "tools/playback",
             "client",

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::NO_DIALECT;
 use super::entry::{EntryKind, Fate, FrameEntry};
 use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::FrameList;
@@ -19,6 +18,9 @@ use crate::tools::explain::parse::datagram;
 use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Header;
+
+/// The dialect name of a connection whose messages are no packets.
+pub const NO_DIALECT: &str = "none";
 
 /// The stored state of one inspected client.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::frame_json;
-use super::intercepted::FrameMark;
+use super::frame_mark::FrameMark;
 use crate::datagram::header::DatagramHeader;
 use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::{Content, Explanation};

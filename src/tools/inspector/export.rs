@@ -7,7 +7,7 @@
 use core::net::SocketAddr;
 use std::time::Duration;
 
-use super::intercepted::FrameMark;
+use super::frame_mark::FrameMark;
 use super::observed_format::Handshake;
 use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};

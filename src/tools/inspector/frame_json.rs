@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::intercepted::FrameMark;
+use super::frame_mark::FrameMark;
 use super::ring::RetainedFrame;
 use crate::tools::explain::{Content, ExplainedFrame, Explanation, Problem, hex};
 use crate::ws::Side;

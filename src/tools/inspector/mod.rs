@@ -25,7 +25,7 @@ mod export;
 mod filter;
 mod filter_match;
 mod frame_json;
-mod intercepted;
+mod frame_mark;
 mod lane_tracker;
 mod linked_frame;
 mod list;
@@ -49,18 +49,16 @@ use crate::packet::PacketTables;
 use crate::tools::explain::Conversation;
 use crate::ws::Side;
 use byte_counts::ByteCounts;
+pub use client_log::NO_DIALECT;
 use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 pub use filter::FilterError;
-use intercepted::FrameMark;
+use frame_mark::FrameMark;
 pub use list::{FrameList, ListRequest};
 #[cfg(not(target_family = "wasm"))]
 pub use message_filter::MessageFilter;
-use observed_format::{ObservedDatagram, ObservedKind};
+use observed_format::{Handshake, InterceptedBytes, ObservedDatagram, ObservedKind};
 use ring::RetainedFrame;
-
-/// The dialect name of a connection whose messages are no packets.
-pub const NO_DIALECT: &str = "none";
 
 /// The inspector of the clients of one server.
 #[derive(Debug)]
@@ -165,8 +163,7 @@ impl Inspector {
         let mut conversation = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
             let Some(log) = self.logs.last_mut() else { break };
-            let is_injected = matches!(record.what, ObservedKind::Injected(_));
-            let mark = is_injected.then_some(FrameMark::Injected);
+            let mark = matches!(record.what, ObservedKind::Injected(_)).then_some(FrameMark::Injected);
             let frame_of = |from, piece, begin, end| RetainedFrame {
                 n: 0,
                 from,
@@ -187,11 +184,7 @@ impl Inspector {
             }
             match record.what {
                 ObservedKind::Opened(opened) => {
-                    let heads = [(Side::Client, &opened.request), (Side::Server, &opened.response)];
-                    let heads = heads.map(|(from, head)| RetainedFrame {
-                        is_head: true,
-                        ..frame_of(from, Arc::from(&head[..]), 0, head.len())
-                    });
+                    let heads = heads_of(&opened, frame_of);
                     let start = Some(LogStart::Handshake(opened, record.at));
                     // The server sends the handshake again when a client is selected again.
                     let is_known = log.start == start;
@@ -278,6 +271,34 @@ impl Inspector {
         };
         entries.push(frame_json::entry_json(log.client, &frame, &explained));
         self.fields.add(&explained);
+        gone
+    }
+
+    /// Explains and stores a message that passed a proxy, and adds its entries. Returns the number
+    /// of visible entries removed from the list.
+    fn add_intercepted(
+        &mut self,
+        message: &InterceptedBytes<'_>,
+        frame_of: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
+        conversation: Option<&Conversation<'_>>,
+        entries: &mut Vec<Json>,
+    ) -> usize {
+        let mark = FrameMark::new(message.outcome, message.detail);
+        let sent_mark = if message.received.is_empty() { mark } else { Some(FrameMark::Substitute) };
+        let is_inflated = message.wire_bytes != message.received.len();
+        let compressed_bytes = is_inflated.then(|| u32::try_from(message.wire_bytes).unwrap_or(u32::MAX));
+        let rows = [(&message.received, mark, compressed_bytes), (&message.sent, sent_mark, None)];
+        let mut gone = 0;
+        for (bytes, mark, compressed_bytes) in rows {
+            let piece: Arc<[u8]> = Arc::from(&bytes[..]);
+            let frames = client_log::frames_of(&piece, message.from).into_iter().map(|(begin, end)| {
+                let frame = frame_of(message.from, Arc::clone(&piece), begin, end);
+                RetainedFrame { mark, compressed_bytes, ..frame }
+            });
+            // A substitute may break a rule, which must not affect later messages.
+            let mut after = conversation.cloned();
+            gone += self.add_frames(frames, after.as_mut(), entries);
+        }
         gone
     }
 
@@ -374,6 +395,17 @@ impl Inspector {
         let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
         Some(export::export_capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
     }
+}
+
+/// The heads of a handshake, as frames.
+fn heads_of(
+    opened: &Handshake,
+    frame_of: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
+) -> [RetainedFrame; 2] {
+    [(Side::Client, &opened.request), (Side::Server, &opened.response)].map(|(from, head)| RetainedFrame {
+        is_head: true,
+        ..frame_of(from, Arc::from(&head[..]), 0, head.len())
+    })
 }
 
 #[cfg(test)]

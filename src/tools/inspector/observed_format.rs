@@ -23,9 +23,9 @@
 //! Numbers are big-endian. The body of `opened` is a line of text, `ADDRESS LOCAL DIALECT
 //! msgpack|json REQUEST_BYTES`, followed by the heads of request and response. The body of a
 //! datagram is a line of text, the client's UDP address or `-`, followed by its bytes. The line of
-//! a dropped datagram is `ADDRESS RULE`. The body of a message that passed a proxy is a line of text,
-//! `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES`, the received bytes, and the bytes that
-//! were sent instead, if any.
+//! a dropped datagram is `ADDRESS RULE`. The body of a message that passed a proxy is a line of
+//! text, `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES`, the received bytes, and the
+//! bytes that were sent instead, if any.
 
 use core::net::SocketAddr;
 use std::borrow::Cow;

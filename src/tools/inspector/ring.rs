@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::intercepted::FrameMark;
+use super::frame_mark::FrameMark;
 use crate::datagram::DatagramError;
 use crate::limits;
 use crate::ws::Side;

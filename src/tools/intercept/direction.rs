@@ -5,16 +5,16 @@
 //!                    └─ hold, delay ─► queue ─► decision, time ─────┘
 //! ```
 //!
-//! Messages leave in the order in which they arrived. Pings and pongs do not wait, so the connection
-//! stays alive while a message is held. Without rules for the side, bytes are forwarded as they
-//! arrive, before they are framed.
+//! Messages leave in the order in which they arrived. Pings and pongs do not wait, so the
+//! connection stays alive while a message is held. Without rules for the side, bytes are forwarded
+//! as they arrive, before they are framed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Outcome;
 use super::framer::{Framer, PieceKind, WirePiece};
 use super::message::MessageContent;
+use super::observation::Outcome;
 use super::rule::Action;
 use crate::limits;
 use crate::tools::explain::Explanation;

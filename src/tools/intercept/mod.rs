@@ -18,93 +18,23 @@ mod direction;
 mod fault;
 pub mod framer;
 pub mod message;
+mod observation;
 pub mod rule;
 pub mod upgrade;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::direction::{ArrivedMessage, DirectionQueue, WaitState, WaitingMessage};
 use self::framer::{PieceKind, WirePiece};
-use self::message::MessageContent;
 use self::rule::{Action, Rule};
 use self::upgrade::UpgradeHeads;
 use crate::limits;
 use crate::tools::explain::{Conversation, Detail, Explanation};
 use crate::ws::Side;
 use crate::ws::extension::DeflateParameters;
-use crate::ws::frame::Opcode;
 
-pub use self::fault::OutgoingMessage;
-
-/// What the proxy did with a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was forwarded as it arrived.
-    Forwarded,
-    /// It waits for a decision with this number.
-    Held(u64),
-    /// It was forwarded after this time.
-    Delayed(Duration),
-    /// It was not forwarded.
-    Dropped,
-    /// Other bytes were sent instead.
-    Changed,
-    /// It was forwarded, followed by this many copies.
-    Repeated(u32),
-    /// It was sent although nothing arrived.
-    Injected,
-    /// Bytes of a message that is too long to be explained were forwarded: its first ones, or more.
-    Oversized {
-        /// Whether the message begins with these bytes.
-        begins: bool,
-    },
-}
-
-/// A message that the proxy received, sent, or both.
-#[derive(Debug)]
-pub struct Observation<'a, 'c> {
-    /// The side that sent it, or for which it was sent.
-    pub from: Side,
-    /// What happened.
-    pub outcome: Outcome,
-    /// The bytes as received; empty if injected.
-    pub received: &'a [u8],
-    /// The received payload, decompressed. `None` if injected, if the bytes are no whole message,
-    /// and if they cannot be inflated.
-    pub content: Option<&'a MessageContent>,
-    /// The explanation of each received frame.
-    pub explained: &'a [Explanation<'c>],
-    /// The bytes as sent; empty if dropped or held.
-    pub sent: &'a [u8],
-    /// The explanation of each sent frame, if the sent bytes differ from the received ones.
-    pub sent_explained: &'a [Explanation<'c>],
-}
-
-/// A decision about a held message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Forwards it unchanged.
-    Forward,
-    /// Does not forward it.
-    Drop,
-    /// Forwards it, followed by this many copies.
-    Repeat(u32),
-    /// Sends other bytes instead.
-    Replace(Substitute),
-}
-
-/// Bytes that a person sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Substitute {
-    /// A text message.
-    Text(String),
-    /// A binary message.
-    Binary(Vec<u8>),
-    /// These bytes, whether or not they are valid frames.
-    Wire(Vec<u8>),
-}
+pub use self::observation::{Decision, Observation, Observer, Outcome, Substitute};
 
 /// Both directions of an upgraded connection.
 #[derive(Debug)]
@@ -115,9 +45,6 @@ pub struct Interceptor<'c> {
     server: DirectionQueue<'c>,
     next_id: u64,
 }
-
-/// Receives the observations of an interceptor.
-pub type Observer<'o, 'c> = &'o mut dyn FnMut(&Observation<'_, 'c>);
 
 impl<'c> Interceptor<'c> {
     /// Creates an interceptor after the upgrade. `conversation` has not received the heads.
@@ -360,7 +287,7 @@ impl<'c> Interceptor<'c> {
         self.client.next_due().into_iter().chain(self.server.next_due()).min()
     }
 
-    /// Decides about a held message. A message behind another one is forwarded in its turn; a
+    /// Decides about a held message. A message after another held one is forwarded in its turn; a
     /// substitute leaves at once. Returns `false` if no message with this number is held.
     pub fn decide(&mut self, id: u64, decision: &Decision, now: Duration, observe: Observer<'_, 'c>) -> bool {
         let is_it = |waiting: &WaitingMessage<'_>| waiting.id == id && waiting.state == WaitState::Held;
@@ -416,18 +343,6 @@ impl<'c> Interceptor<'c> {
     }
 }
 
-impl Substitute {
-    /// Encodes the bytes to send for a side.
-    fn encode(&self, from: Side, key: Option<[u8; 4]>) -> Vec<u8> {
-        let message = |opcode, payload| OutgoingMessage { from, opcode, key, payload }.encode();
-        match self {
-            Substitute::Text(text) => message(Opcode::Text, text.as_bytes()),
-            Substitute::Binary(payload) => message(Opcode::Binary, payload),
-            Substitute::Wire(bytes) => bytes.clone(),
-        }
-    }
-}
-
 /// Reports a message, and the bytes that forward it.
 fn report<'c>(
     from: Side,
@@ -450,42 +365,6 @@ fn report_sent<'c>(
     let ArrivedMessage { piece, content, explained } = message;
     let (received, content) = (&piece.bytes[..], content.as_ref());
     observe(&Observation { from, outcome, received, content, explained, sent, sent_explained });
-}
-
-impl Outcome {
-    /// The name in records and lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Forwarded => "forwarded",
-            Outcome::Held(_) => "held",
-            Outcome::Delayed(_) => "delayed",
-            Outcome::Dropped => "dropped",
-            Outcome::Changed => "changed",
-            Outcome::Repeated(_) => "repeated",
-            Outcome::Injected => "injected",
-            Outcome::Oversized { .. } => "oversized",
-        }
-    }
-
-    /// The number of the outcome: that of a held message, milliseconds, or copies.
-    pub fn detail(self) -> u64 {
-        match self {
-            Outcome::Held(id) => id,
-            Outcome::Delayed(time) => time.as_millis() as u64,
-            Outcome::Repeated(copies) => copies.into(),
-            _ => 0,
-        }
-    }
-}
-
-impl<'a> Observation<'a, '_> {
-    /// The received message as a page shows it: a compressed one as one uncompressed frame.
-    pub fn shown(&self) -> Cow<'a, [u8]> {
-        match self.content.filter(|content| content.is_compressed) {
-            Some(content) => content.with(&content.payload, self.from).encode().into(),
-            None => self.received.into(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -32,11 +32,11 @@ pub struct Rule {
 /// What happens to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// The message waits for a decision; later messages of its sender wait behind it.
+    /// The message waits for a decision; later messages of its sender wait for it.
     Hold,
     /// The message is not forwarded.
     Drop,
-    /// The message is forwarded after this time; later messages of its sender wait behind it.
+    /// The message is forwarded after this time; later messages of its sender wait for it.
     Delay(Duration),
     /// The message is forwarded, followed by this many copies.
     Repeat(u32),

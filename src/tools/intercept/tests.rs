@@ -1,8 +1,10 @@
 //! Tests of the interceptor: what is sent, and what is observed.
 
+use super::fault::OutgoingMessage;
 use super::*;
 use crate::packet::PacketTables;
 use crate::ws::frame;
+use crate::ws::frame::Opcode;
 
 /// A message of a side.
 fn text(from: Side, text: &str) -> Vec<u8> {

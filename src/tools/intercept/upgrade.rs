@@ -7,8 +7,8 @@
 //!   GET /base/chat     Host: example.org        Origin: https://example.org
 //! ```
 //!
-//! A request without an upgrade is forwarded with its body and the response to it, so a page and its
-//! WebSocket can have the same origin. Frames begin after a 101 response to an upgrade request.
+//! A request without an upgrade is forwarded with its body and the response to it, so a page and
+//! its WebSocket can have the same origin. Frames begin after a 101 response to an upgrade request.
 
 use crate::limits;
 use crate::ws::http::{HeadReader, ResponseHead, ResponseReader};
@@ -51,7 +51,7 @@ pub struct UpgradeHeads {
     pub request: Vec<u8>,
     /// The response, as the server sent it.
     pub response: Vec<u8>,
-    /// Bytes after the heads: those of the client, then those of the server.
+    /// Bytes after the heads: client, then server.
     pub early_bytes: [Vec<u8>; 2],
 }
 

@@ -25,7 +25,7 @@ export function statusReason(status) {
   return `Refused: ${status}`;
 }
 
-/** Returns whether the server has a browser edition. That of an own game may have none. */
+/** Returns whether the server has a browser edition. A server of an own game may have none. */
 export async function hasBrowserEdition() {
   const response = await fetch('tab/', { method: 'HEAD' }).catch(() => null);
   return response?.ok === true;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tickwire_sim::rng::Rng;
 
+use super::proxy_state::{ProxyEventKind, ProxyState};
 use super::traffic_log::PageCommand;
-use super::{NO_DIALECT, ProxyEventKind, ProxyState};
 use crate::client::stream::Stream;
 use crate::client::tls::TlsStream;
 use crate::connection::head_secrets;
@@ -16,6 +16,7 @@ use crate::limits;
 use crate::server::net::blocking_io::write_all;
 use crate::server::net::request::finish;
 use crate::tools::explain::Conversation;
+use crate::tools::inspector::NO_DIALECT;
 use crate::tools::inspector::observed_format::Handshake;
 use crate::tools::intercept::upgrade::{UpgradeEvent, UpgradeHeads, UpgradeRelay};
 use crate::tools::intercept::{Interceptor, Observation};

@@ -9,9 +9,10 @@
  * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
  *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
  *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string,
- *   mark?: { name: string, ms?: number, copies?: number }, compressed?: number, datagram?: import('./datagram-row.js').Datagram }}
+ *   mark?: { name: string, ms?: number, copies?: number }, compressed?: number,
+ *   datagram?: import('./datagram-row.js').Datagram }}
  *   Entry `tick`: in a capture, the number of the packet; `where`: description of the tick or
- *   packet
+ *   packet; `mark`: what a proxy did; `compressed`: bytes of the compressed message
  */
 
 /** Number of rows that are fetched at once, around the rows in view. */
