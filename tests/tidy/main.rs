@@ -76,7 +76,7 @@ fn layers_see_only_what_they_may() {
     finds(
         layers::imports,
         "src/server/net/tcp_client.rs",
-        "use super::inbox;\nuse crate::client::Bot;\n",
+        "use super::inbox;\nuse crate::testing::load::Bot;\n",
         &[2],
     );
     finds(layers::imports, "src/client/bots/mod.rs", "let a = crate::server::net::Server::start;\n", &[1]);

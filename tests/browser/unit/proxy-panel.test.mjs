@@ -1,0 +1,30 @@
+// The forms in which a held message is edited.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { substitute, valueIn } from '../../../src/web/inspector/proxy-panel.js';
+import { markOf } from '../../../src/web/inspector/list/list.js';
+
+test('an edited message is a text, a payload or a frame, and digits come in pairs', () => {
+  assert.deepEqual(substitute('text', 'price 9'), { text: 'price 9' });
+  assert.deepEqual(substitute('binary', '00 ff, 0x1A'), { binary: '00ff1A' });
+  assert.deepEqual(substitute('wire', ''), { wire: '' });
+  for (const wrong of ['0', '0g', 'hello']) assert.equal(substitute('binary', wrong), null, wrong);
+});
+
+test('a held message is shown in each form', () => {
+  const held = { client: 1, id: 2, from: 'client', at_ms: 0, line: '', text: 'hi', payload: '6869', wire: '81026869' };
+  assert.equal(valueIn(held, 'text'), 'hi');
+  assert.equal(valueIn(held, 'binary'), '68 69');
+  assert.equal(valueIn(held, 'wire'), '81 02 68 69');
+  assert.equal(valueIn({ ...held, text: null }, 'text'), '');
+});
+
+test('a row says what the proxy did', () => {
+  const entry = (more) => ({ n: 1, client: 1, at_ms: 0, tick: 0, from: 'client', opcode: 'text', packet: null, rule: null, bytes: 4, ...more });
+  assert.deepEqual(markOf(entry({})), []);
+  assert.deepEqual(markOf(entry({ mark: { name: 'delayed', ms: 200 } })), ['after 200 ms']);
+  assert.deepEqual(markOf(entry({ mark: { name: 'repeated', copies: 2 }, compressed: 9 })), ['and 2 more', '9 compressed']);
+  assert.deepEqual(markOf(entry({ mark: { name: 'dropped' } })), ['dropped']);
+  assert.deepEqual(markOf(entry({ mark: { name: 'substitute' } })), ['sent instead']);
+});
