@@ -43,6 +43,9 @@ pub const INTERCEPT_CONNECTIONS: usize = 2_000;
 /// Time within which a client must complete its first request head, and the server its response to
 /// an upgrade. A later one ends the connection.
 pub const INTERCEPT_HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for which one side may stay open after the other has ended and its bytes were delivered.
+/// The connection then ends, because it would otherwise keep its place.
+pub const INTERCEPT_HALF_OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest wait of a connection's thread while nothing arrives. A decision from the page waits this
 /// long at most.
 pub const INTERCEPT_POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -152,7 +152,7 @@ fn a_page_holds_a_message_and_decides() {
         request.headers_mut().insert("Origin", origin.parse().expect("a value"));
         let stream = TcpStream::connect(page).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-        tungstenite::client(request, stream)
+        tungstenite::client(request, stream).map_err(|error| error.to_string())
     };
     assert!(open("http://example.org").is_err(), "another site must not read or change the traffic");
     let (mut wire, _) = open(&format!("http://{page}")).expect("the upgrade");

@@ -172,10 +172,13 @@ impl<'c> Interceptor<'c> {
 
     /// Explains a piece in the detail that its size permits.
     fn explain(&mut self, from: Side, piece: &WirePiece) -> Vec<Explanation<'c>> {
-        self.conversation.set_detail(match piece.bytes.len() {
-            ..=limits::INTERCEPT_TREE_BYTES => Detail::Tree,
-            ..=limits::INTERCEPT_LINE_BYTES => Detail::Line,
-            _ => Detail::Name,
+        let bytes = piece.bytes.len();
+        self.conversation.set_detail(if bytes <= limits::INTERCEPT_TREE_BYTES {
+            Detail::Tree
+        } else if bytes <= limits::INTERCEPT_LINE_BYTES {
+            Detail::Line
+        } else {
+            Detail::Name
         });
         match piece.kind {
             PieceKind::OversizedStart | PieceKind::Oversized => Vec::new(),

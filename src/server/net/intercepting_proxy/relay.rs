@@ -122,6 +122,7 @@ impl<'a> Relay<'a> {
     fn run(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; limits::RELAY_READ_BYTES];
         let mut head_deadline = Some(limits::INTERCEPT_HEAD_TIMEOUT);
+        let mut half_open_since = None;
         while !self.proxy.connections.is_stopping() && self.ways.iter().any(|way| !way.is_over) {
             let now = self.began.elapsed();
             self.execute_commands(now);
@@ -138,6 +139,14 @@ impl<'a> Relay<'a> {
                 Some(deadline) => Some(deadline),
                 None => awaits_head.then_some(now + limits::INTERCEPT_HEAD_TIMEOUT),
             };
+            let since = half_open_since.filter(|_| self.ways.iter().any(|way| way.is_over));
+            if since.is_some_and(|since| now.saturating_sub(since) > limits::INTERCEPT_HALF_OPEN_TIMEOUT) {
+                return Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    "one side stayed open after the other had ended",
+                ));
+            }
+            half_open_since = since.or_else(|| self.ways.iter().any(|way| way.is_over).then_some(now));
             self.wait(due)?;
         }
         Ok(())
