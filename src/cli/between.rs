@@ -206,6 +206,7 @@ impl BetweenArgs {
             path_prefix: if has_path { target.trim_end_matches('/').to_owned() } else { String::new() },
             root_target: has_path.then(|| target.clone()),
             removes_extensions: self.no_compression,
+            forwarded_for: None,
         }
     }
 

@@ -53,6 +53,8 @@ pub const INTERCEPT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub const INTERCEPT_LOG_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum bytes of records of all connections. Ended connections are dropped first, oldest first.
 pub const INTERCEPT_TOTAL_LOG_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum number of ended connections that a page can still select. The oldest are dropped.
+pub const INTERCEPT_ENDED_CONNECTIONS: usize = 500;
 /// Maximum number of lines that wait for the terminal. Further ones are counted, and the count is
 /// printed.
 pub const INTERCEPT_LINES: usize = 10_000;

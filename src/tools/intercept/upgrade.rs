@@ -10,6 +10,8 @@
 //! A request without an upgrade is forwarded with its body and the response to it, so a page and
 //! its WebSocket can have the same origin. Frames begin after a 101 response to an upgrade request.
 
+use std::net::IpAddr;
+
 use crate::limits;
 use crate::ws::http::{HeadReader, ResponseHead, ResponseReader};
 
@@ -33,6 +35,9 @@ pub struct HeadRewrite {
     pub root_target: Option<String>,
     /// Whether the offer of extensions is removed, so that no message is compressed.
     pub removes_extensions: bool,
+    /// The address of a client on another machine, for `X-Forwarded-For`. Without it, the server
+    /// would treat the client as one on the machine of the proxy.
+    pub forwarded_for: Option<IpAddr>,
 }
 
 /// The result of received bytes.
@@ -182,6 +187,13 @@ impl HeadRewrite {
                     _ => out.extend_from_slice(line),
                 },
                 ("sec-websocket-extensions", _) if self.removes_extensions => {}
+                // The last line of the head. A server that trusts the proxy reads from the right.
+                ("\r\n", _) => {
+                    if let Some(address) = self.forwarded_for {
+                        out.extend(value("X-Forwarded-For", &address.to_string()));
+                    }
+                    out.extend_from_slice(line);
+                }
                 _ => out.extend_from_slice(line),
             }
         }
@@ -316,6 +328,12 @@ mod tests {
         };
         let (_, request) = relayed(|| UpgradeRelay::new(removes.clone()), UPGRADE.as_bytes());
         assert!(!request.contains("Extensions") && request.ends_with("Connection: Upgrade\r\n\r\n"));
+        let remote = HeadRewrite {
+            forwarded_for: Some("192.168.1.20".parse().expect("an address")),
+            ..HeadRewrite::default()
+        };
+        let (_, request) = relayed(|| UpgradeRelay::new(remote.clone()), UPGRADE.as_bytes());
+        assert!(request.ends_with("\r\nX-Forwarded-For: 192.168.1.20\r\n\r\n"), "{request}");
         let (_, request) =
             relayed(|| UpgradeRelay::new(removes.clone()), b"GET /?a=1 HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(request, "GET /socket?a=1 HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -164,7 +164,7 @@ impl PageState {
         write_all(stream, &accepted.response, limits::PAGE_WRITE_TIMEOUT)?;
         let session =
             InspectorSession::new(&self.codes, "between", self.since_1970.as_micros() as u64, self.log.now());
-        let mut page = Page { state: self, stream, session, selected: None, listed: String::new() };
+        let mut page = Page { state: self, stream, session, selected: None, known_version: 0 };
         page.run(early_bytes);
         page.flush()
     }
@@ -177,8 +177,8 @@ struct Page<'a> {
     session: InspectorSession,
     /// The observed connection, and the position in its records.
     selected: Option<(u64, u64)>,
-    /// The list of held messages and rules, as sent last.
-    listed: String,
+    /// The version of the list of held messages and rules, as sent last.
+    known_version: u64,
 }
 
 impl Page<'_> {
@@ -189,13 +189,12 @@ impl Page<'_> {
             if self.state.connections.is_stopping() {
                 return self.session.going_away();
             }
-            let [clients, ended, held] = self.state.log.lists();
-            if self.session.turn(self.state.log.now(), || [clients, ended]).is_err() {
+            if self.session.turn(self.state.log.now(), || self.state.log.lists()).is_err() {
                 return;
             }
-            if held != self.listed {
+            if let Some((version, held)) = self.state.log.held(self.known_version) {
                 self.session.send_text(&held);
-                self.listed = held;
+                self.known_version = version;
             }
             self.send_records();
             if self.flush().is_err() {

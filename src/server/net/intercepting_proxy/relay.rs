@@ -18,7 +18,7 @@ use crate::server::net::request::finish;
 use crate::tools::explain::Conversation;
 use crate::tools::inspector::NO_DIALECT;
 use crate::tools::inspector::observed_format::Handshake;
-use crate::tools::intercept::upgrade::{UpgradeEvent, UpgradeHeads, UpgradeRelay};
+use crate::tools::intercept::upgrade::{HeadRewrite, UpgradeEvent, UpgradeHeads, UpgradeRelay};
 use crate::tools::intercept::{Interceptor, Observation};
 use crate::util::netem::{Arrival, DelayedStream, DuplexLink};
 use crate::util::os::{self, PollInterest};
@@ -59,7 +59,10 @@ pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number
         server_address: server.socket().peer_addr()?,
         streams: [client, server],
         ways: [Way::new(link.up), Way::new(link.down)],
-        stage: Stage::Http(UpgradeRelay::new(proxy.config.rewrite.clone())),
+        stage: Stage::Http(UpgradeRelay::new(HeadRewrite {
+            forwarded_for: Some(address.ip()).filter(|ip| !ip.is_loopback()),
+            ..proxy.config.rewrite.clone()
+        })),
         began: Instant::now(),
     };
     let done = relay.run();

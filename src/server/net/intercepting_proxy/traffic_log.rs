@@ -45,6 +45,8 @@ struct LogState {
     connections: BTreeMap<u64, ConnectionLog>,
     /// Bytes of all records.
     bytes: usize,
+    /// Number of changes of held messages and rules.
+    version: u64,
 }
 
 #[derive(Debug)]
@@ -87,7 +89,7 @@ pub struct LogBatch {
 impl TrafficLog {
     /// Creates an empty log.
     pub fn new(began: Instant, rules: Vec<Rule>) -> TrafficLog {
-        let state = LogState { rules: rules.into(), connections: BTreeMap::new(), bytes: 0 };
+        let state = LogState { rules: rules.into(), connections: BTreeMap::new(), bytes: 0, version: 1 };
         TrafficLog { began, state: Mutex::new(state) }
     }
 
@@ -105,6 +107,7 @@ impl TrafficLog {
     pub fn set_rules(&self, rules: Vec<Rule>) {
         let state = &mut *self.state.lock();
         state.rules = rules.into();
+        state.version += 1;
         for log in state.connections.values_mut().filter(|log| log.ended.is_none()) {
             log.commands.push(PageCommand::SetRules(Arc::clone(&state.rules)));
         }
@@ -137,10 +140,11 @@ impl TrafficLog {
             Outcome::Held(id) => {
                 let held = HeldMessage::new(seen, at);
                 log.held.insert(id, held);
+                state.version += 1;
             }
             Outcome::Oversized { .. } => {}
             _ => {
-                log.forget_held(seen);
+                state.version += u64::from(log.forget_held(seen));
                 let record = encode(at, ObservedKind::Intercepted(intercepted(seen)));
                 state.append(connection, record);
             }
@@ -156,6 +160,8 @@ impl TrafficLog {
             log.ended = Some(why.to_owned());
             log.held.clear();
         }
+        state.version += 1;
+        state.drop_ended();
     }
 
     /// Releases a connection whose thread has ended or panicked.
@@ -187,6 +193,7 @@ impl TrafficLog {
         let log = log.ok_or("no such connection is open")?;
         if let PageCommand::Decide(id, _) = command {
             log.held.remove(&id).ok_or("the message is not held any more")?;
+            state.version += 1;
         }
         log.commands.push(command);
         Ok(())
@@ -205,8 +212,20 @@ impl TrafficLog {
         LogBatch { records: opened.into_iter().chain(records).collect(), lost: begin - from, next }
     }
 
-    /// The lists of open and of ended connections, and of held messages and rules, as JSON.
-    pub fn lists(&self) -> [String; 3] {
+    /// The held messages and the rules, as JSON, with the version of this list. Returns `None` if
+    /// the version is `known`.
+    pub fn held(&self, known: u64) -> Option<(u64, String)> {
+        let state = &*self.state.lock();
+        if state.version == known {
+            return None;
+        }
+        let held: Vec<Json> = state.connections.iter().flat_map(|(id, log)| log.held_json(*id)).collect();
+        let rules: Vec<String> = state.rules.iter().map(ToString::to_string).collect();
+        Some((state.version, json!({ "held": held, "rules": rules }).to_string()))
+    }
+
+    /// The lists of open and of ended connections, as JSON.
+    pub fn lists(&self) -> [String; 2] {
         let state = &*self.state.lock();
         let entry = |(id, log): (&u64, &ConnectionLog)| {
             let target = target(&log.handshake.request);
@@ -220,17 +239,20 @@ impl TrafficLog {
             newest.reverse();
             newest
         };
-        let held: Vec<Json> = state.connections.iter().flat_map(|(id, log)| log.held_json(*id)).collect();
-        let rules: Vec<String> = state.rules.iter().map(ToString::to_string).collect();
-        [
-            json!({ "clients": newest(true) }).to_string(),
-            json!({ "ended": newest(false) }).to_string(),
-            json!({ "held": held, "rules": rules }).to_string(),
-        ]
+        [json!({ "clients": newest(true) }).to_string(), json!({ "ended": newest(false) }).to_string()]
     }
 }
 
 impl LogState {
+    /// Drops the oldest ended connections beyond the limit.
+    fn drop_ended(&mut self) {
+        let ended = self.connections.iter().filter(|(_, log)| log.ended.is_some()).map(|(id, _)| *id);
+        let ended: Vec<u64> = ended.collect();
+        for id in &ended[..ended.len().saturating_sub(limits::INTERCEPT_ENDED_CONNECTIONS)] {
+            self.bytes -= self.connections.remove(id).map_or(0, |log| log.bytes);
+        }
+    }
+
     /// Appends a record, and drops the oldest ones beyond the limits.
     fn append(&mut self, connection: u64, record: Vec<u8>) {
         let Some(log) = self.connections.get_mut(&connection) else { return };
@@ -264,11 +286,14 @@ impl ConnectionLog {
         bytes
     }
 
-    /// Removes a held message that has left by itself, because its side has ended.
-    fn forget_held(&mut self, seen: &Observation<'_, '_>) {
+    /// Removes a held message that has left by itself, because its side has ended. Returns whether
+    /// there was one.
+    fn forget_held(&mut self, seen: &Observation<'_, '_>) -> bool {
+        let before = self.held.len();
         if matches!(seen.outcome, Outcome::Delayed(_)) {
             self.held.retain(|_, held| held.from != seen.from || held.bytes != seen.received);
         }
+        self.held.len() < before
     }
 
     fn held_json(&self, connection: u64) -> Vec<Json> {
@@ -403,7 +428,9 @@ mod tests {
     fn a_decision_is_for_a_held_message_of_an_open_connection() {
         let log = log_with(1);
         message(&log, 1, &[0x81, 0], Outcome::Held(4));
-        assert!(log.lists()[2].contains("\"id\":4"));
+        let (version, held) = log.held(0).expect("changed");
+        assert!(held.contains("\"id\":4"));
+        assert_eq!(log.held(version), None);
         let decide = |id| PageCommand::Decide(id, Decision::Forward);
         assert_eq!(log.request(1, decide(5)), Err("the message is not held any more"));
         assert_eq!(log.request(1, decide(4)), Ok(()));
