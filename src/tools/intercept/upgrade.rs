@@ -10,7 +10,7 @@
 //! A request without an upgrade is forwarded with its body and the response to it, so a page and
 //! its WebSocket can have the same origin. Frames begin after a 101 response to an upgrade request.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use crate::limits;
 use crate::ws::http::{HeadReader, ResponseHead, ResponseReader};
@@ -65,6 +65,8 @@ pub struct UpgradeHeads {
 pub struct UpgradeRelay {
     rewrite: HeadRewrite,
     stage: Stage,
+    /// Whether no request has been received.
+    is_new: bool,
     /// Bytes of an unfinished request head, or bytes after an upgrade request.
     client: Vec<u8>,
     /// Bytes of an unfinished response to an upgrade.
@@ -86,12 +88,23 @@ impl UpgradeRelay {
     /// Creates a relay before the first request.
     pub fn new(rewrite: HeadRewrite) -> UpgradeRelay {
         let (client, server, request) = Default::default();
-        UpgradeRelay { rewrite, stage: Stage::Head, client, server, request }
+        UpgradeRelay { rewrite, stage: Stage::Head, is_new: true, client, server, request }
     }
 
-    /// Whether a head is incomplete, so that a deadline applies.
+    /// Whether a deadline applies: before the first head, while a head is incomplete, and before the
+    /// response to an upgrade. Between requests none applies, because a response may take long.
     pub fn awaits_head(&self) -> bool {
-        matches!(self.stage, Stage::Head | Stage::Response)
+        match self.stage {
+            Stage::Head => self.is_new || !self.client.is_empty(),
+            Stage::Response => true,
+            Stage::Body(_) | Stage::Opaque => false,
+        }
+    }
+
+    /// Whether more bytes of the client may be received. False while many wait for the response to
+    /// an upgrade.
+    pub fn accepts(&self) -> bool {
+        self.stage != Stage::Response || self.client.len() < limits::INTERCEPT_UNSENT_BYTES
     }
 
     /// Receives bytes of the client, and appends the bytes for the server to `out`.
@@ -123,6 +136,7 @@ impl UpgradeRelay {
     }
 
     fn request_head(&mut self, head: Vec<u8>, out: &mut Vec<u8>) {
+        self.is_new = false;
         let mut reader = HeadReader::with_body_rule(limits::INTERCEPT_HEAD_LIMITS, |_| true);
         let Ok(Some(parsed)) = reader.receive(&head) else {
             out.extend(head);
@@ -301,6 +315,10 @@ mod tests {
         let bytes = [post, post, UPGRADE].concat();
         let (relay, out) = relayed(|| UpgradeRelay::new(HeadRewrite::default()), bytes.as_bytes());
         assert_eq!(out, bytes, "nothing is rewritten");
+        let (mut idle, _) = relayed(|| UpgradeRelay::new(HeadRewrite::default()), post.as_bytes());
+        assert!(!idle.awaits_head() && relay.awaits_head(), "only an upgrade is answered at once");
+        idle.receive_from_client(b"GET", &mut Vec::new());
+        assert!(idle.awaits_head());
         assert_eq!(relay.stage, Stage::Response);
     }
 
@@ -308,7 +326,12 @@ mod tests {
     fn a_refused_upgrade_may_be_followed_by_another_request() {
         let mut relay = UpgradeRelay::new(rewrite());
         let (mut up, mut down) = (Vec::new(), Vec::new());
+        assert!(relay.awaits_head());
         relay.receive_from_client(UPGRADE.as_bytes(), &mut up);
+        assert!(relay.accepts());
+        relay.receive_from_client(&vec![0; limits::INTERCEPT_UNSENT_BYTES], &mut up);
+        assert!(!relay.accepts(), "the bytes wait for the response");
+        relay.client.clear();
         let refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno";
         let Some(UpgradeEvent::Refused(_, status)) = relay.receive_from_server(refusal, &mut down) else {
             panic!("a refusal")

@@ -188,7 +188,7 @@ impl<'a> Relay<'a> {
 
     fn accepts(&mut self, at: usize, now: Duration) -> bool {
         let accepts = match &self.stage {
-            Stage::Http(_) => true,
+            Stage::Http(relay) => at == 1 || relay.accepts(),
             Stage::WebSocket(interceptor) => interceptor.accepts(SIDES[at]),
         };
         !self.ways[at].has_ended && accepts && self.ways[at].has_space(now)
