@@ -6,6 +6,8 @@
 #   scripts/autobahn.sh --all        all 517 cases
 #   scripts/autobahn.sh 6.4.* 9.*    only these cases
 #
+# With --between before the others, the fuzzing client reaches the echo server through `tickwire between`.
+#
 # Families 12 and 13 test compression with 216 cases, each of 1,000 messages of up to 128 KiB: half an hour of two processors, most of it
 # in the suite. Without --all, each of their 12 parts runs with one size, messages of 256 bytes. Up to three cases that fail are run once more by themselves, since the suite waits by its own clock. With --all, TICKWIRE_BLESS=1 regenerates the two tables. tests/autobahn/judge.py contains the remaining checks.
 #
@@ -62,7 +64,7 @@ wstest() {
 # The suite as client, `tickwire echo` as server. It is a separate process, so that its children end
 # with it.
 server_role() (
-    local url='' echo
+    local url='' echo proxied=''
     "$tickwire" echo --bind 127.0.0.1:0 --max-message "$message_bytes" --log warn >"$work/echo" 2>&1 &
     echo=$!
     trap 'kill "$echo"' EXIT
@@ -71,6 +73,16 @@ server_role() (
         sleep 0.05
         url=$(sed -n 's/^echo \(ws:[^,]*\),.*/\1/p' "$work/echo")
     done
+    if [[ $through ]]; then
+        "$tickwire" between --upstream "$url" --bind 127.0.0.1:0 --no-page --quiet --log error >"$work/between" 2>&1 &
+        trap 'kill "$echo" "$!"' EXIT
+        while [[ -z $proxied ]]; do
+            kill -0 "$!" 2>/dev/null || { cat "$work/between"; return 1; }
+            sleep 0.05
+            proxied=$(sed -n 's/^between \(ws:[^ ]*\)\/ and .*/\1/p' "$work/between")
+        done
+        url=$proxied
+    fi
     printf '{"outdir": "%s", "servers": [{"agent": "tickwire", "url": "%s"}], "cases": [%s], "exclude-cases": [%s], "exclude-agent-cases": {}}\n' \
         "$work/server" "$url" "$cases" "$exclude" >"$work/server.json"
     (wstest fuzzingclient "$work/server.json") >"$work/server.log" 2>&1 || { tail "$work/server.log"; return 1; }
@@ -109,7 +121,11 @@ python=$(find_python) || {
 }
 install_suite
 cargo build --release --quiet
-cases='"*"' only=''
+cases='"*"' only='' through=''
+if [[ ${1:-} == --between ]]; then
+    through=yes
+    shift
+fi
 if [[ ${1:-} == --all ]]; then
     # The suite gives a case of family 12 or 13 up to 480 s.
     exclude='' case_seconds=500 role_seconds=7200
