@@ -151,4 +151,4 @@ fi
 head -n -1 "$work/judged"
 printf 'once more, by themselves: %s\n' "${again[*]}"
 printf '%s passed, 0 failed\n' "$(tail -n 1 "$work/judged" | cut -d ' ' -f 1)"
-scripts/autobahn.sh "${again[@]}"
+scripts/autobahn.sh ${through:+--between} "${again[@]}"
