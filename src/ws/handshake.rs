@@ -2,7 +2,7 @@
 //!
 //! A server passes in a [`RequestHead`] and gets the response that accepts it, or the refusal. A
 //! client gets the bytes of its request, and passes in the [`ResponseHead`]. The only extension is
-//! compression, which [`extension`](super::extension) negotiates if the caller wants it. The module
+//! compression, which [`extension`] negotiates if the caller wants it. The module
 //! draws no random numbers: a client supplies its own key.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! The page of the intercepting proxy: the inspector at `/wire`, for this machine only.
 //!
 //! A page receives the packet tables, the lists of connections and of held messages, and the
-//! records of one connection. It sends the requests of [`page_requests`](super::page_requests). The
+//! records of one connection. It sends the requests of [`page_requests`]. The
 //! thread of a page reads the traffic log; it never waits for a connection, and no connection waits
 //! for it.
 
