@@ -91,8 +91,8 @@ impl UpgradeRelay {
         UpgradeRelay { rewrite, stage: Stage::Head, is_new: true, client, server, request }
     }
 
-    /// Whether a deadline applies: before the first head, while a head is incomplete, and before the
-    /// response to an upgrade. Between requests none applies, because a response may take long.
+    /// Whether a deadline applies: before the first head, while a head is incomplete, and before
+    /// the response to an upgrade. Between requests none applies, because a response may take long.
     pub fn awaits_head(&self) -> bool {
         match self.stage {
             Stage::Head => self.is_new || !self.client.is_empty(),
