@@ -130,11 +130,11 @@ impl<'a> Relay<'a> {
             let now = self.began.elapsed();
             self.execute_commands(now);
             for at in 0..SIDES.len() {
-                self.read(at, now, &mut buffer)?;
+                self.read(at, now, &mut buffer);
             }
             let due = self.poll(now);
             for at in 0..SIDES.len() {
-                self.write(at, self.began.elapsed())?;
+                self.write(at, self.began.elapsed());
             }
             let awaits_head = matches!(&self.stage, Stage::Http(relay) if relay.awaits_head());
             head_deadline = match head_deadline.filter(|_| awaits_head) {
@@ -170,9 +170,9 @@ impl<'a> Relay<'a> {
     }
 
     /// Reads once from a side, if there is space for the bytes.
-    fn read(&mut self, at: usize, now: Duration, buffer: &mut [u8]) -> io::Result<()> {
+    fn read(&mut self, at: usize, now: Duration, buffer: &mut [u8]) {
         if !self.accepts(at, now) {
-            return Ok(());
+            return;
         }
         match self.streams[at].read(buffer) {
             Ok(0) => self.receive_eof(at, now),
@@ -183,7 +183,6 @@ impl<'a> Relay<'a> {
                 self.receive_eof(at, now);
             }
         }
-        Ok(())
     }
 
     fn accepts(&mut self, at: usize, now: Duration) -> bool {
@@ -286,7 +285,7 @@ impl<'a> Relay<'a> {
     }
 
     /// Moves bytes of a side through the link to the other side's socket, and passes on the end.
-    fn write(&mut self, at: usize, now: Duration) -> io::Result<()> {
+    fn write(&mut self, at: usize, now: Duration) {
         let is_finished = match &self.stage {
             Stage::Http(_) => self.ways[at].has_ended,
             Stage::WebSocket(interceptor) => interceptor.is_finished(SIDES[at]),
@@ -317,7 +316,6 @@ impl<'a> Relay<'a> {
             way.is_over = true;
             let _ = to.shutdown_write();
         }
-        Ok(())
     }
 
     /// Waits until a socket is ready, or bytes are due.
