@@ -226,7 +226,7 @@ pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Resul
     Ok(check_response_with(head, key, offered, None)?.subprotocol)
 }
 
-/// What both ends have agreed on, as the response states.
+/// The parameters on which both ends agree, from the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgreedUpgrade {
     /// The selected subprotocol, if any.

@@ -16,7 +16,7 @@ use tickwire::ws::{Connection, Event, HeadLimits, Limits, Role, handshake};
 use crate::program::tickwire;
 use crate::support::PATIENCE;
 
-/// What a server answers at `/rooms`.
+/// The response of a server at `/rooms`.
 #[derive(Clone, Copy)]
 enum Rooms {
     NotFound,

@@ -73,12 +73,7 @@ fn layers_see_only_what_they_may() {
         "// use crate::net;\nconst A: &str = \"crate::net::X\";\n",
         &[],
     );
-    finds(
-        layers::imports,
-        "src/server/net/tcp_client.rs",
-        "use super::inbox;\nuse crate::testing::load::Bot;\n",
-        &[2],
-    );
+    finds(layers::imports, "src/server/net/tap.rs", "use super::a;\nuse crate::testing::load;\n", &[2]);
     finds(layers::imports, "src/client/bots/mod.rs", "let a = crate::server::net::Server::start;\n", &[1]);
     finds(layers::imports, "src/client/bots/mod.rs", "use crate::testing::abuse::sink::Sink;\n", &[1]);
     finds(layers::imports, "src/testing/load/crowd.rs", "use crate::client::bots::Bot;\n", &[]);

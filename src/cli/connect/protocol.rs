@@ -1,4 +1,4 @@
-//! What the messages of a connection are: packets of a dialect, or messages of another server.
+//! The protocol of a connection: packets of a dialect, or messages of another server.
 //!
 //! ```text
 //!   --dialect none ────────────────────────────────────────────► other

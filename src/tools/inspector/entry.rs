@@ -40,7 +40,7 @@ pub struct FrameEntry {
     pub capture_index: (u32, u32),
     /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
-    /// What an inspector or a proxy did with the frame.
+    /// The intervention of an inspector or a proxy.
     pub mark: Option<FrameMark>,
     /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
     pub compressed_bytes: Option<u32>,

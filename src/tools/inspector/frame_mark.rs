@@ -1,8 +1,8 @@
-//! What an inspector or a proxy did with a frame.
+//! The intervention of an inspector or a proxy in a frame.
 
 use serde_json::{Value as Json, json};
 
-/// What an inspector or a proxy did with a frame.
+/// The intervention of an inspector or a proxy in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameMark {
     /// It was sent although its sender did not send it.

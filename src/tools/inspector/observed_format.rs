@@ -112,7 +112,7 @@ pub struct ObservedDatagram<'a> {
 pub struct InterceptedBytes<'a> {
     /// The side that sent it, or for which it was sent.
     pub from: Side,
-    /// What the proxy did: `forwarded`, `delayed`, `dropped`, `changed`, `repeated` or `injected`.
+    /// The outcome: `forwarded`, `delayed`, `dropped`, `changed`, `repeated` or `injected`.
     pub outcome: &'a str,
     /// Milliseconds of a delay, or the number of copies.
     pub detail: u64,

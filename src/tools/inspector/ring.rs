@@ -36,7 +36,7 @@ pub struct RetainedFrame {
     pub is_head: bool,
     /// Whether the item is a message without its frames, from a link.
     pub is_message: bool,
-    /// What an inspector or a proxy did with the frame.
+    /// The intervention of an inspector or a proxy.
     pub mark: Option<FrameMark>,
     /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
     pub compressed_bytes: Option<u32>,

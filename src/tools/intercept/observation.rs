@@ -1,4 +1,4 @@
-//! What the proxy did with a message, and what a person decides.
+//! The outcome of a message at the proxy, and the decisions of a person.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::tools::explain::Explanation;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// What the proxy did with a message.
+/// The outcome of a message at the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was forwarded as it arrived.
@@ -38,7 +38,7 @@ pub enum Outcome {
 pub struct Observation<'a, 'c> {
     /// The side that sent it, or for which it was sent.
     pub from: Side,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
     /// The bytes as received; empty if injected.
     pub received: &'a [u8],

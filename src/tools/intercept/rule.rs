@@ -29,7 +29,7 @@ pub struct Rule {
     action: Action,
 }
 
-/// What happens to a message.
+/// An action on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// The message waits for a decision; later messages of its sender wait for it.
@@ -120,7 +120,7 @@ impl Rule {
         self.concerns(explained.from) && self.filter.matches(explained)
     }
 
-    /// What happens to a message that the rule matches.
+    /// The action for a message that the rule matches.
     pub fn action(&self) -> &Action {
         &self.action
     }

@@ -75,7 +75,7 @@ struct HeldMessage {
     line: String,
 }
 
-/// What a page reads next.
+/// The next records of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LogBatch {
     /// Records, in order.
