@@ -130,10 +130,18 @@ await game.check('on a line of 150 ms a key shows in the next frame, also while 
     await eve.click('#join button');
     await until(eve, () => window.game.predicted() !== null);
     await sleep(5000);
-    await watchCanvas(eve, '#field');
+    // Bots and their shells move meanwhile.
+    await eve.evaluate(() => {
+      window.drawnTank = () => {
+        const { x, y, hull } = window.game.interpolated('state').tanks.find(({ player }) => player === window.game.player);
+        const { x: px, y: py, numbers } = window.game.predicted() ?? { x, y, numbers: [hull] };
+        return [px, py, numbers[0]];
+      };
+    });
+    await watchCanvas(eve, '#field', 'drawnTank');
     const sweep = async () => { for (let step = 0; step < 8; step += 1) await eve.mouse.move(500 + 10 * step, 150 + 9 * ((step * 5) % 8)); };
     const times = {};
-    for (const [name, meanwhile, tries] of [['rest', undefined, 6], ['mouse', sweep, 6], ['off', undefined, 3]]) {
+    for (const [name, meanwhile, tries] of [['rest', undefined, 6], ['mouse', sweep, 6], ['off', undefined, 4]]) {
       if (name === 'off') {
         await eve.keyboard.press('p');
         await eve.click('#p-prediction');
@@ -150,7 +158,7 @@ await game.check('on a line of 150 ms a key shows in the next frame, also while 
       times[name] = times[name].filter((one) => one !== null);
       assert.ok(times[name].length >= tries / 2, `${name}: nothing was seen to move`);
     }
-    // Another tank or a shell may pass just then, and a busy machine may leave out a frame.
+    // Another tank may push, and a busy machine may leave out a frame.
     const median = (list, name) => list.map((one) => one[name]).toSorted((a, b) => a - b)[list.length >> 1];
     for (const name of ['rest', 'mouse']) assert.ok(median(times[name], 'frames') <= 2, `${name}: ${JSON.stringify(times)}`);
     assert.ok(median(times.off, 'ms') >= 240, JSON.stringify(times));

@@ -6,9 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Two strips of the canvas are compared, above and below the middle: the whole world moves there when the own player does. */
 const [STRIP_PX, EDGE_PX] = [40, 60];
 
-/** Begins to look at each frame. Call it after the page's own first frame. @param {import('playwright-core').Page} page @param {string} selector of the canvas */
-export async function watchCanvas(page, selector) {
-  await page.evaluate(([name, strip, edge]) => {
+/**
+ * Begins to look at each frame. Call it after the page's own first frame.
+ * @param {import('playwright-core').Page} page @param {string} selector of the canvas
+ * @param {string} [position] a function of the page's `window` that returns where the own player is drawn. With it, a frame in which only
+ *   others move does not count.
+ */
+export async function watchCanvas(page, selector, position) {
+  await page.evaluate(([name, strip, edge, own]) => {
+    const drawnAt = () => own && JSON.stringify(window[own]());
     const canvas = document.querySelector(name);
     const context = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
     const look = { frame: 0, changedAt: performance.now(), armed: false, key: null, found: null, least: 0 };
@@ -19,7 +25,7 @@ export async function watchCanvas(page, selector) {
     };
     addEventListener('keydown', () => {
       if (!look.armed) return;
-      Object.assign(look, { armed: false, key: { frame: look.frame, at: performance.now() } });
+      Object.assign(look, { armed: false, key: { frame: look.frame, at: performance.now(), from: drawnAt() } });
     }, { capture: true });
     const see = () => {
       requestAnimationFrame(see);
@@ -28,13 +34,13 @@ export async function watchCanvas(page, selector) {
       const changed = before ? now.reduce((sum, part, at) => sum + part.reduce((count, pixel, i) => count + Number(pixel !== before[at][i]), 0), 0) : 0;
       before = now;
       if (changed > 0) look.changedAt = performance.now();
-      if (!look.key || changed < look.least) return;
+      if (!look.key || changed < look.least || (own && drawnAt() === look.key.from)) return;
       look.found = { frames: look.frame - look.key.frame, ms: performance.now() - look.key.at };
       look.key = null;
     };
     requestAnimationFrame(see);
     window.look = look;
-  }, /** @type {const} */ ([selector, STRIP_PX, EDGE_PX]));
+  }, /** @type {const} */ ([selector, STRIP_PX, EDGE_PX, position]));
 }
 
 /** Waits until nothing on the canvas has changed for a second, longer than a lost segment delays updates. @param {import('playwright-core').Page} page */
