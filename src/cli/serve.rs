@@ -128,6 +128,10 @@ pub struct ServeArgs {
     players: PlayerArgs,
     #[command(flatten)]
     lockstep: LockstepArgs,
+    /// Compress updates for clients that offer permessage-deflate, as browsers do. Costs CPU time,
+    /// and most packets are short.
+    #[arg(long, env = "TICKWIRE_COMPRESSION")]
+    compression: bool,
     /// Datagrams in addition to the WebSockets, for clients that request them, on the UDP port with
     /// the number of --bind: off; udp, for programs; webrtc, for browsers; both.
     #[arg(long, value_name = "CARRIER", default_value = "off", env = "TICKWIRE_LANE")]
@@ -348,6 +352,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         players: args.players.read()?,
         lockstep: args.lockstep.config(),
         self_check: args.lockstep.self_check,
+        compression: args.compression,
         lane: match args.lane {
             LaneArg::Off => LaneMode::Off,
             LaneArg::Udp => LaneMode::Udp,

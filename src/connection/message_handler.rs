@@ -131,11 +131,11 @@ impl MessageHandler {
     pub fn handle(
         &mut self,
         message: Message<'_>,
-        wire_bytes: usize,
+        bytes: usize,
         at: ReadTime,
     ) -> Result<(), DisconnectReason> {
         self.is_in_lane = false;
-        self.budgets.charge(wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
+        self.budgets.charge(bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
         self.send_rate_warning();
         self.handle_message(message, at)
     }

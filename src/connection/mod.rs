@@ -18,6 +18,7 @@ pub mod connection_output;
 pub mod deadlines;
 pub mod disconnect_reason;
 pub mod head_secrets;
+pub mod message_compression;
 mod message_handler;
 mod observed_stream;
 pub mod pauses;
@@ -34,6 +35,7 @@ pub use connection_output::{
 };
 pub use deadlines::Deadlines;
 pub use disconnect_reason::DisconnectReason;
+pub use message_compression::{DeflaterPool, MessageCompression};
 pub use room_info::RoomInfo;
 pub use sender::Sender;
 pub use server_connection::ServerConnection;

@@ -1,7 +1,8 @@
 //! The rate limits of one connection: messages and bytes.
 //!
-//! A complete message is charged with all of its bytes on the wire, so the result does not depend
-//! on how the bytes were split across reads. The limits of the frame reader bound an unfinished
+//! A complete message is charged with all of its bytes on the wire, or with the bytes to which it
+//! inflates if these are more. The result does not depend on how the bytes were split across reads.
+//! The limits of the frame reader bound an unfinished
 //! message.
 
 use std::time::Duration;
@@ -29,14 +30,14 @@ impl MessageRateLimits {
         }
     }
 
-    /// Charges one message or control frame with its bytes on the wire. `slack` is the length of a
+    /// Charges one message or control frame with its bytes. `slack` is the length of a
     /// [pause](super::pauses) in which the server read nothing. It raises the burst by the tokens
     /// of that time.
     ///
     /// # Errors
     /// A token bucket has too few tokens.
-    pub fn charge(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
-        if !self.bytes.take(wire_bytes, now, slack) {
+    pub fn charge(&mut self, bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
+        if !self.bytes.take(bytes, now, slack) {
             return Err(CloseReason::ByteRate);
         }
         if self.messages.take(1, now, slack) { Ok(()) } else { Err(CloseReason::MessageRate) }

@@ -117,8 +117,12 @@ impl ServerConnection {
         session: Session,
         budgets: MessageRateLimits,
     ) -> ServerConnection {
+        let mut frames = MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS);
+        if let Some(compression) = &endpoint.compression {
+            frames.accept_compressed(compression.parameters.client);
+        }
         ServerConnection {
-            frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
+            frames,
             datagram: VecDeque::new(),
             handler: MessageHandler::new(endpoint, room, session, budgets),
             observed: ObservedStream::default(),
@@ -336,7 +340,9 @@ impl ServerConnection {
             }
             return;
         }
-        match handler.handle(read.message, read.wire_bytes, *at) {
+        // A compressed message costs what it inflates to.
+        let bytes = read.wire_bytes.max(read.message.payload_bytes());
+        match handler.handle(read.message, bytes, *at) {
             Ok(()) => self.messages += 1,
             Err(reason) => self.fail(reason),
         }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
+use crate::connection::message_compression::MessageCompression;
 use crate::connection::session::has_hello;
 use crate::packet::routes::{self, RouteError};
 use crate::packet::{Dialect, Direction, PacketTables};
-use crate::ws::frame;
+use crate::ws::frame::{self, Opcode};
 use crate::ws::http::RequestHead;
 
 /// The dialect and format of a connection.
@@ -21,12 +22,14 @@ pub struct WireFormat {
     pub is_native: bool,
     /// Whether packets are JSON in text frames (`?format=json`) instead of MessagePack.
     pub is_json: bool,
+    /// Compression of messages, if both ends have agreed on it.
+    pub compression: Option<MessageCompression>,
 }
 
 impl WireFormat {
     /// The format for a dialect.
     pub fn new(dialect: Arc<Dialect>, is_json: bool) -> WireFormat {
-        WireFormat { is_native: has_hello(&dialect), dialect, is_json }
+        WireFormat { is_native: has_hello(&dialect), dialect, is_json, compression: None }
     }
 
     /// The format that a request selects with its path. The query may select another dialect and
@@ -45,29 +48,45 @@ impl WireFormat {
         Ok(WireFormat::new(Arc::clone(dialect), is_json))
     }
 
-    /// Appends one message as a binary frame, or as a text frame for JSON.
+    /// Appends one message as a binary frame, or as a text frame for JSON. Compresses it if both
+    /// ends have agreed on compression and the frame becomes shorter.
     pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
+        self.write(out, message, self.compression.as_ref());
+    }
+
+    fn write(&self, out: &mut Vec<u8>, message: &[u8], compression: Option<&MessageCompression>) {
+        let mut write = |opcode, payload: &[u8]| match compression {
+            Some(compression) => compression.write_frame(out, opcode, payload),
+            None => frame::write(out, opcode, None, payload),
+        };
         if self.is_json {
             // The encoder's messages are well-formed. A message that exceeds the limits of the
             // decoder is not sent.
             if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToClient, message) {
-                frame::write_text(out, &text);
+                write(Opcode::Text, text.as_bytes());
             }
         } else {
-            frame::write_binary(out, message);
+            write(Opcode::Binary, message);
         }
     }
 
-    /// Appends a packet with the named arguments, or nothing if the dialect lacks it. A value
-    /// without an argument is omitted, and an argument without a value is nil.
+    /// Appends a packet for one client as a frame, never compressed: see
+    /// [`message_compression`](super::message_compression). `values` as in
+    /// [`WireFormat::encode_packet`].
     pub fn write_packet(&self, out: &mut Vec<u8>, name: &str, values: &[(&str, Value)]) {
-        let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
+        if let Some(message) = self.encode_packet(name, values) {
+            self.write(out, &message, None);
+        }
+    }
+
+    /// Encodes a packet with the named arguments; `None` if the dialect lacks it. A value without
+    /// an argument is omitted, and an argument without a value is nil.
+    pub fn encode_packet(&self, name: &str, values: &[(&str, Value)]) -> Option<Vec<u8>> {
+        let row = self.dialect.row(Direction::ToClient, name)?;
         let value = |name: &str| values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
         let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
         let arguments: Vec<Value> = arguments.collect();
         // Cannot fail: loading the tables checked the types of these arguments.
-        if let Ok(message) = self.dialect.encode(Direction::ToClient, name, &arguments) {
-            self.write_message(out, &message);
-        }
+        self.dialect.encode(Direction::ToClient, name, &arguments).ok()
     }
 }

@@ -174,7 +174,10 @@ impl SelfCheck {
         let part =
             BotSpec { behavior: BotBehavior::Still, ..BotSpec::new(Arc::clone(&endpoint.dialect), client) };
         let Some(agent) = self.room.about.agent(&part) else { return };
-        let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
+        let mut reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
+        if let Some(compression) = &endpoint.compression {
+            reader.accept_compressed(compression.parameters.server);
+        }
         self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
 

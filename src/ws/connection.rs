@@ -21,7 +21,7 @@ use std::mem;
 
 use super::Side;
 use super::close::{self, Close, CloseCode};
-use super::deflate::Deflater;
+use super::deflate::MessageDeflater;
 use super::extension::DeflateParameters;
 use super::frame::{self, Header, MASK_KEY_BYTES, MAX_CONTROL_PAYLOAD_BYTES, Opcode};
 use super::message::{Limits, Message, MessageReader};
@@ -101,7 +101,7 @@ impl Connection {
         };
         Connection {
             reader: MessageReader::new(from, limits),
-            send_half: SendHalf { role, state: CloseState::Open, output: Vec::new(), compression: None },
+            send_half: SendHalf { role, state: CloseState::Open, output: Vec::new(), deflater: None },
             eof: Eof::Pending,
         }
     }
@@ -116,9 +116,7 @@ impl Connection {
             Role::Client { .. } => (parameters.client, parameters.server),
         };
         self.reader.accept_compressed(peer);
-        let deflater = own.deflater();
-        let compression = Compression { deflater, min_bytes, compressed: Vec::new() };
-        self.send_half.compression = Some(Box::new(compression));
+        self.send_half.deflater = Some(Box::new(MessageDeflater::new(own.deflater(), min_bytes)));
     }
 
     /// Accepts received bytes. Bytes after a close frame or a violation are dropped.
@@ -249,34 +247,7 @@ pub struct SendHalf {
     state: CloseState,
     output: Vec<u8>,
     /// Compresses messages, if both ends have agreed on compression.
-    compression: Option<Box<Compression>>,
-}
-
-/// The compression of sent messages.
-#[derive(Debug)]
-struct Compression {
-    deflater: Deflater,
-    /// Minimum bytes of a message that is compressed.
-    min_bytes: usize,
-    /// The compressed form of the last message. Its memory is reused.
-    compressed: Vec<u8>,
-}
-
-impl Compression {
-    /// Returns the compressed form of a message, if it is shorter.
-    fn compress(&mut self, message: &[u8]) -> Option<&[u8]> {
-        if message.len() < self.min_bytes {
-            return None;
-        }
-        self.compressed.clear();
-        self.deflater.deflate(message, &mut self.compressed);
-        if self.compressed.len() >= message.len() {
-            // The peer will not have this message in its window.
-            self.deflater.forget();
-            return None;
-        }
-        Some(&self.compressed)
-    }
+    deflater: Option<Box<MessageDeflater>>,
 }
 
 impl SendHalf {
@@ -323,8 +294,8 @@ impl SendHalf {
             Role::Server => None,
             Role::Client { mask_key } => Some(mask_key()),
         };
-        let compression = self.compression.as_mut().filter(|_| !opcode.is_control());
-        let compressed = compression.and_then(|compression| compression.compress(payload));
+        let deflater = self.deflater.as_mut().filter(|_| !opcode.is_control());
+        let compressed = deflater.and_then(|deflater| deflater.compress(payload));
         let (compressed, payload) = (compressed.is_some(), compressed.unwrap_or(payload));
         let header = Header { fin: true, compressed, opcode, mask, length: payload.len() as u64 };
         frame::write_frame(&mut self.output, &header, payload);

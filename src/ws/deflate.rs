@@ -258,6 +258,38 @@ impl Deflater {
     }
 }
 
+/// Compresses the messages of one sender if that makes them shorter.
+#[derive(Debug)]
+pub struct MessageDeflater {
+    deflater: Deflater,
+    /// Minimum bytes of a message that is compressed.
+    min_bytes: usize,
+    /// The compressed form of the last message. Its memory is reused.
+    compressed: Vec<u8>,
+}
+
+impl MessageDeflater {
+    /// Compresses messages of at least `min_bytes` bytes with `deflater`.
+    pub fn new(deflater: Deflater, min_bytes: usize) -> MessageDeflater {
+        MessageDeflater { deflater, min_bytes, compressed: Vec::new() }
+    }
+
+    /// Returns the compressed form of a message, if it is shorter.
+    pub fn compress(&mut self, message: &[u8]) -> Option<&[u8]> {
+        if message.len() < self.min_bytes {
+            return None;
+        }
+        self.compressed.clear();
+        self.deflater.deflate(message, &mut self.compressed);
+        if self.compressed.len() >= message.len() {
+            // The peer will not have this message in its window.
+            self.deflater.forget();
+            return None;
+        }
+        Some(&self.compressed)
+    }
+}
+
 /// The longest compressed form of a message of `bytes` bytes that a receiver must expect: stored
 /// blocks, in which nothing became shorter, of at least 256 bytes.
 pub fn max_compressed_bytes(bytes: usize) -> usize {

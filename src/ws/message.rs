@@ -58,6 +58,17 @@ pub enum Message<'a> {
     Close(Close<'a>),
 }
 
+impl Message<'_> {
+    /// Bytes of the payload, inflated.
+    pub fn payload_bytes(&self) -> usize {
+        match self {
+            Message::Text(text) => text.len(),
+            Message::Binary(payload) | Message::Ping(payload) | Message::Pong(payload) => payload.len(),
+            Message::Close(Close { reason, .. }) => reason.len(),
+        }
+    }
+}
+
 /// A message with its position among the bytes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage<'a> {

@@ -8,8 +8,9 @@ use super::address_rate_limits::{AddressRateLimits, LimitedAction};
 use super::refusal::Refusal;
 use super::tokens::OfferedToken;
 use super::{Admission, Admitted, Permit, SlotKind};
-use crate::connection::WireFormat;
+use crate::connection::message_compression;
 use crate::connection::resume_key::ResumeKey;
+use crate::connection::{DeflaterPool, MessageCompression, WireFormat};
 use crate::packet::PacketTables;
 use crate::packet::credentials;
 use crate::packet::routes::RouteError;
@@ -46,6 +47,8 @@ pub struct UpgradeCheck<'a> {
     pub origins: &'a [String],
     /// Packet tables of all games.
     pub codes: &'a PacketTables,
+    /// Accepts offers of compression, with these deflaters.
+    pub compression: Option<&'a Arc<DeflaterPool>>,
     /// The room of the request's path, if it exists.
     pub room: Option<&'a Arc<RoomHandle>>,
     /// Whether the room has its maximum number of clients.
@@ -82,10 +85,15 @@ impl UpgradeCheck<'_> {
     /// # Errors
     /// The refusal.
     pub fn check(&self, head: &RequestHead) -> Result<(AcceptedUpgrade, WireFormat), Refusal> {
-        let accepted = handshake::accept(head, &SUBPROTOCOLS)?;
+        let options = self.compression.map(|_| message_compression::OPTIONS);
+        let accepted = handshake::accept_with(head, &SUBPROTOCOLS, options)?;
         handshake::check_origin(head, self.origins)?;
         let room = self.room.ok_or(RouteError::Room)?;
-        Ok((accepted, WireFormat::find(self.codes, room.about.paths, head)?))
+        let mut endpoint = WireFormat::find(self.codes, room.about.paths, head)?;
+        let agreed = accepted.deflate.zip(self.compression);
+        endpoint.compression =
+            agreed.map(|(parameters, pool)| MessageCompression::new(parameters, Arc::clone(pool)));
+        Ok((accepted, endpoint))
     }
 
     /// Checks a request and turns its permit into a client's.

@@ -1,13 +1,12 @@
 //! Embeds a server in another program, without a command line, signals or logs.
 
 mod checks;
+mod config;
 mod room_spec;
 mod running_server;
 mod start_error;
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::game::Game;
@@ -16,21 +15,17 @@ use crate::packet::PacketTables;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
 pub use crate::server::net::lane_mode::LaneMode;
-use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
 use crate::server::net::server_events::EventHook;
 pub use crate::server::net::server_events::{ClientProfile, PlayerProfile, ServerEvent, ServerEventKind};
 use crate::server::net::state_file::StateFile;
-use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory, Tokens};
+use crate::server::net::{self, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
 use crate::server::room::lockstep::LockstepConfig;
 pub use room_spec::RoomSpec;
 pub use running_server::RunningServer;
 pub use start_error::StartError;
-
-/// Updates per second of clients of foreign dialects, as on the command line.
-const FOREIGN_UPDATE_HZ: u32 = 10;
 
 /// Builder of a server.
 ///
@@ -114,6 +109,7 @@ pub struct Server {
     packet_tables: Option<PacketTables>,
     lockstep: LockstepConfig,
     self_check: bool,
+    compression: bool,
     lane: LaneMode,
     udp_public: Option<String>,
     key_log: Option<PathBuf>,
@@ -151,6 +147,7 @@ impl Server {
             packet_tables: None,
             lockstep: LockstepConfig::default(),
             self_check: false,
+            compression: false,
             lane: LaneMode::Off,
             udp_public: None,
             key_log: None,
@@ -353,6 +350,13 @@ impl Server {
         Server { self_check: on, ..self }
     }
 
+    /// Sets whether the server accepts offers of permessage-deflate, as browsers make them. Off by
+    /// default: it costs CPU time, and most packets are short.
+    #[must_use]
+    pub fn compression(self, on: bool) -> Server {
+        Server { compression: on, ..self }
+    }
+
     /// Sets how clients exchange datagrams with the server in addition to their WebSockets. If the
     /// UDP port cannot be used, the server logs it, and all clients play on their WebSockets alone.
     #[must_use]
@@ -429,84 +433,5 @@ impl Server {
             running.store_worlds(state_file, self.save_dir);
         }
         Ok(running)
-    }
-
-    /// Checks the settings, and returns them as plain values.
-    fn config(&self) -> Result<ServerConfig, StartError> {
-        let bind: SocketAddr = self.bind.parse().map_err(|_| {
-            let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
-            StartError::setting("bind", rule)
-        })?;
-        let names: Vec<&str> = self.rooms.iter().map(|(name, _)| &**name).collect();
-        checks::room_names(&names, self.rooms_on_demand)?;
-        for (setting, clients) in
-            [("max_clients", self.max_clients), ("max_clients_per_address", self.max_clients_per_address)]
-        {
-            if clients == 0 {
-                return Err(StartError::setting(setting, "0: must be at least 1"));
-            }
-        }
-        checks::resume_time(self.resume_time)?;
-        checks::lockstep(&self.lockstep)?;
-        checks::rotation(&self.rotation)?;
-        self.check_files()?;
-        let trusted_proxies = checks::trusted_proxies(&self.trusted_proxies)?;
-        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(AdminToken::random()));
-        let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
-        let mut games: Vec<TcpGameFactory> = Vec::new();
-        for (_, room) in &self.rooms {
-            if TcpGameFactory::find(&games, room.game.about).is_none() {
-                games.push(room.game);
-            }
-        }
-        let codes = checks::tables(&games, self.packet_tables.as_ref())?;
-        let first = &self.rooms[0].1;
-        let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
-        Ok(ServerConfig {
-            update_hz: first.update_hz.unwrap_or(identity.tick_hz),
-            identity,
-            rooms_on_demand: self.rooms_on_demand,
-            max_clients: self.max_clients,
-            max_clients_per_address: self.max_clients_per_address,
-            address_rate_limits: self.address_rate_limits,
-            foreign_update_hz: first.foreign_update_hz.unwrap_or(FOREIGN_UPDATE_HZ),
-            command_delay_ticks: first.command_delay_ticks,
-            seat_time: self.seat_time(),
-            bots: checks::bots(self.bots, &games)?,
-            players: PlayAccess { tokens, spectators: self.spectators },
-            trusted_proxies,
-            save_dir: self.save_dir.clone(),
-            capture_dir: self.save_dir.clone(),
-            rotation: self.rotation,
-            on_event: self.on_event.clone(),
-            lockstep: self.lockstep,
-            self_check: self.self_check,
-            lane: self.lane,
-            udp_public: checks::udp_public(self.udp_public.as_deref())?,
-            key_log: checks::key_log(self.key_log.as_deref(), self.lane)?,
-            allowed_origins: self.allowed_origins.clone(),
-            prediction_module: self.prediction_module.map(PredictionModule::new),
-            admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
-            ..ServerConfig::for_games(bind, first.game, games, Arc::new(codes))
-        })
-    }
-
-    /// Time for which a seat stays suspended: with a state file, at least the time of a restart.
-    fn seat_time(&self) -> Duration {
-        let is_stored = self.state_file.is_some();
-        self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
-    }
-
-    fn check_files(&self) -> Result<(), StartError> {
-        if !self.save_dir.is_dir() {
-            let rule = format!("{}: no such directory", self.save_dir.display());
-            return Err(StartError::setting("save_dir", rule));
-        }
-        let restores = self.rooms.iter().any(|(_, room)| room.restore.is_some());
-        if self.state_file.is_some() && (self.capture.is_some() || restores) {
-            let rule = "cannot be combined with capture and with restore of a room";
-            return Err(StartError::setting("state_file", rule));
-        }
-        Ok(())
     }
 }

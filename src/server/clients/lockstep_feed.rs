@@ -13,7 +13,7 @@ use tickwire_sim::PlayerId;
 
 use super::client::{Client, Transport};
 use crate::connection::sender::Frames;
-use crate::connection::{DisconnectReason, WireFormat};
+use crate::connection::{DisconnectReason, MessageCompression, WireFormat};
 use crate::game::CloseReason;
 use crate::game::lockstep_packets::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, snapshot_parts};
 use crate::limits;
@@ -35,8 +35,13 @@ pub struct LockstepFeed {
 impl LockstepFeed {
     /// Creates the feed of a client that has received nothing yet.
     pub fn new(endpoint: &WireFormat) -> LockstepFeed {
+        let max_compressed_bytes = endpoint.compression.as_ref().map(MessageCompression::max_message_bytes);
         LockstepFeed {
-            format_key: (endpoint.dialect.name().into(), endpoint.is_json),
+            format_key: FormatKey {
+                dialect: endpoint.dialect.name().into(),
+                is_json: endpoint.is_json,
+                max_compressed_bytes: max_compressed_bytes.unwrap_or_default(),
+            },
             announced_player: None,
             last_sync: None,
         }
@@ -153,17 +158,19 @@ fn write_state_sync(
 /// Encodes an entry as whole frames.
 fn encode(content: &EntryContent, endpoint: &WireFormat) -> Vec<u8> {
     let mut out = Vec::new();
+    let mut write = |name, values: &[(&str, Value)]| {
+        if let Some(message) = endpoint.encode_packet(name, values) {
+            endpoint.write_message(&mut out, &message);
+        }
+    };
     match content {
         EntryContent::Snapshot(tick, bytes) => {
             for part in snapshot_parts(bytes) {
-                let values = [("tick", (*tick).into()), ("state", Value::Binary(part.to_vec()))];
-                endpoint.write_packet(&mut out, SNAPSHOT, &values);
+                write(SNAPSHOT, &[("tick", (*tick).into()), ("state", Value::Binary(part.to_vec()))]);
             }
         }
-        EntryContent::Frame(bytes) => {
-            endpoint.write_packet(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
-        }
-        EntryContent::Report(report) => endpoint.write_packet(&mut out, DESYNC_REPORT, &values(report)),
+        EntryContent::Frame(bytes) => write(COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]),
+        EntryContent::Report(report) => write(DESYNC_REPORT, &values(report)),
     }
     out
 }

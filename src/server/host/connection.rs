@@ -164,8 +164,15 @@ impl<T: HostTransport> HostConnection<T> {
         let (name, _) = split_room_path(head.path());
         let (codes, budgets) = (&*host.codes, &host.budgets);
         let room = host.rooms.iter().find(|room| *room.options.name == *name);
-        let door =
-            UpgradeCheck { origins: &[], codes, room, is_room_full: false, budgets, is_stopping: false };
+        let door = UpgradeCheck {
+            origins: &[],
+            codes,
+            compression: host.compression.as_ref(),
+            room,
+            is_room_full: false,
+            budgets,
+            is_stopping: false,
+        };
         let entry = door.accept(head, AddressPrefix::from_ip(self.address.ip()), permit, host.now)?;
         self.enter(entry, raw, rest, host, observer);
         Ok(())

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use self::clients::HostClients;
 use self::worker::HostWorker;
-use crate::connection::{DisconnectReason, ObservedBytes};
+use crate::connection::{DeflaterPool, DisconnectReason, ObservedBytes};
 use crate::datagram::DatagramError;
 use crate::packet::PacketTables;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
@@ -121,6 +121,8 @@ pub struct HostState<T: HostTransport> {
     pub rooms: Vec<Arc<RoomHandle>>,
     /// The packet tables.
     pub codes: Arc<PacketTables>,
+    /// Accepts offers of compression, with these deflaters.
+    pub compression: Option<Arc<DeflaterPool>>,
     /// The slots for connections.
     pub admission: Arc<Admission>,
     /// Rate limits per address prefix.
@@ -147,6 +149,7 @@ impl<T: HostTransport> HostState<T> {
             now: Duration::ZERO,
             began_us: 0,
             codes: Arc::new(codes),
+            compression: None,
             admission: Admission::new(capacity),
             budgets: AddressRateLimits::new(true),
             guard: Authenticator::default(),

@@ -61,6 +61,8 @@ pub struct ServerConfig {
     pub key_log: Option<Arc<KeyLog>>,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
+    /// Whether the server accepts offers of permessage-deflate (`--compression`).
+    pub compression: bool,
     /// Maximum number of clients, further limited by the machine's capacity.
     pub max_clients: usize,
     /// Maximum number of clients per address prefix.
@@ -126,6 +128,7 @@ impl ServerConfig {
             udp_public: None,
             key_log: None,
             self_check: false,
+            compression: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_rate_limits: true,

@@ -211,6 +211,7 @@ fn accept_client(
     let door = UpgradeCheck {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
+        compression: host.compression.as_ref(),
         room: None,
         is_room_full: false,
         budgets: host.budgets(),

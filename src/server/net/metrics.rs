@@ -143,6 +143,9 @@ metrics! {
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
+    compressed_messages: Counter, "messages_compressed" number, "Messages that were compressed; a message shared by several clients counts once";
+    compression_original_bytes: Counter, "compression_original" bytes, "Bytes of compressed messages before compression";
+    compression_bytes: Counter, "compression_compressed" bytes, "Bytes of compressed messages";
     datagrams_in: Counter, "datagrams_in" number, "Datagrams received on the UDP port";
     datagrams_out: Counter, "datagrams_out" number, "Datagrams sent to clients";
     dropped_datagrams: LabeledCounter, "datagrams_dropped" number, "Datagrams dropped, by rule";

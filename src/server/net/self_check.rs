@@ -9,7 +9,7 @@ use tracing::error;
 
 use super::server_state::ServerState;
 use super::tap::{EventKind, Side, Subscription, TapEvent};
-use crate::connection::WireFormat;
+use crate::connection::{MessageCompression, WireFormat};
 use crate::limits;
 use crate::server::self_check::{SelfCheck, SelfCheckCounts};
 
@@ -40,8 +40,8 @@ pub fn run(host: &ServerState, listener: &Subscription) {
 
 impl SelfCheckThread {
     fn handle_event(&mut self, host: &ServerState, event: &TapEvent) {
-        if let EventKind::Opened { dialect, json, .. } = &event.kind {
-            self.opened(host, event, dialect, *json);
+        if let EventKind::Opened { dialect, json, response, .. } = &event.kind {
+            self.opened(host, event, (dialect, *json), response);
         }
         let Some(room) = self.rooms.get_mut(&event.room) else { return };
         match &event.kind {
@@ -56,7 +56,13 @@ impl SelfCheckThread {
         }
     }
 
-    fn opened(&mut self, host: &ServerState, event: &TapEvent, dialect: &str, is_json: bool) {
+    fn opened(
+        &mut self,
+        host: &ServerState,
+        event: &TapEvent,
+        (dialect, is_json): (&str, bool),
+        response: &[u8],
+    ) {
         let (Some(dialect), Some(hosted)) =
             (host.config.codes.dialect(dialect), host.rooms.find(&event.room))
         else {
@@ -66,12 +72,14 @@ impl SelfCheckThread {
         // A restarted room has the same name as its previous run.
         self.rooms.retain(|name, room| *name != event.room || Arc::ptr_eq(room.room(), &hosted.handle));
         if !self.rooms.contains_key(&event.room) {
+            // The journal is read uncompressed.
             let room = SelfCheck::new(&hosted.handle, endpoint.clone());
             self.rooms.extend(room.map(|room| (Arc::clone(&event.room), room)));
         }
         if let Some(room) = self.rooms.get_mut(&event.room) {
             let before = room.counts();
-            room.on_open(event.client, &endpoint);
+            let compression = MessageCompression::observed(response);
+            room.on_open(event.client, &WireFormat { compression, ..endpoint });
             log_findings(host, before, room);
         }
     }

@@ -237,7 +237,7 @@ impl ServerHandle {
 
     /// Returns the metrics as Prometheus text.
     pub fn metrics_text(&self) -> String {
-        self.host.metrics.text()
+        self.host.metrics_text()
     }
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at

@@ -19,6 +19,7 @@ use super::server_events::ServerEvents;
 use super::tap::Tap;
 use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
 use super::worker_queue;
+use crate::connection::DeflaterPool;
 use crate::server::admission::Admission;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::auth_limiter::AuthLimiter;
@@ -53,6 +54,8 @@ pub struct ServerState {
     pub admin_auth: AuthLimiter,
     /// Checks player tokens.
     pub authenticator: Authenticator,
+    /// Deflaters of the connections, if the server accepts offers of compression.
+    pub compression: Option<Arc<DeflaterPool>>,
     /// Rate-limits log lines about packets that do not fit their table.
     pub misfits: Misfits,
     /// Copies traffic to subscriptions.
@@ -112,6 +115,7 @@ impl ServerState {
         ServerState {
             budgets: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
+            compression: config.compression.then(Arc::default),
             config,
             metrics,
             admin_auth: AuthLimiter::default(),
@@ -168,6 +172,17 @@ impl ServerState {
             key_log: self.config.key_log.clone(),
             datagrams_out: self.metrics.datagrams_out.clone(),
         }
+    }
+
+    /// Returns the metrics as Prometheus text.
+    pub fn metrics_text(&self) -> String {
+        if let Some(pool) = &self.compression {
+            let counts = pool.take_counts();
+            self.metrics.compressed_messages.inc_by(counts.messages);
+            self.metrics.compression_original_bytes.inc_by(counts.original_bytes);
+            self.metrics.compression_bytes.inc_by(counts.compressed_bytes);
+        }
+        self.metrics.text()
     }
 
     /// Whether a shutdown has reached this stage.

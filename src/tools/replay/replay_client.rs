@@ -105,6 +105,9 @@ pub fn replay_client(
             rest = Some(reading.rest().to_vec());
             reader = None;
             endpoint = head.and_then(|head| find(room.about, &head));
+            if let Some(endpoint) = &mut endpoint {
+                endpoint.compression = server_replies::find_compression(connection);
+            }
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
                 replayed.rejected = server_replies::find_rejection(connection, endpoint);

@@ -1,14 +1,14 @@
 //! Compares the server's replies to one client in a capture and in a replay.
 //!
 //! A reply is a frame that follows from the client's own bytes: a pong, one of the packets in
-//! [`REPLY_PACKETS`], or the close frame. Updates are not replies. Some replies depend on data that
+//! [`REPLY_PACKETS`], or the close frame. Updates are not replies, and replies are never compressed.
+//! Some replies depend on data that
 //! a replay lacks, such as the rate limits of an address, a ban or a shutdown
 //! ([`is_nondeterministic`]): for these, the recorded reply is accepted.
 
 use std::sync::Arc;
 
-use crate::connection::RoomInfo;
-use crate::connection::WireFormat;
+use crate::connection::{MessageCompression, RoomInfo, WireFormat};
 use crate::game::{CloseReason, NO_LANE, PLAYER_GONE};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
 use crate::tools::capture::{TcpConnection, TcpSide};
@@ -172,6 +172,7 @@ impl<'a> ReplyMatcher<'a> {
     /// Whether a frame may be a reply. Checks only its first bytes.
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         match header.opcode {
+            _ if header.compressed => false,
             Opcode::Binary => self.prefixes.iter().any(|prefix| payload.starts_with(prefix)),
             Opcode::Pong | Opcode::Close | Opcode::Text => true,
             _ => false,
@@ -180,7 +181,7 @@ impl<'a> ReplyMatcher<'a> {
 
     /// Returns the kind of a reply; `None` if the frame is not one.
     fn kind(&self, frame: &[u8]) -> Option<ReplyKind<'a>> {
-        let (header, at) = Header::decode(frame, Side::Server).ok()??;
+        let (header, at) = Header::decode_with(frame, Side::Server, true).ok()??;
         let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
         if !self.may_be(&header, payload) {
             return None;
@@ -257,6 +258,7 @@ impl ReplyFilter {
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         let begin = first_four(payload);
         match header.opcode {
+            _ if header.compressed => false,
             Opcode::Binary => self.prefixes.iter().any(|(prefix, mask)| begin & mask == *prefix),
             Opcode::Pong | Opcode::Close | Opcode::Text => true,
             _ => false,
@@ -317,11 +319,29 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
     found
 }
 
+/// The compression on which both ends have agreed, if the recording has the response.
+pub fn find_compression(connection: &TcpConnection<'_>) -> Option<MessageCompression> {
+    let pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server);
+    let mut head = Vec::new();
+    for piece in pieces {
+        head.extend_from_slice(piece.bytes);
+        if let Some(end) = head_end(&head) {
+            return MessageCompression::observed(&head[..end]);
+        }
+    }
+    None
+}
+
+/// The size of the head of the response at the start of the server's bytes, if it is complete.
+fn head_end(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4)
+}
+
 /// Removes the head of the response from the server's bytes. Returns whether it was complete.
 fn strip_head(bytes: &mut Vec<u8>) -> bool {
-    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
-    bytes.drain(..end + 4);
-    true
+    let end = head_end(bytes);
+    bytes.drain(..end.unwrap_or_default());
+    end.is_some()
 }
 
 /// All frames of the server in a connection, in order.
@@ -348,7 +368,7 @@ fn split_frames(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
 /// offset of its payload. Returns the size of these frames in bytes.
 fn visit_frames(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
     let mut start = 0;
-    while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)
+    while let Ok(Some((header, at))) = Header::decode_with(&bytes[start..], Side::Server, true)
         && let Some(end) =
             usize::try_from(header.length).ok().and_then(|length| length.checked_add(start + at))
         && let Some(frame) = bytes.get(start..end)

@@ -103,6 +103,7 @@ impl BotClient {
         let check = UpgradeCheck {
             origins: &[],
             codes: &host.config.codes,
+            compression: None,
             room: Some(&self.room.handle),
             is_room_full: false,
             budgets: host.budgets(),

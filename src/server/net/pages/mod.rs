@@ -336,5 +336,5 @@ fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageR
             };
         }
     }
-    PageResponse::new(200, METRICS_CONTENT_TYPE, host.metrics.text().into_bytes())
+    PageResponse::new(200, METRICS_CONTENT_TYPE, host.metrics_text().into_bytes())
 }

@@ -27,8 +27,16 @@ pub enum EntryContent {
     Report(DesyncReport),
 }
 
-/// Key of a cached encoding: name of the dialect, and whether the format is JSON.
-pub type FormatKey = (Arc<str>, bool);
+/// Key of a cached encoding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatKey {
+    /// Name of the dialect.
+    pub dialect: Arc<str>,
+    /// Whether packets are JSON.
+    pub is_json: bool,
+    /// Maximum bytes of a message that is compressed; 0 without compression.
+    pub max_compressed_bytes: usize,
+}
 
 impl JournalEntry {
     /// Creates an entry without encodings.

@@ -1,0 +1,97 @@
+//! Checks the settings of a [`Server`] when it starts.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::start_error::StartError;
+use super::{Server, checks};
+use crate::limits;
+use crate::server::net::console::admin_token::AdminToken;
+use crate::server::net::pages::prediction_module::PredictionModule;
+use crate::server::net::{PlayAccess, ServerConfig, TcpGameFactory};
+
+/// Updates per second of clients of foreign dialects, as on the command line.
+const FOREIGN_UPDATE_HZ: u32 = 10;
+
+impl Server {
+    /// Checks the settings, and returns them as plain values.
+    pub(super) fn config(&self) -> Result<ServerConfig, StartError> {
+        let bind: SocketAddr = self.bind.parse().map_err(|_| {
+            let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
+            StartError::setting("bind", rule)
+        })?;
+        let names: Vec<&str> = self.rooms.iter().map(|(name, _)| &**name).collect();
+        checks::room_names(&names, self.rooms_on_demand)?;
+        for (setting, clients) in
+            [("max_clients", self.max_clients), ("max_clients_per_address", self.max_clients_per_address)]
+        {
+            if clients == 0 {
+                return Err(StartError::setting(setting, "0: must be at least 1"));
+            }
+        }
+        checks::resume_time(self.resume_time)?;
+        checks::lockstep(&self.lockstep)?;
+        checks::rotation(&self.rotation)?;
+        self.check_files()?;
+        let trusted_proxies = checks::trusted_proxies(&self.trusted_proxies)?;
+        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(AdminToken::random()));
+        let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
+        let mut games: Vec<TcpGameFactory> = Vec::new();
+        for (_, room) in &self.rooms {
+            if TcpGameFactory::find(&games, room.game.about).is_none() {
+                games.push(room.game);
+            }
+        }
+        let codes = checks::tables(&games, self.packet_tables.as_ref())?;
+        let first = &self.rooms[0].1;
+        let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
+        Ok(ServerConfig {
+            update_hz: first.update_hz.unwrap_or(identity.tick_hz),
+            identity,
+            rooms_on_demand: self.rooms_on_demand,
+            max_clients: self.max_clients,
+            max_clients_per_address: self.max_clients_per_address,
+            address_rate_limits: self.address_rate_limits,
+            foreign_update_hz: first.foreign_update_hz.unwrap_or(FOREIGN_UPDATE_HZ),
+            command_delay_ticks: first.command_delay_ticks,
+            seat_time: self.seat_time(),
+            bots: checks::bots(self.bots, &games)?,
+            players: PlayAccess { tokens, spectators: self.spectators },
+            trusted_proxies,
+            save_dir: self.save_dir.clone(),
+            capture_dir: self.save_dir.clone(),
+            rotation: self.rotation,
+            on_event: self.on_event.clone(),
+            lockstep: self.lockstep,
+            self_check: self.self_check,
+            compression: self.compression,
+            lane: self.lane,
+            udp_public: checks::udp_public(self.udp_public.as_deref())?,
+            key_log: checks::key_log(self.key_log.as_deref(), self.lane)?,
+            allowed_origins: self.allowed_origins.clone(),
+            prediction_module: self.prediction_module.map(PredictionModule::new),
+            admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
+            ..ServerConfig::for_games(bind, first.game, games, Arc::new(codes))
+        })
+    }
+
+    /// Time for which a seat stays suspended: with a state file, at least the time of a restart.
+    fn seat_time(&self) -> Duration {
+        let is_stored = self.state_file.is_some();
+        self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
+    }
+
+    fn check_files(&self) -> Result<(), StartError> {
+        if !self.save_dir.is_dir() {
+            let rule = format!("{}: no such directory", self.save_dir.display());
+            return Err(StartError::setting("save_dir", rule));
+        }
+        let restores = self.rooms.iter().any(|(_, room)| room.restore.is_some());
+        if self.state_file.is_some() && (self.capture.is_some() || restores) {
+            let rule = "cannot be combined with capture and with restore of a room";
+            return Err(StartError::setting("state_file", rule));
+        }
+        Ok(())
+    }
+}
