@@ -23,6 +23,7 @@ use crate::util::escape::Untrusted;
 use crate::ws::HeadLimits;
 use crate::ws::close::CloseCode;
 use crate::ws::connection::{self, Connection, Role};
+use crate::ws::extension::{self, DeflateOffer};
 use crate::ws::frame;
 use crate::ws::handshake;
 use crate::ws::http::ResponseReader;
@@ -106,6 +107,7 @@ enum ConnectionState {
     Waiting {
         reader: ResponseReader,
         key: String,
+        offer: Option<DeflateOffer>,
         mask: fn() -> [u8; frame::MASK_KEY_BYTES],
     },
     /// The response was accepted. [`ClientEvent::Open`] has not been returned yet.
@@ -161,9 +163,23 @@ impl ClientConnection {
         let state = ConnectionState::Waiting {
             reader: ResponseReader::new(limits::HEAD_LIMITS),
             key,
+            offer: None,
             mask: keys.mask,
         };
         ClientConnection { state, protocol, room: None, output, failure: None, closed_early: false }
+    }
+
+    /// Offers permessage-deflate, as browsers do. Call it before the output is drained. Messages
+    /// are compressed if the server accepts.
+    #[must_use]
+    pub fn with_compression(mut self) -> ClientConnection {
+        if let ConnectionState::Waiting { offer, .. } = &mut self.state {
+            let header = format!("{}: {}\r\n\r\n", extension::HEADER, offer.insert(DeflateOffer::default()));
+            // The request ends with an empty line.
+            self.output.truncate(self.output.len() - b"\r\n".len());
+            self.output.extend_from_slice(header.as_bytes());
+        }
+        self
     }
 
     /// The name of the room that the server has chosen for `?room=any`; empty for the default room.
@@ -195,14 +211,18 @@ impl ClientConnection {
     }
 
     fn handshake(&mut self, bytes: &[u8]) -> Result<(), ClientConnectionError> {
-        let ConnectionState::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
+        let ConnectionState::Waiting { reader, key, offer, mask } = &mut self.state else { return Ok(()) };
         let Some(head) = reader.receive(bytes)? else { return Ok(()) };
         if head.status != 101 {
             return Err(ClientConnectionError::Refused(head.status));
         }
-        handshake::check_response(&head, key, self.protocol.as_slice())?;
+        let protocols = self.protocol.as_slice();
+        let agreed = handshake::check_response_with(&head, key, protocols, offer.as_ref())?;
         self.room = head.headers.get(ROOM_HEADER).and_then(room_of_page).map(str::to_owned);
         let mut conn = Connection::new(Role::Client { mask_key: *mask }, limits::SERVER_MESSAGE_LIMITS);
+        if let Some(parameters) = agreed.deflate {
+            conn.enable_compression(parameters, limits::COMPRESSION_MIN_BYTES);
+        }
         conn.receive(reader.rest());
         self.state = ConnectionState::Upgraded(conn);
         Ok(())

@@ -142,6 +142,7 @@ impl CrowdState<'_> {
         let url = url.clone().with_dialect_path(game.paths, dialect.name());
         let target = reconnects.with_key(&url.target);
         ClientConnection::new(&url.authority(), &target, has_hello(dialect), dial::random_keys())
+            .with_compression()
     }
 }
 

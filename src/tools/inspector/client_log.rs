@@ -279,16 +279,17 @@ fn is_received(dropped: Option<DatagramError>) -> bool {
 /// Whether the last message of a client is unfinished.
 fn is_unfinished(frames: &[u8]) -> bool {
     let places = frames_of(frames, Side::Client).into_iter();
-    let mut headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
+    let mut headers =
+        places.filter_map(|(at, _)| Header::decode_with(&frames[at..], Side::Client, true).ok().flatten());
     headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
 }
 
 /// Splits a piece into frames. Returns the start and end of each. If the last bytes are not a
-/// complete frame, they count as the last frame.
+/// complete frame, they count as the last frame. Frames of compressed messages are valid.
 pub fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
-        let size = match Header::decode(&bytes[at..], from) {
+        let size = match Header::decode_with(&bytes[at..], from, true) {
             Ok(Some((header, head))) => {
                 usize::try_from(header.length).ok().and_then(|size| size.checked_add(head))
             }

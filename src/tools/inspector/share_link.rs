@@ -149,7 +149,7 @@ impl ShareLink {
 pub fn of_message(frames: &[u8], from: Side) -> Vec<u8> {
     let mut begin = frames.len();
     for (at, end) in super::client_log::frames_of(frames, from) {
-        match Header::decode(&frames[at..end], from) {
+        match Header::decode_with(&frames[at..end], from, true) {
             Ok(Some((header, _))) if header.opcode.is_control() => {}
             Ok(Some((header, _))) if header.fin => begin = frames.len(),
             _ => begin = begin.min(at),

@@ -375,7 +375,9 @@ fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
 fn end_of_frames(bytes: &[u8], from: Side) -> usize {
     let mut end: usize = 0;
     for _ in 0..limits::CAPTURE_SEGMENT_FRAMES {
-        let Some(Ok(Some((header, size)))) = bytes.get(end..).map(|rest| Header::decode(rest, from)) else {
+        let Some(Ok(Some((header, size)))) =
+            bytes.get(end..).map(|rest| Header::decode_with(rest, from, true))
+        else {
             return bytes.len();
         };
         end = end.saturating_add(size).saturating_add(usize::try_from(header.length).unwrap_or(usize::MAX));
