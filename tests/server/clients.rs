@@ -18,7 +18,7 @@ fn ask(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-const UPGRADE: &str = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\n\
+pub const UPGRADE: &str = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n";
 
 #[test]

@@ -19,6 +19,7 @@ mod clock;
 mod coins;
 #[cfg(target_os = "linux")]
 mod command;
+mod compression;
 #[cfg(target_os = "linux")]
 mod console;
 mod conversations;
