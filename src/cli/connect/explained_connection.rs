@@ -8,7 +8,8 @@
 //! Frames and raw bytes are sent as given. Each head and frame sent or received yields an
 //! [`Explanation`], in order. Pings and a close are answered as RFC 6455 requires of a client;
 //! these replies are explained too. Nothing is validated before sending, because the purpose is to
-//! see how the server handles broken frames.
+//! see how the server handles broken frames. With an agreement on compression, messages are
+//! compressed, each by itself, so that raw bytes between them change nothing.
 //!
 //! Received data is limited: the head and the body of the response ([`Answer`]), and the messages
 //! ([`limits::SERVER_MESSAGE_LIMITS`]). Beyond a limit, or after a violation by the server, the
@@ -27,7 +28,9 @@ use crate::connection::head_secrets::redact_head;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables, routes};
 use crate::tools::explain::{Content, Conversation, Explanation, Problem};
-use crate::ws::frame::{self, Opcode};
+use crate::ws::deflate::{Deflater, MAX_WINDOW_BITS, MessageDeflater};
+use crate::ws::extension::DeflateOffer;
+use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::{CloseCode, Side, handshake};
 
 /// Bytes of one read.
@@ -53,7 +56,17 @@ pub struct ConnectRequest<'a> {
     pub subprotocols: &'a [String],
     /// Further header lines, each with its line end.
     pub header_lines: &'a str,
+    /// The offer of compression, usually [`OFFER`].
+    pub offer: Option<DeflateOffer>,
 }
+
+/// The offer of compression: our messages stand alone, and the server may do as it likes.
+pub const OFFER: DeflateOffer = DeflateOffer {
+    server_no_context_takeover: false,
+    client_no_context_takeover: true,
+    server_max_window_bits: MAX_WINDOW_BITS,
+    client_max_window_bits: true,
+};
 
 /// A connection with an explanation of every byte.
 #[derive(Debug)]
@@ -169,14 +182,23 @@ impl<'c> ExplainedConnection<'c> {
         self.items.pop_front()
     }
 
-    /// Sends a frame, masked with an unpredictable key.
+    /// Sends a frame, masked with an unpredictable key. A message is compressed if the server has
+    /// agreed and the frame becomes shorter.
     ///
     /// # Errors
     /// The socket's error.
     pub fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
         self.has_closed |= opcode == Opcode::Close;
+        let agreed = self.conversation.compression(Side::Client).filter(|_| !opcode.is_control());
+        let mut deflater = agreed.map(|sender| {
+            MessageDeflater::new(Deflater::new(sender.window_bits, false), limits::COMPRESSION_MIN_BYTES)
+        });
+        let compressed = deflater.as_mut().and_then(|deflater| deflater.compress(payload));
+        let (is_compressed, payload) = (compressed.is_some(), compressed.unwrap_or(payload));
+        let (mask, length) = (Some(dial::random()), payload.len() as u64);
+        let header = Header { fin: true, compressed: is_compressed, opcode, mask, length };
         let mut bytes = Vec::new();
-        frame::write(&mut bytes, opcode, Some(dial::random()), payload);
+        frame::write_frame(&mut bytes, &header, payload);
         self.send_bytes(&bytes)
     }
 
@@ -271,7 +293,7 @@ impl<'c> ExplainedConnection<'c> {
 fn encode_request(request: ConnectRequest<'_>, is_native: bool) -> Vec<u8> {
     /// The line end after the headers.
     const END: &[u8] = b"\r\n";
-    let ConnectRequest { url, subprotocols, header_lines } = request;
+    let ConnectRequest { url, subprotocols, header_lines, offer } = request;
     let (target, credentials) = match is_native {
         true => without_credentials(&url.target),
         false => (url.target.clone(), Vec::new()),
@@ -279,7 +301,7 @@ fn encode_request(request: ConnectRequest<'_>, is_native: bool) -> Vec<u8> {
     let own = is_native.then_some(SUBPROTOCOL).into_iter();
     let offered: Vec<&str> = own.chain(subprotocols.iter().chain(&credentials).map(String::as_str)).collect();
     let key = handshake::encode_key(dial::random());
-    let mut head = handshake::request(&url.authority(), &target, &key, &offered);
+    let mut head = handshake::request_with(&url.authority(), &target, &key, &offered, offer.as_ref());
     head.truncate(head.len() - END.len());
     head.extend_from_slice(header_lines.as_bytes());
     head.extend_from_slice(END);
@@ -312,7 +334,8 @@ mod tests {
     fn a_native_request_has_its_token_in_a_subprotocol() {
         let url: Url = "ws://localhost/play?token=0123456789abcdef&x=1".parse().expect("a URL");
         let subprotocols = ["mqtt".to_owned()];
-        let request = ConnectRequest { url: &url, subprotocols: &subprotocols, header_lines: "X-A: b\r\n" };
+        let header_lines = "X-A: b\r\n";
+        let request = ConnectRequest { url: &url, subprotocols: &subprotocols, header_lines, offer: None };
         for (is_native, target, offered) in [
             (true, "/play?x=1", "tickwire.v1, mqtt, bearer.MDEyMzQ1Njc4OWFiY2RlZg"),
             (false, "/play?token=0123456789abcdef&x=1", "mqtt"),
@@ -321,6 +344,9 @@ mod tests {
             assert!(head.starts_with(&format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n")), "{head}");
             let end = format!("Sec-WebSocket-Protocol: {offered}\r\nX-A: b\r\n\r\n");
             assert!(head.ends_with(&end), "{head}");
+            let head = encode_request(ConnectRequest { offer: Some(OFFER), ..request }, is_native);
+            let offer = "permessage-deflate; client_no_context_takeover; client_max_window_bits\r\n";
+            assert!(String::from_utf8(head).expect("text").contains(offer));
         }
     }
 }

@@ -26,7 +26,7 @@ use super::color::Color;
 use super::game_list::GameList;
 use super::output::{CliError, print};
 use super::tables;
-use crate::cli::connect::explained_connection::{ConnectRequest, ExplainedConnection};
+use crate::cli::connect::explained_connection::{ConnectRequest, ExplainedConnection, OFFER};
 use crate::cli::connect::protocol::ProtocolOptions;
 use crate::cli::connect::request_args::RequestArgs;
 use crate::cli::connect::session::{FrameOutput, PromptSession};
@@ -98,7 +98,12 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let url = &found.url;
     check_quiet(&args.quiet, (!found.is_foreign).then_some(&found.dialect))?;
     let subprotocols = &args.request.subprotocols;
-    let request = ConnectRequest { url, subprotocols, header_lines: &header_lines };
+    let request = ConnectRequest {
+        url,
+        subprotocols,
+        header_lines: &header_lines,
+        offer: args.request.compression.then_some(OFFER),
+    };
     let live = Stream::open(url, tls.as_ref()).and_then(|stream| {
         ExplainedConnection::start(stream, request, &found.codes, (&found.dialect, found.is_requested))
     });

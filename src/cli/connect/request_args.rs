@@ -30,6 +30,10 @@ pub struct RequestArgs {
     /// Subprotocol to offer; may be repeated, in the order of preference.
     #[arg(long = "subprotocol", value_name = "NAME", value_parser = parse_subprotocol)]
     pub subprotocols: Vec<String>,
+    /// Offer compression (permessage-deflate). If the server accepts, messages of at least 32 bytes
+    /// are sent compressed.
+    #[arg(long)]
+    pub compression: bool,
     /// Authorise with a name and a password.
     #[arg(long, value_name = "USER:PASSWORD", env = "TICKWIRE_BASIC", hide_env_values = true)]
     basic: Option<String>,

@@ -42,6 +42,14 @@ impl Inflation {
         }
     }
 
+    /// The agreed parameters; `None` without an agreement or after missing bytes.
+    pub(super) fn parameters(&self) -> Option<SenderParameters> {
+        match self {
+            Inflation::On(parameters, _) => Some(*parameters),
+            Inflation::Off | Inflation::Lost => None,
+        }
+    }
+
     /// Whether compressed messages can be inflated.
     pub(super) fn is_on(&self) -> bool {
         matches!(self, Inflation::On(..))

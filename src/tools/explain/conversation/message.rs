@@ -32,6 +32,14 @@ impl<'c> Conversation<'c> {
         Explanation { bytes: payload.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 
+    /// The parameters of compression on which both sides have agreed for the messages of `from`.
+    pub fn compression(&self, from: Side) -> Option<SenderParameters> {
+        match from {
+            Side::Client => self.client.inflation.parameters(),
+            Side::Server => self.server.inflation.parameters(),
+        }
+    }
+
     /// Continues as after an agreement on permessage-deflate with its default parameters.
     pub(crate) fn agree_on_deflate(&mut self) {
         let sender = SenderParameters { context_takeover: true, window_bits: MAX_WINDOW_BITS };
