@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
 use tickwire_sim::WorldParams;
 use tracing::{info, warn};
@@ -130,7 +131,7 @@ pub struct ServeArgs {
     lockstep: LockstepArgs,
     /// Compress updates for clients that offer permessage-deflate, as browsers do. Costs CPU time,
     /// and most packets are short.
-    #[arg(long, env = "TICKWIRE_COMPRESSION")]
+    #[arg(long, env = "TICKWIRE_COMPRESSION", value_parser = FalseyValueParser::new())]
     compression: bool,
     /// Datagrams in addition to the WebSockets, for clients that request them, on the UDP port with
     /// the number of --bind: off; udp, for programs; webrtc, for browsers; both.

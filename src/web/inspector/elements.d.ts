@@ -53,6 +53,8 @@ export interface Elements {
   mark: HTMLButtonElement;
   'mark-next': HTMLButtonElement;
   'mark-previous': HTMLButtonElement;
+  'message-line': HTMLElement;
+  'message-tree': HTMLTableSectionElement;
   note: HTMLElement;
   open: HTMLButtonElement;
   paste: HTMLTextAreaElement;

@@ -39,6 +39,8 @@ export class FrameView {
     const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.editor.flip(bit); };
     this.diagram = new BitDiagram(byId('figure'), byId('cells'), { point, pin, bit, byte: (byte) => this.selectByte(byte), redrawn: () => this.unmasking.drawLanes() });
     this.rows = new TreeRows(byId('tree'), point, pin);
+    // Its bytes are not in the frame, so its rows point at nothing.
+    this.messageRows = new TreeRows(byId('message-tree'), () => {}, () => {});
     this.unmasking = new Unmasking(byId('cells'), { flip: (bit) => this.editor.flip(bit), set: (byte, text) => this.editor.set(byte, text) });
     this.editor = new BitEditor(explainer, own, {
       edited: (explained, changed) => this.edited(explained, changed),
@@ -125,11 +127,26 @@ export class FrameView {
     const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
     this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
     this.rows.show(laid.rows, whole, range);
+    this.drawMessage(frames.find((frame) => frame.message)?.message ?? null);
     const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
     this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
     this.bytes = bytes;
     if (this.editor.isOpen) this.drawSelected();
     else this.unmasking.show(this.masked);
+  }
+
+  /**
+   * Draws the message that a frame completes, if it was compressed or has several frames.
+   * @param {import('../explainer.js').Message | null} message
+   */
+  drawMessage(message) {
+    byId('message-line').hidden = message === null;
+    this.messageRows.clear();
+    if (!message) return;
+    const { frames, bytes, compressed_bytes: compressed, payload, tree } = message;
+    const parts = [frames > 1 ? `${frames} frames` : '', compressed === undefined ? '' : `${compressed} bytes inflated`].filter(Boolean);
+    byId('message-line').textContent = `The message: ${bytes} bytes, from ${parts.join(', ')}`;
+    this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, parseHex(payload), null);
   }
 
   drawSelected() {
@@ -212,6 +229,7 @@ export class FrameView {
   clearDrawing() {
     this.diagram.clear();
     this.rows.clear();
+    this.drawMessage(null);
     this.unmasking.show(null);
   }
 }
