@@ -51,6 +51,7 @@ const ROWS: &[Row] = &[
     ("snapshot-interval-ticks", |server| server.snapshot_interval_ticks(100)),
     ("checksum-interval-ticks", |server| server.checksum_interval_ticks(100)),
     ("self-check", |server| server.self_check(true)),
+    ("compression", |server| server.compression(true)),
     ("lane", |server| server.lane(LaneMode::Udp)),
     ("udp-public", |server| server.lane(LaneMode::Udp).udp_public("192.0.2.1:3000")),
     ("key-log", |server| server.lane(LaneMode::Udp).key_log(file("keys"))),

@@ -1,9 +1,9 @@
 //! Embeds a server in another program, without a command line, signals or logs.
 
 mod checks;
-mod config;
 mod room_spec;
 mod running_server;
+mod start;
 mod start_error;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::game::Game;
 use crate::limits;
 use crate::packet::PacketTables;
+use crate::server::net::Tokens;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
 pub use crate::server::net::lane_mode::LaneMode;
@@ -19,8 +20,6 @@ use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
 use crate::server::net::server_events::EventHook;
 pub use crate::server::net::server_events::{ClientProfile, PlayerProfile, ServerEvent, ServerEventKind};
-use crate::server::net::state_file::StateFile;
-use crate::server::net::{self, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
 use crate::server::room::lockstep::LockstepConfig;
 pub use room_spec::RoomSpec;
@@ -408,30 +407,5 @@ impl Server {
     pub fn capture_rotation(self, file_mb: u64, file_time: Option<Duration>) -> Server {
         let rotation = Rotation { bytes: file_mb.saturating_mul(1_000_000), time: file_time };
         Server { rotation, ..self }
-    }
-
-    /// Starts the server: binds the address, creates the worlds, starts the threads.
-    ///
-    /// # Errors
-    /// A setting is invalid, the packet tables of the games conflict, or the system returns an
-    /// error.
-    pub fn start(self) -> Result<RunningServer, StartError> {
-        let config = self.config()?;
-        let failed = |rule| StartError::setting("state_file", rule);
-        let mut state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
-        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut state_file);
-        let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
-        state_file.log_reports();
-        let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
-        // From here on, an error drops `running`, which stops the server.
-        let mut running = RunningServer::new(server);
-        if let Some(file) = self.capture {
-            running.capture(file, self.is_capture_plain)?;
-        }
-        if self.state_file.is_some() {
-            state_file.begin().map_err(failed)?;
-            running.store_worlds(state_file, self.save_dir);
-        }
-        Ok(running)
     }
 }

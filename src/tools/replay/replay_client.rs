@@ -104,10 +104,7 @@ pub fn replay_client(
             };
             rest = Some(reading.rest().to_vec());
             reader = None;
-            endpoint = head.and_then(|head| find(room.about, &head));
-            if let Some(endpoint) = &mut endpoint {
-                endpoint.compression = server_replies::find_compression(connection);
-            }
+            endpoint = with_compression(head.and_then(|head| find(room.about, &head)), connection);
             if let Some(endpoint) = &endpoint {
                 let number = server_replies::infer_room_info(connection, endpoint, &mut room);
                 replayed.rejected = server_replies::find_rejection(connection, endpoint);
@@ -132,6 +129,11 @@ pub fn replay_client(
     let compared = endpoint.map(|endpoint| replayed.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
     Ok(ClientReplay { commands: replayed.commands, answers, differing, last_sequence_before: before })
+}
+
+/// Adds the compression that the server agreed to.
+fn with_compression(endpoint: Option<WireFormat>, connection: &TcpConnection<'_>) -> Option<WireFormat> {
+    Some(WireFormat { compression: server_replies::find_compression(connection), ..endpoint? })
 }
 
 /// Bytes of a client: a piece of its stream, or an opened datagram.

@@ -1,7 +1,7 @@
 //! Compares the server's replies to one client in a capture and in a replay.
 //!
 //! A reply is a frame that follows from the client's own bytes: a pong, one of the packets in
-//! [`REPLY_PACKETS`], or the close frame. Updates are not replies, and replies are never compressed.
+//! [`REPLY_PACKETS`], or the close frame. Updates are not replies. Replies are never compressed.
 //! Some replies depend on data that
 //! a replay lacks, such as the rate limits of an address, a ban or a shutdown
 //! ([`is_nondeterministic`]): for these, the recorded reply is accepted.

@@ -32,7 +32,8 @@ const BRACE = 0x7b;
  * Explanation of a frame. `start` and `end` are in bytes; `payload` is in hexadecimal.
  * @typedef {{ start: number, end: number, kind: string, line: string, opcode: string | null,
  *   fin: number | boolean | null, masked: boolean | null, packet: string | null, payload: string,
- *   tree: import('./frame/tree.js').Node, message?: Message, problem: Problem | null }} ExplainedFrame
+ *   tree: import('./frame/tree.js').Node, message?: Message, problem: Problem | null
+ * }} ExplainedFrame
  */
 
 /**

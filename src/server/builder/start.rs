@@ -1,22 +1,50 @@
-//! Checks the settings of a [`Server`] when it starts.
+//! Starts a [`Server`]: checks its settings, creates the worlds and the threads.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::room_spec::RoomSpec;
+use super::running_server::RunningServer;
 use super::start_error::StartError;
 use super::{Server, checks};
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::pages::prediction_module::PredictionModule;
-use crate::server::net::{PlayAccess, ServerConfig, TcpGameFactory};
+use crate::server::net::state_file::StateFile;
+use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory};
 
 /// Updates per second of clients of foreign dialects, as on the command line.
 const FOREIGN_UPDATE_HZ: u32 = 10;
 
 impl Server {
+    /// Starts the server: binds the address, creates the worlds, starts the threads.
+    ///
+    /// # Errors
+    /// A setting is invalid, the packet tables of the games conflict, or the system returns an
+    /// error.
+    pub fn start(self) -> Result<RunningServer, StartError> {
+        let config = self.config()?;
+        let failed = |rule| StartError::setting("state_file", rule);
+        let mut state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
+        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut state_file);
+        let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
+        state_file.log_reports();
+        let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
+        // From here on, an error drops `running`, which stops the server.
+        let mut running = RunningServer::new(server);
+        if let Some(file) = self.capture {
+            running.capture(file, self.is_capture_plain)?;
+        }
+        if self.state_file.is_some() {
+            state_file.begin().map_err(failed)?;
+            running.store_worlds(state_file, self.save_dir);
+        }
+        Ok(running)
+    }
+
     /// Checks the settings, and returns them as plain values.
-    pub(super) fn config(&self) -> Result<ServerConfig, StartError> {
+    fn config(&self) -> Result<ServerConfig, StartError> {
         let bind: SocketAddr = self.bind.parse().map_err(|_| {
             let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
             StartError::setting("bind", rule)
