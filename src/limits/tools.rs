@@ -93,6 +93,9 @@ pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum number of selected clients with stored frames. The least recently selected one is
 /// removed.
 pub const INSPECTOR_CLIENTS: usize = 8;
+/// Maximum number of clients that the inspector shows at the same time. Each may store
+/// [`INSPECTOR_RING_BYTES`] for each sender. Frames of further clients are counted, not shown.
+pub const INSPECTOR_MERGED_CLIENTS: usize = 32;
 /// Maximum bytes of a capture that the page opens or replays, because it is held in memory. A
 /// larger file is refused with a hint.
 pub const INSPECTOR_FILE_BYTES: usize = 256 * 1024 * 1024;

@@ -56,6 +56,15 @@ pub extern "C" fn watch(client: u64) -> usize {
     })
 }
 
+/// Selects all clients. Outputs `{}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_all() -> usize {
+    inspect(|inspector, _| {
+        inspector.select_all();
+        Ok(b"{}".to_vec())
+    })
+}
+
 /// Pauses with 1, continues with 0. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pause(is_paused: u32) -> usize {

@@ -25,14 +25,48 @@ pub const PATH: &str = "/wire";
 /// Subprotocol of inspectors.
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
+/// Selects all clients in a request.
+const ALL: &str = "all";
+
 /// Error for [`InspectorRequest::Inject`] if no client has the key.
 pub const UNKNOWN_KEY_TEXT: &str = "no connected client has this key";
+
+/// The clients that an inspector observes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// No client.
+    Nothing,
+    /// One client.
+    Client(u64),
+    /// All clients.
+    All,
+}
+
+impl Selection {
+    /// Parses the value of `select` in a request: a number, `"all"` or `null`.
+    pub fn parse(value: &Json) -> Option<Selection> {
+        Some(match value {
+            Json::Null => Selection::Nothing,
+            Json::String(all) if all == ALL => Selection::All,
+            client => Selection::Client(client.as_u64()?),
+        })
+    }
+
+    /// Whether a client is observed.
+    pub fn includes(self, client: u64) -> bool {
+        match self {
+            Selection::Nothing => false,
+            Selection::Client(selected) => selected == client,
+            Selection::All => true,
+        }
+    }
+}
 
 /// A request of an inspector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InspectorRequest {
-    /// Selects the client to observe, or none.
-    Select(Option<u64>),
+    /// Selects the clients to observe.
+    Select(Selection),
     /// Queries which client has this key.
     FindOwn(ResumeKey),
     /// Injects these bytes as if the client with this key had sent them.
@@ -182,14 +216,7 @@ fn read(text: &str) -> Option<InspectorRequest> {
     let key = |name: &str| ResumeKey::parse(object.get(name)?.as_str()?);
     match object.len() {
         1 if object.contains_key("find_own") => Some(InspectorRequest::FindOwn(key("find_own")?)),
-        1 => {
-            let client = object.get("select")?;
-            if client.is_null() {
-                Some(InspectorRequest::Select(None))
-            } else {
-                client.as_u64().map(|one| InspectorRequest::Select(Some(one)))
-            }
-        }
+        1 => Selection::parse(object.get("select")?).map(InspectorRequest::Select),
         2 => Some(InspectorRequest::Inject(key("inject")?, parse_hex(object.get("bytes")?.as_str()?)?)),
         _ => None,
     }
@@ -232,8 +259,10 @@ mod tests {
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
         let max_hex = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
-            (r#"{"select":7}"#, Some(InspectorRequest::Select(Some(7)))),
-            (r#" {"select": null} "#, Some(InspectorRequest::Select(None))),
+            (r#"{"select":7}"#, Some(InspectorRequest::Select(Selection::Client(7)))),
+            (r#"{"select":"all"}"#, Some(InspectorRequest::Select(Selection::All))),
+            (r#"{"select":"some"}"#, None),
+            (r#" {"select": null} "#, Some(InspectorRequest::Select(Selection::Nothing))),
             (r#"{"select":-1}"#, None),
             (r#"{"select":1.5}"#, None),
             (r#"{"select":1,"pause":true}"#, None),

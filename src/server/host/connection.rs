@@ -22,7 +22,7 @@ use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::{AcceptedClient, UpgradeCheck, admit_connection};
 use crate::server::admission::{Permit, SlotKind};
 use crate::server::clients::client::Client;
-use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
+use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession, Selection};
 use crate::tools::inspector::observed_format::{Handshake, ObservedKind, ObservedRecord};
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
@@ -248,7 +248,7 @@ impl<T: HostTransport> HostConnection<T> {
     fn close_inspector(&mut self, host: &HostState<T>) {
         self.flush_inspector();
         if let ConnectionStage::Inspector { number, .. } = &self.stage {
-            host.clients.inspector_queues.select(*number, None);
+            host.clients.inspector_queues.select(*number, Selection::Nothing);
             self.end_stage(None, host.now);
         }
     }
@@ -332,7 +332,7 @@ impl<T: HostTransport> HostConnection<T> {
         }
         *turn = host.now + limits::INSPECTOR_SEND_INTERVAL;
         let tick = host.rooms[0].tick();
-        if let Some(message) = host.clients.inspector_queues.take(*number, host.now, tick) {
+        for message in host.clients.inspector_queues.take(*number, host.now, tick) {
             session.send_observed(&message);
         }
         if session.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
@@ -388,9 +388,9 @@ fn handle_request<T: HostTransport>(
 ) {
     let clients = &host.clients;
     match request {
-        InspectorRequest::Select(client) => {
-            clients.inspector_queues.select(number, client);
-            if let Some(listed) = client.and_then(|client| clients.find(client)) {
+        InspectorRequest::Select(selection) => {
+            clients.inspector_queues.select(number, selection);
+            for listed in clients.listed.iter().filter(|listed| selection.includes(listed.client.id)) {
                 let (id, at) = (listed.client.id, listed.client.connected_at);
                 let what = ObservedKind::Opened(listed.opened.clone());
                 let tick = listed.client.room.tick();

@@ -39,6 +39,8 @@ pub struct ClientLog {
     last: Duration,
     /// Whether the inspection of the client has stopped since its newest stored frame.
     is_not_inspected: bool,
+    /// Whether the connection of the client has ended.
+    pub is_ended: bool,
 }
 
 /// The start of a conversation.
@@ -70,6 +72,7 @@ impl ClientLog {
             lane: LaneTracker::default(),
             last: Duration::ZERO,
             is_not_inspected: false,
+            is_ended: false,
         }
     }
 

@@ -11,7 +11,7 @@ use super::share_link::{self, LinkKind, ShareLink};
 impl Inspector {
     /// Returns frame `n` as a [link](share_link).
     pub fn link(&self, n: u64) -> Result<String, String> {
-        let log = self.log().ok_or("no client is selected")?;
+        let log = self.log_with(n).ok_or("this frame is no longer kept")?;
         let retained = log.ring.get(n).ok_or("this frame is no longer kept")?;
         let (dialect, json, is_ours) = match &log.start {
             Some(LogStart::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),

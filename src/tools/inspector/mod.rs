@@ -1,5 +1,5 @@
-//! The inspector without I/O. Its input is the observed bytes of one client, its output the content
-//! of the page.
+//! The inspector without I/O. Its input is the observed bytes of one client or of all, its output
+//! the content of the page.
 //!
 //! ```text
 //!   server: tap ─► observed ─► WebSocket ─► observed ─┬─► frames ─► ring ─► explain ─┬─► list
@@ -29,6 +29,7 @@ mod frame_mark;
 mod lane_tracker;
 mod linked_frame;
 mod list;
+mod merged_list;
 #[cfg(not(target_family = "wasm"))]
 mod message_filter;
 pub mod observed_format;
@@ -55,6 +56,7 @@ pub use export::ExportedClient;
 pub use filter::FilterError;
 use frame_mark::FrameMark;
 pub use list::{FrameList, ListRequest};
+use merged_list::MergedList;
 #[cfg(not(target_family = "wasm"))]
 pub use message_filter::MessageFilter;
 use observed_format::{Handshake, InterceptedBytes, ObservedDatagram, ObservedKind};
@@ -66,9 +68,12 @@ pub struct Inspector {
     codes: Arc<PacketTables>,
     /// The start of the server's clock, as time since 1970.
     began: Duration,
-    /// Stored clients, in order of selection. With `has_selection`, the last one is inspected.
+    /// Stored clients, in order of selection. With `has_selection`, the last one is inspected. With
+    /// `merged`, all of them are, and the last one is the sender or receiver of the last message.
     logs: Vec<ClientLog>,
     has_selection: bool,
+    /// The list of all clients together, while all are inspected.
+    merged: Option<MergedList>,
     next_n: u64,
     /// The number of frames counted while paused; `None` while not paused.
     paused_frames: Option<u64>,
@@ -84,6 +89,7 @@ impl Default for Inspector {
             began: Duration::ZERO,
             logs: Vec::new(),
             has_selection: false,
+            merged: None,
             next_n: 1,
             paused_frames: None,
             fields: ByteCounts::default(),
@@ -116,6 +122,7 @@ impl Inspector {
     /// that were stored before are available again. Beyond [`limits::INSPECTOR_CLIENTS`] clients,
     /// the client with the oldest selection is dropped.
     pub fn select_client(&mut self, client: Option<u64>) {
+        self.leave_merged();
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.stop_inspecting();
         }
@@ -136,10 +143,6 @@ impl Inspector {
         self.logs.last().filter(|_| self.has_selection)
     }
 
-    fn log_mut(&mut self) -> Option<&mut ClientLog> {
-        self.logs.last_mut().filter(|_| self.has_selection)
-    }
-
     /// Pauses or continues. While paused, frames are counted but not stored.
     pub fn pause(&mut self, is_paused: bool) {
         self.paused_frames = is_paused.then(|| self.paused_frames.unwrap_or(0));
@@ -155,10 +158,13 @@ impl Inspector {
         let (client, records) =
             observed_format::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
         let codes = Arc::clone(&self.codes);
-        if self.log().is_none_or(|log| log.client != client) {
-            return Ok(json!({}).to_string());
-        }
         let mut reply = json!({});
+        if !self.enter(client) {
+            if self.merged.is_some() {
+                reply["lost"] = self.skip_records(client, &records).into();
+            }
+            return Ok(reply.to_string());
+        }
         let (mut lost, mut frames, mut gone) = (0, Vec::new(), 0);
         let mut conversation = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
@@ -205,10 +211,12 @@ impl Inspector {
                 ObservedKind::Intercepted(message) => {
                     gone += self.add_intercepted(&message, frame_of, conversation.as_ref(), &mut frames);
                 }
+                ObservedKind::Ended(_) if self.merged.is_some() => log.is_ended = true,
                 ObservedKind::Ended(rule) => reply["ended"] = Json::from(rule),
                 ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}
             }
         }
+        gone += self.leave_log();
         reply["frames"] = Json::from(frames);
         for (name, count) in [("lost", lost), ("gone", gone as u64)] {
             if count > 0 {
@@ -331,7 +339,7 @@ impl Inspector {
 
     /// Explains frame `n` as JSON, with its bytes as sent; `gone` if it is no longer stored.
     pub fn explain(&self, n: u64) -> String {
-        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
+        let explained = self.log_with(n).and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(
             || frame_json::gone_json(n),
             |(frame, explained)| frame_json::frame_json(frame, &explained),
@@ -340,15 +348,15 @@ impl Inspector {
 
     /// The summary line of frame `n`; empty if it is no longer stored.
     pub fn line(&self, n: u64) -> String {
-        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
+        let explained = self.log_with(n).and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(String::new, |(_, explained)| frame_json::line(&explained))
     }
 
     /// The changes since the previous frame of the same packet, as JSON.
     pub fn difference(&self, n: u64) -> String {
         let difference = || {
-            let log = self.log()?;
-            let before = log.list.previous(n)?.n;
+            let before = self.list()?.previous(n)?.n;
+            let log = self.log_with(n)?;
             let explained = |n| log.explanation(n, &self.codes).map(|(_, explained)| explained);
             Some(packet_diff::json(before, &explained(before)?, &explained(n)?))
         };
@@ -357,29 +365,41 @@ impl Inspector {
 
     /// The list of frames; `None` while no client is inspected.
     pub fn list(&self) -> Option<&FrameList> {
-        self.log().map(|log| &log.list)
+        match &self.merged {
+            Some(merged) => Some(&merged.list),
+            None => self.log().map(|log| &log.list),
+        }
+    }
+
+    fn list_mut(&mut self) -> Option<&mut FrameList> {
+        match &mut self.merged {
+            Some(merged) => Some(&mut merged.list),
+            None => self.logs.last_mut().filter(|_| self.has_selection).map(|log| &mut log.list),
+        }
     }
 
     /// Sets the scope and the filter of the list.
     pub fn filter(&mut self, wish: ListRequest) {
-        self.request = wish;
-        if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
-            log.list.apply(&self.request);
+        if let Some(list) = self.list_mut() {
+            list.apply(&wish);
         }
+        self.request = wish;
     }
 
     /// Tests stored frames against the filter, until about `bytes` bytes were explained. Returns
     /// whether work remains.
     pub fn advance(&mut self, bytes: usize) -> bool {
         let (codes, mut left) = (Arc::clone(&self.codes), bytes as i64);
-        let Some(log) = self.log_mut() else { return false };
-        while let Some(n) = log.list.next_to_explain() {
+        while let Some(n) = self.list_mut().and_then(FrameList::next_to_explain) {
             if left <= 0 {
                 return true;
             }
-            let explained = log.explanation(n, &codes).map(|(_, explained)| explained);
+            let explained = self.log_with(n).and_then(|log| log.explanation(n, &codes));
+            let explained = explained.map(|(_, explained)| explained);
             left -= explained.as_ref().map_or(1, |explained| explained.bytes.len() as i64 + 1);
-            log.list.judge_next(explained.as_ref());
+            if let Some(list) = self.list_mut() {
+                list.judge_next(explained.as_ref());
+            }
         }
         false
     }
@@ -389,9 +409,10 @@ impl Inspector {
         self.fields.take()
     }
 
-    /// Encodes the stored frames as a pcapng file; `None` without a handshake.
+    /// Encodes the stored frames of the selected client as a pcapng file; `None` without a
+    /// handshake, and for all clients.
     pub fn save(&self, client: &ExportedClient) -> Option<Vec<u8>> {
-        let log = self.log()?;
+        let log = self.log().filter(|_| self.merged.is_none())?;
         let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
         Some(export::export_capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
     }

@@ -1,6 +1,7 @@
 //! Tests of the inspector with observed handshakes, frames in one or more pieces, gaps and ends.
 
 mod datagrams;
+mod merged;
 
 use super::*;
 use crate::packet::Direction;
@@ -22,6 +23,15 @@ fn welcome() -> String {
 fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
     let mut inspector = Inspector::new(&welcome()).expect("a welcome");
     inspector.select_client(Some(CLIENT));
+    let opened = ObservedKind::Opened(handshake_of(path, dialect, json));
+    let reply = receive(&mut inspector, [opened]);
+    assert_eq!(listed(&reply, "rule"), [Json::Null, Json::Null], "{reply}");
+    assert_eq!(listed(&reply, "opcode"), ["upgrade", "upgrade"]);
+    inspector
+}
+
+/// The handshake of a client at this path.
+fn handshake_of(path: &str, dialect: &str, json: bool) -> Handshake {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
@@ -31,24 +41,26 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {accept}\r\n\r\n"
     );
-    let reply = receive(
-        &mut inspector,
-        [ObservedKind::Opened(Handshake {
-            address: "127.0.0.1:40000".parse().expect("an address"),
-            local: "127.0.0.1:3000".parse().expect("an address"),
-            dialect: dialect.to_owned(),
-            json,
-            request: request.into_bytes(),
-            response: response.into_bytes(),
-        })],
-    );
-    assert_eq!(listed(&reply, "rule"), [Json::Null, Json::Null], "{reply}");
-    assert_eq!(listed(&reply, "opcode"), ["upgrade", "upgrade"]);
-    inspector
+    Handshake {
+        address: "127.0.0.1:40000".parse().expect("an address"),
+        local: "127.0.0.1:3000".parse().expect("an address"),
+        dialect: dialect.to_owned(),
+        json,
+        request: request.into_bytes(),
+        response: response.into_bytes(),
+    }
 }
 
 fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
-    let mut message = observed_format::start_message(CLIENT);
+    receive_from(inspector, CLIENT, what)
+}
+
+fn receive_from<'a>(
+    inspector: &mut Inspector,
+    client: u64,
+    what: impl IntoIterator<Item = ObservedKind<'a>>,
+) -> Json {
+    let mut message = observed_format::start_message(client);
     for what in what {
         observed_format::write(&mut message, &ObservedRecord { at: Duration::from_millis(5), tick: 3, what });
     }

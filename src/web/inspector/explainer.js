@@ -54,6 +54,9 @@ const BRACE = 0x7b;
 /** @typedef {import('./list/frames.js').Entry} Entry */
 /** @typedef {Gone & Partial<Record<keyof Entry, undefined>>} GoneEntry */
 
+/** Number in place of a client for all clients. */
+export const ALL_CLIENTS = -1;
+
 /** Inspector core. */
 export class Explainer extends WasmInstance {
   /** @param {BufferSource} bytes content of tickwire.wasm */
@@ -83,9 +86,12 @@ export class Explainer extends WasmInstance {
     this.json(this.wasm.welcome());
   }
 
-  /** Selects a client; its stored frames stay. @param {number | null} client null for none */
+  /**
+   * Selects a client; its stored frames stay.
+   * @param {number | null} client null for none, `ALL_CLIENTS` for all
+   */
   selectClient(client) {
-    this.json(this.wasm.watch(BigInt(client ?? 0)));
+    this.json(client === ALL_CLIENTS ? this.wasm.watch_all() : this.wasm.watch(BigInt(client ?? 0)));
   }
 
   /** @param {boolean} paused */

@@ -17,7 +17,7 @@ import { HostPage } from './host-page.js';
 import { ByteRates } from './byte-rates.js';
 import { showChanges } from './frame/changes.js';
 import { CopyMenu } from './frame/copy-menu.js';
-import { Explainer } from './explainer.js';
+import { ALL_CLIENTS, Explainer } from './explainer.js';
 import { FilterBar, showEmptyReason } from './list/filter-bar.js';
 import { FollowButton } from './follow-button.js';
 import { FrameView } from './frame/frame-view.js';
@@ -100,6 +100,8 @@ const state = {
 };
 
 const isLiveSource = () => state.shown === liveSource;
+/** Whether the list has the frames of all clients. */
+const isMerged = () => isLiveSource() && state.watched === ALL_CLIENTS;
 
 function onOpen() {
   show(true);
@@ -216,7 +218,7 @@ function showFrame(n) {
 function drawStrip() {
   const { last } = frameList.visibleRange();
   const chosen = frameList.chosen === 0 ? null : state.shown.explainer.entry(frameList.chosen);
-  const client = isLiveSource() ? state.watched : state.connection ?? chosen?.client ?? last?.client ?? 1;
+  const client = isLiveSource() && !isMerged() ? state.watched : state.connection ?? chosen?.client ?? last?.client ?? 1;
   if (client === null) return updateStrip.show({}, 0);
   const until = frameList.follow ? NEWEST : Math.max(last?.n ?? 0, frameList.chosen);
   updateStrip.show({ ...state.shown.explainer.timeline(client, until, updateStrip.capacity), hasTicks: isLiveSource() }, frameList.chosen);
@@ -243,6 +245,7 @@ function selectClient(id) {
   explainer.selectClient(id);
   explainer.pause(state.paused);
   if (isLiveSource()) {
+    frameList.showsClient = isMerged();
     clear();
     work.start(explainer);
   }
@@ -256,7 +259,7 @@ function showSource(source, connection = null) {
   const isOther = state.shown !== source;
   Object.assign(state, { shown: source, connection });
   sourceVisibility(source.kind);
-  frameList.showsClient = source.connections.length > 1 && connection === null;
+  frameList.showsClient = isMerged() || (source.connections.length > 1 && connection === null);
   frames.use(source.explainer);
   view.editor.explainer = source.explainer;
   frameList.forget();
@@ -324,6 +327,7 @@ function clear() {
 }
 
 function drawClients() {
+  byId('save').disabled = isMerged();
   byId('client').replaceChildren(...sourceOptions([state.clients, endedClients.clients], state.watched, state.shown, state.file, state.connection));
 }
 

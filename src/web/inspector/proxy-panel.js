@@ -10,6 +10,8 @@
  * @module inspector/proxy-panel
  */
 
+import { ALL_CLIENTS } from './explainer.js';
+
 const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /**
@@ -163,7 +165,7 @@ export class ProxyPanel {
 
   send() {
     const client = this.watched();
-    if (client === null) return this.note('Choose a connection first');
+    if (client === null || client === ALL_CLIENTS) return this.note('Choose one connection first');
     this.withSubstitute(formOf(byId('proxy-form')), byId('proxy-value').value, (message) => {
       this.request({ send: byId('proxy-from').value, client, ...message });
     });

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::connection::resume_key::ResumeKey;
 use crate::limits;
-use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
+use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession, Selection};
 use crate::server::net::blocking_io;
 use crate::server::net::client_thread;
 use crate::server::net::inspector::ended_clients::RetainedTails;
@@ -33,8 +33,8 @@ struct InspectorConnection<'a> {
     stream: &'a TcpStream,
     session: InspectorSession,
     requests: Vec<InspectorRequest>,
-    /// The observed client, and the subscription to it.
-    selected: Option<(u64, Subscription)>,
+    /// The observed clients, and the subscription to them.
+    selected: Option<(Selection, Subscription)>,
 }
 
 /// Serves an inspector until one side closes. Returns the reason. An inspector of a named room
@@ -132,13 +132,17 @@ impl InspectorConnection<'_> {
 
     fn handle_request(&mut self, request: InspectorRequest) {
         match request {
-            InspectorRequest::Select(client) => {
+            InspectorRequest::Select(selection) => {
                 // Dropped first, so that the tap never fills two queues.
                 self.selected = None;
-                let listen =
-                    |client| (client, self.host.tap.subscribe(Some(client), limits::INSPECTOR_QUEUE_BYTES));
-                self.selected = client.filter(|client| self.may_inspect(*client)).map(listen);
-                if let Some(client) = client {
+                let subscribe =
+                    |only| (selection, self.host.tap.subscribe(only, limits::INSPECTOR_QUEUE_BYTES));
+                self.selected = match selection {
+                    Selection::Client(client) if self.may_inspect(client) => Some(subscribe(Some(client))),
+                    Selection::Client(_) | Selection::Nothing => None,
+                    Selection::All => Some(subscribe(None)),
+                };
+                if let Selection::Client(client) = selection {
                     self.send_ended(client);
                 }
             }
@@ -188,23 +192,36 @@ impl InspectorConnection<'_> {
     }
 
     fn send_observed(&mut self, now: Duration) {
-        let Some((client, listener)) = &self.selected else { return };
+        let Some((selection, listener)) = &self.selected else { return };
         let taken = listener.receive(Duration::ZERO);
-        let mut message = observed_format::start_message(*client);
-        let begun = message.len();
-        taken
-            .items
-            .iter()
-            .filter_map(|event| record(event))
-            .for_each(|one| observed_format::write(&mut message, &one));
+        let is_of_room =
+            |event: &&Arc<tap::TapEvent>| self.only_room.as_ref().is_none_or(|room| *room == event.room);
+        let events: Vec<_> = taken.items.iter().filter(is_of_room).collect();
+        for of_client in events.chunk_by(|event, next| event.client == next.client) {
+            let records = of_client.iter().filter_map(|event| record(event));
+            send_records(&mut self.session, of_client[0].client, records);
+        }
         let missed = taken.lost.missed;
         if missed.messages > 0 {
+            let client = if let Selection::Client(client) = selection { *client } else { 0 };
             let what = ObservedKind::Lost(missed.messages);
-            observed_format::write(&mut message, &ObservedRecord { at: now, tick: missed.since_tick, what });
+            let lost = ObservedRecord { at: now, tick: missed.since_tick, what };
+            send_records(&mut self.session, client, [lost].into_iter());
         }
-        if message.len() > begun {
-            self.session.send_observed(&message);
-        }
+    }
+}
+
+/// Sends records of a client in one message, if there are any.
+fn send_records<'a>(
+    session: &mut InspectorSession,
+    client: u64,
+    records: impl Iterator<Item = ObservedRecord<'a>>,
+) {
+    let mut message = observed_format::start_message(client);
+    let begun = message.len();
+    records.for_each(|record| observed_format::write(&mut message, &record));
+    if message.len() > begun {
+        session.send_observed(&message);
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json};
 
 use super::traffic_log::PageCommand;
 use crate::limits;
+use crate::server::clients::inspector_session::Selection;
 use crate::tools::explain::hex;
 use crate::tools::intercept::{Decision, Substitute};
 use crate::ws::Side;
@@ -20,8 +21,8 @@ use crate::ws::Side;
 /// A request of a page.
 #[derive(Debug, Clone)]
 pub enum PageRequest {
-    /// Selects the observed connection, or none.
-    Select(Option<u64>),
+    /// Selects the observed connections.
+    Select(Selection),
     /// A request for the thread of a connection.
     Command(u64, PageCommand),
     /// Replaces the rules, given as texts.
@@ -32,8 +33,7 @@ pub enum PageRequest {
 pub fn read(text: &str) -> Option<PageRequest> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
     if let Some(selected) = object.get("select") {
-        let client = if selected.is_null() { None } else { Some(selected.as_u64()?) };
-        return Some(PageRequest::Select(client));
+        return Selection::parse(selected).map(PageRequest::Select);
     }
     if let Some(rules) = object.get("rules") {
         let texts = rules.as_array()?.iter().map(|rule| rule.as_str().map(str::to_owned));
@@ -84,8 +84,9 @@ mod tests {
     #[test]
     fn a_request_is_read_or_refused() {
         for (text, expected) in [
-            (r#"{"select":7}"#, "Select(Some(7))"),
-            (r#"{"select":null}"#, "Select(None)"),
+            (r#"{"select":7}"#, "Select(Client(7))"),
+            (r#"{"select":"all"}"#, "Select(All)"),
+            (r#"{"select":null}"#, "Select(Nothing)"),
             (r#"{"rules":["all: hold"]}"#, "SetRules([\"all: hold\"])"),
             (r#"{"decide":3,"client":7,"action":"forward"}"#, "Command(7, Decide(3, Forward))"),
             (r#"{"decide":3,"client":7,"action":"drop"}"#, "Command(7, Decide(3, Drop))"),

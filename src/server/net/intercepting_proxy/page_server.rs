@@ -5,6 +5,7 @@
 //! thread of a page reads the traffic log; it never waits for a connection, and no connection waits
 //! for it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::traffic_log::{LogBatch, TrafficLog};
 use crate::limits;
 use crate::packet::{PacketTables, tables_json};
 use crate::server::admission::refusal::Refusal;
-use crate::server::clients::inspector_session::{self, InspectorSession};
+use crate::server::clients::inspector_session::{self, InspectorSession, Selection};
 use crate::server::net::accept::{self, AcceptLoop, ConnectionHandler, Connections};
 use crate::server::net::access;
 use crate::server::net::blocking_io::{self, write_all};
@@ -164,7 +165,8 @@ impl PageState {
         write_all(stream, &accepted.response, limits::PAGE_WRITE_TIMEOUT)?;
         let session =
             InspectorSession::new(&self.codes, "between", self.since_1970.as_micros() as u64, self.log.now());
-        let mut page = Page { state: self, stream, session, selected: None, known_version: 0 };
+        let (positions, is_all_selected) = (BTreeMap::new(), false);
+        let mut page = Page { state: self, stream, session, positions, is_all_selected, known_version: 0 };
         page.run(early_bytes);
         page.flush()
     }
@@ -175,8 +177,10 @@ struct Page<'a> {
     state: &'a PageState,
     stream: &'a TcpStream,
     session: InspectorSession,
-    /// The observed connection, and the position in its records.
-    selected: Option<(u64, u64)>,
+    /// The position in the records of each observed connection.
+    positions: BTreeMap<u64, u64>,
+    /// Whether new connections are observed.
+    is_all_selected: bool,
     /// The version of the list of held messages and rules, as sent last.
     known_version: u64,
 }
@@ -218,8 +222,12 @@ impl Page<'_> {
 
     fn handle(&mut self, request: PageRequest) {
         let answer = match request {
-            PageRequest::Select(client) => {
-                self.selected = client.map(|client| (client, 0));
+            PageRequest::Select(selection) => {
+                self.is_all_selected = selection == Selection::All;
+                self.positions.clear();
+                if let Selection::Client(client) = selection {
+                    self.positions.insert(client, 0);
+                }
                 return;
             }
             PageRequest::Command(client, command) => {
@@ -237,19 +245,26 @@ impl Page<'_> {
     }
 
     fn send_records(&mut self) {
-        let Some((client, from)) = self.selected else { return };
-        let LogBatch { records, lost, next } = self.state.log.read(client, from);
-        self.selected = Some((client, next.max(from)));
-        if records.is_empty() && lost == 0 {
-            return;
+        if self.is_all_selected {
+            let known = self.state.log.connections();
+            self.positions.retain(|connection, _| known.contains(connection));
+            known.into_iter().for_each(|connection| _ = self.positions.entry(connection).or_default());
         }
-        let mut message = observed_format::start_message(client);
-        if lost > 0 {
-            let what = ObservedKind::Lost(lost);
-            observed_format::write(&mut message, &ObservedRecord { at: self.state.log.now(), tick: 0, what });
+        let Page { state, session, positions, .. } = self;
+        for (&connection, position) in positions {
+            let LogBatch { records, lost, next } = state.log.read(connection, *position);
+            *position = next.max(*position);
+            if records.is_empty() && lost == 0 {
+                continue;
+            }
+            let mut message = observed_format::start_message(connection);
+            if lost > 0 {
+                let what = ObservedKind::Lost(lost);
+                observed_format::write(&mut message, &ObservedRecord { at: state.log.now(), tick: 0, what });
+            }
+            records.iter().for_each(|record| message.extend_from_slice(record));
+            session.send_observed(&message);
         }
-        records.iter().for_each(|record| message.extend_from_slice(record));
-        self.session.send_observed(&message);
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -5,7 +5,7 @@
 //! no queue per page exists. The oldest records are dropped at the limits; a page that has not read
 //! them receives their number.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,11 @@ impl TrafficLog {
     /// Time since the start of the proxy.
     pub fn now(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// The numbers of the connections with records, also of ended ones.
+    pub fn connections(&self) -> BTreeSet<u64> {
+        self.state.lock().connections.keys().copied().collect()
     }
 
     /// The rules for new connections.

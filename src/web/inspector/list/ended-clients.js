@@ -4,6 +4,8 @@
  * @module inspector/list/ended-clients
  */
 
+import { ALL_CLIENTS } from '../explainer.js';
+
 /** List of recently ended clients. */
 export class EndedClients {
   constructor() {
@@ -33,6 +35,7 @@ export class EndedClients {
    * @param {number | null} client
    */
   request(client) {
+    if (client === ALL_CLIENTS) return { select: 'all' };
     return { select: this.complete.has(client) ? null : client };
   }
 }

@@ -5,6 +5,8 @@
  * @module inspector/list/source-menu
  */
 
+import { ALL_CLIENTS } from '../explainer.js';
+
 /** @typedef {import('../explainer.js').Explainer} Explainer */
 /** @typedef {import('../explainer.js').Connection} Connection */
 /**
@@ -41,7 +43,7 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
 /**
  * Returns the menu options: clients of the server, then connections of the capture.
  * @param {[Client[], Client[]]} clients connected clients, and ended clients
- * @param {number | null} watched
+ * @param {number | null} watched `ALL_CLIENTS` for all
  * @param {Source} shown
  * @param {Source | null} file
  * @param {number | null} connection shown connection
@@ -51,7 +53,8 @@ export function sourceOptions([clients, ended], watched, shown, file, connection
   /** @param {Client} client */
   const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
   const all = clients.map(optionOf);
-  const isHere = isLive && [...clients, ...ended].some((client) => client.id === watched);
+  const isHere = isLive && (watched === ALL_CLIENTS || [...clients, ...ended].some((client) => client.id === watched));
+  if (clients.length > 1 || watched === ALL_CLIENTS) all.unshift(new Option(`All ${clients.length} clients`, String(ALL_CLIENTS), false, isLive && watched === ALL_CLIENTS));
   const nobody = clients.length === 0 ? 'Nobody is connected' : 'Nobody';
   if (isLive) all.unshift(new Option(isHere || watched === null ? nobody : `Client ${watched} has left`, '', false, !isHere));
   const groups = [];
