@@ -160,10 +160,11 @@ impl Player {
 fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
     let (server, _) = crate::rooms::two_rooms();
     let address = server.address();
-    let _ann = Player::play(address, "Ann");
-    let _bob = Player::play_at(address, "/r/two/play", "Bob");
+    let mut ann = Player::play(address, "Ann");
+    let mut bob = Player::play_at(address, "/r/two/play", "Bob");
     let listed = |clients: &Json| -> Option<Vec<Json>> { clients.as_array().cloned() };
-    let all = Watcher::here(address).hear("clients", listed);
+    let mut everywhere = Watcher::here(address);
+    let all = everywhere.hear("clients", listed);
     let told: Vec<_> = all.iter().map(|client| (&client["name"], &client["room"])).collect();
     assert_eq!(told, [(&"Ann".into(), &"".into()), (&"Bob".into(), &"two".into())]);
     let mut watcher = Watcher::connect_at(address, "/r/two/wire", &[]).expect("from this machine");
@@ -176,6 +177,22 @@ fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
     watcher.say(&format!(r#"{{"select":{}}}"#, all[0]["id"]));
     watcher.say(r#"{"find_own":"00112233445566778899aabbccddeeff"}"#);
     assert!(watcher.hear("own", |own| Some(own.clone())).is_null());
+    // All clients: of all rooms here, of one room there.
+    for one in [&mut everywhere, &mut watcher] {
+        one.say(r#"{"select":"all"}"#);
+        one.inspector.select_all();
+    }
+    watcher.frame(|frame| frame["opcode"] == "upgrade");
+    for (player, client) in [(&mut ann, &all[0]["id"]), (&mut bob, &all[1]["id"])] {
+        player.say("move", &[1.into(), Value::Nil, 0.into()]);
+        everywhere.frame(|frame| frame["client"] == *client && frame["packet"] == "move");
+    }
+    // Ann's frames would have come before Bob's.
+    let of_bob = watcher.frame(|frame| {
+        assert_eq!(frame["client"], all[1]["id"], "{frame}");
+        frame["packet"] == "move"
+    });
+    assert_eq!(of_bob["from"], "client");
     server.stop();
 }
 

@@ -327,7 +327,7 @@ function clear() {
 }
 
 function drawClients() {
-  byId('save').disabled = isMerged();
+  byId('save').hidden = !isLiveSource() || isMerged();
   byId('client').replaceChildren(...sourceOptions([state.clients, endedClients.clients], state.watched, state.shown, state.file, state.connection));
 }
 

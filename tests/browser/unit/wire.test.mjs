@@ -355,5 +355,5 @@ test('a line shows the values of its packet, and the time since the line above',
     ['ping, 0 bytes', null, 31, ''],
     ['', 'scores', 31, ''],
   ])) assert.equal(valuesOf(line, { packet, tick }), expected, line);
-  assert.deepEqual([0, 27.6, 9999, 12_345].map(formatSince), ['+0', '+28', '+9999', '+12 s']);
+  assert.deepEqual([-1, 0, 27.6, 9999, 12_345].map(formatSince), ['+0', '+0', '+28', '+9999', '+12 s']);
 });

@@ -40,7 +40,7 @@ export function valuesOf(line, { packet, tick }) {
  * Formats the time between two lines, in ms, or in seconds from 10 s on.
  * @param {number} ms
  */
-export const formatSince = (ms) => (ms < 10_000 ? `+${ms.toFixed(0)}` : `+${(ms / 1000).toFixed(0)} s`);
+export const formatSince = (ms) => (ms < 10_000 ? `+${Math.max(0, ms).toFixed(0)}` : `+${(ms / 1000).toFixed(0)} s`);
 
 /**
  * Returns the range of lines to draw: the lines in view and some beyond. After a filter change the
