@@ -265,7 +265,7 @@ pub mod internal {
     }
 
     pub mod tools {
-        pub use crate::tools::{inspector, playback, replay};
+        pub use crate::tools::{inspector, playback, quiz, replay};
 
         pub mod explain {
             pub mod color {

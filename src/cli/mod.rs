@@ -27,6 +27,7 @@ mod output;
 mod playback;
 mod player_args;
 mod prediction;
+mod quiz;
 mod replay;
 mod room_arg;
 mod serve;
@@ -103,6 +104,10 @@ enum Command {
     /// Compare a world in each tick with copies of it that are restored from snapshots. Finds
     /// fields that a snapshot lacks, and rules that compute another result a second time.
     Synctest(synctest::SynctestArgs),
+    /// Ask exercises of the lessons (docs/lessons): build the bytes, and read which bit is wrong.
+    ///
+    /// Exit status: 0 if all answers are right, otherwise 1.
+    Quiz(quiz::QuizArgs),
     /// Print the packet tables in use.
     Codes(tables::TablesArgs),
 }
@@ -151,6 +156,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Some(Command::Connect(args)) => connect::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),
         Some(Command::Echo(args)) => echo::run(&args),
+        Some(Command::Quiz(args)) => return quiz::run(&args, games),
         Some(Command::Replay(args)) => return replay::run(&args, games),
         Some(Command::Simulate(args)) => simulate::run(&args, games),
         Some(Command::Synctest(args)) => synctest::run(&args, games),

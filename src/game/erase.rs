@@ -23,7 +23,8 @@ impl GameInfo {
             foreign_dialects: G::FOREIGN_DIALECTS,
             tables: G::TABLES,
             required_packets: G::REQUIRED_PACKETS,
-            page: G::PAGE,
+            // A browser has the page as a file.
+            page: if cfg!(target_family = "wasm") { None } else { G::PAGE },
             rules: G::RULES_JSON,
             operator_commands: G::OPERATOR_COMMANDS,
             kill_packet: G::KILL_PACKET,

@@ -39,6 +39,8 @@ pub mod playback;
 #[cfg(not(feature = "server"))]
 pub mod prediction;
 #[cfg(feature = "server")]
+pub mod quiz;
+#[cfg(feature = "server")]
 pub mod random;
 #[cfg(feature = "server")]
 pub mod replay;

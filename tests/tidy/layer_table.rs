@@ -1,7 +1,7 @@
 //! The layers of `src/`: what each may name, and which of them may touch the machine.
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-pub const LAYERS: [(&str, &[&str]); 40] = [
+pub const LAYERS: [(&str, &[&str]); 41] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -20,6 +20,7 @@ pub const LAYERS: [(&str, &[&str]); 40] = [
     ("tools/capture", &["limits", "util"]),
     ("tools/explain", &["ws", "limits", "util", "packet", "datagram", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "datagram", "tools/capture", "tools/explain"]),
+    ("tools/quiz", &["sim", "ws", "limits", "util", "packet", "datagram", "tools/explain"]),
     ("tools/intercept", &["ws", "limits", "packet", "tools/explain", "tools/inspector"]),
     (
         "tools/replay",
@@ -205,6 +206,7 @@ pub const LAYERS: [(&str, &[&str]); 40] = [
             "tools/explain",
             "tools/inspector",
             "tools/intercept",
+            "tools/quiz",
             "tools/replay",
             "tools/playback",
             "client",
@@ -231,6 +233,7 @@ pub const LAYERS: [(&str, &[&str]); 40] = [
             "games/*/world",
             "games",
             "tools/inspector",
+            "tools/quiz",
             "tools/replay",
             "tools/playback",
             "client",

@@ -70,7 +70,7 @@ pub struct ExplainedFrame<'a> {
 
 impl ExplainedFrame<'_> {
     /// Creates an undecoded frame.
-    pub(super) fn new(place: Range<usize>, tree: Node) -> Self {
+    pub(crate) fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
         ExplainedFrame {
             range: place,

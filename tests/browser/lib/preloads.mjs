@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const WEB = fileURLToPath(new URL('../../../src/web/', import.meta.url));
 /** The pages with modules. */
-export const PAGES = ['index.html', 'inspector.html', 'admin.html'];
+export const PAGES = ['index.html', 'inspector.html', 'admin.html', 'quiz.html'];
 
 /** Static imports and exports of a module: `import … from './x.js'`, `import './x.js'`, `export … from './x.js'`. */
 const IMPORT = /^(?:import|export)\b[^'";]*'(\.[^']+)';$/gm;

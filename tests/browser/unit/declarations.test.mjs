@@ -15,9 +15,9 @@ test('tickwire.d.ts declares each export of tickwire.js, and no value besides', 
   assert.deepEqual(declared('function|const|class').filter((name) => !names.includes(name)), [], 'not exported');
 });
 
-const KINDS = { input: 'Input', textarea: 'TextArea', select: 'Select', button: 'Button', details: 'Details', canvas: 'Canvas', form: 'Form', dialog: 'Dialog', tbody: 'TableSection' };
+const KINDS = { input: 'Input', textarea: 'TextArea', select: 'Select', button: 'Button', details: 'Details', canvas: 'Canvas', form: 'Form', dialog: 'Dialog', tbody: 'TableSection', a: 'Anchor' };
 
-for (const page of ['inspector', 'admin']) {
+for (const page of ['inspector', 'admin', 'quiz']) {
   test(`${page}/elements.d.ts declares each element with an id of ${page}.html`, () => {
     const web = (/** @type {string} */ name) => readFileSync(new URL(`../../../src/web/${name}`, import.meta.url), 'utf8');
     const elements = [...web(`${page}.html`).matchAll(/<([a-z0-9]+)[^>]*? id="([^"]+)"/g)].map(([, tag, id]) => `${id}: HTML${KINDS[tag] ?? ''}Element`);

@@ -42,7 +42,7 @@ macro_rules! files {
 macro_rules! files_with {
     ($($name:literal)*) => {
         files! {
-            "admin.html" "favicon.svg" "inspector.html" "rooms.css" "tickwire.d.ts" "tickwire.js"
+            "admin.html" "favicon.svg" "inspector.html" "quiz.html" "rooms.css" "tickwire.d.ts" "tickwire.js"
             "admin/admin.css" "admin/admin.js"
             "game/load-error.js"
             "inspector/byte-bars.js" "inspector/byte-rates.js" "inspector/connection.js"
@@ -71,6 +71,7 @@ macro_rules! files_with {
             "lib/room-choice.js" "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js" "lib/thumb-sticks.js"
             "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
             "playback/playback.js"
+            "quiz/address.js" "quiz/drawing.js" "quiz/exercises.js" "quiz/main.js" "quiz/quiz.css"
             "wasm/edition.js" "wasm/instance.js" "wasm/module.js" "wasm/open-socket.js"
             "wasm/prediction.wasm" "wasm/server-worker.js" "wasm/tickwire.wasm" "wasm/worker-host.js"
             "wasm/worker-channel.js" "wasm/worker-socket.js"
@@ -184,6 +185,8 @@ pub const TABLES_FILE: &str = "codes.json";
 /// Name of the file with the rules of the room's game. The embedded file of this name is for the
 /// browser edition.
 pub const RULES_FILE: &str = "rules.json";
+/// Path of the exercises.
+const QUIZ_PATH: &str = "/quiz";
 const METRICS_PATH: &str = "/metrics";
 const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -236,6 +239,7 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     let name = match path {
         "/" => "index.html",
         inspector::PATH => "inspector.html",
+        QUIZ_PATH => "quiz.html",
         http_admin::PATH if room.is_empty() => "admin.html",
         METRICS_PATH if room.is_empty() => return metrics(host, head, address),
         // The path is not normalized: a proxy's rule for `/metrics` would not cover `//metrics`.

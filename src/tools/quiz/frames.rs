@@ -1,0 +1,237 @@
+//! Exercises about frames: lessons 1 to 5, and 11.
+
+use super::check::{Expected, Freedom};
+use super::kinds::{Draft, Draw};
+use super::layout::{Layout, Part};
+use crate::tools::explain::hex;
+use crate::tools::explain::tree::BYTE;
+use crate::util::plural::count_noun;
+use crate::ws::CloseCode;
+use crate::ws::Side;
+use crate::ws::close;
+use crate::ws::frame::{self, Header, LENGTH_7_MAX, LENGTH_16_MAX, MASK_KEY_BYTES, Opcode};
+
+/// Index of the key of a frame with a length in seven bits.
+const SHORT_KEY: usize = 2;
+
+/// Returns a frame.
+fn frame(opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]>, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::write(&mut out, opcode, key, payload);
+    out
+}
+
+/// Returns a header.
+fn encode(fin: bool, opcode: Opcode, mask: Option<[u8; MASK_KEY_BYTES]>, length: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    Header { fin, compressed: false, opcode, mask, length }.encode(&mut out);
+    out
+}
+
+pub fn text_frame(draw: &mut Draw<'_>) -> Draft {
+    let (word, (key, digits)) = (draw.word(), draw.key());
+    let task = format!(
+        "A client sends the text \"{word}\" in one frame, masked with the key {digits}. Write the frame."
+    );
+    (task, Expected::exact(frame(Opcode::Text, Some(key), word.as_bytes()), Layout::Frames(Side::Client)))
+}
+
+pub fn any_key(draw: &mut Draw<'_>) -> Draft {
+    let (word, (key, _)) = (draw.word(), draw.key());
+    let task = format!("A client sends the text \"{word}\" in one frame. Choose the key. Write the frame.");
+    (task, any_key_of(frame(Opcode::Text, Some(key), word.as_bytes())))
+}
+
+/// Expects a short frame of a client with any key.
+fn any_key_of(model: Vec<u8>) -> Expected {
+    Expected::Bytes { model, layout: Layout::Frames(Side::Client), freedom: Freedom::Key(SHORT_KEY) }
+}
+
+pub fn server_frame(draw: &mut Draw<'_>) -> Draft {
+    let word = draw.word();
+    let opcode = draw.choose(&[Opcode::Text, Opcode::Binary, Opcode::Ping, Opcode::Pong]);
+    let noun = if opcode.is_control() { "" } else { " message" };
+    let task = format!(
+        "A server sends a {}{noun} with the payload \"{word}\" in one frame. Write the frame.",
+        opcode.name()
+    );
+    (task, Expected::exact(frame(opcode, None, word.as_bytes()), Layout::Frames(Side::Server)))
+}
+
+/// Returns a random length, each of the three forms with the same probability.
+fn draw_length(draw: &mut Draw<'_>) -> u64 {
+    /// The longest message of an exercise, in bytes.
+    const MOST: u64 = 1 << 24;
+    let (from, to) =
+        draw.choose(&[(1, LENGTH_7_MAX), (LENGTH_7_MAX + 1, LENGTH_16_MAX), (LENGTH_16_MAX + 1, MOST)]);
+    from + draw.below((to - from + 1) as usize) as u64
+}
+
+pub fn header(draw: &mut Draw<'_>) -> Draft {
+    let length = draw_length(draw);
+    let bytes = count_noun(length as usize, "byte");
+    let task = format!("A server sends a binary message of {bytes} in one frame. Write the header alone.");
+    (task, Expected::exact(encode(true, Opcode::Binary, None, length), Layout::Frames(Side::Server)))
+}
+
+pub fn masked_header(draw: &mut Draw<'_>) -> Draft {
+    let (length, (key, digits)) = (draw_length(draw), draw.key());
+    let bytes = count_noun(length as usize, "byte");
+    let task = format!(
+        "A client sends a text message of {bytes} in one frame with the key {digits}. Write the header with the key."
+    );
+    (task, Expected::exact(encode(true, Opcode::Text, Some(key), length), Layout::Frames(Side::Client)))
+}
+
+pub fn length(draw: &mut Draw<'_>) -> Draft {
+    let length = draw_length(draw);
+    let header = hex::print(&encode(true, Opcode::Binary, None, length));
+    let task = format!("A frame begins with {header}. How many bytes of payload does it announce?");
+    (task, Expected::Numbers(vec![length as i64]))
+}
+
+pub fn mask_payload(draw: &mut Draw<'_>) -> Draft {
+    let (word, (key, digits)) = (draw.word(), draw.key());
+    let part = |(at, byte): (usize, u8)| -> Part {
+        ("payload", BYTE, format!("{byte:02x} XOR {:02x}", key[at % MASK_KEY_BYTES]))
+    };
+    let parts = word.bytes().enumerate().map(part).collect();
+    let mut model = word.as_bytes().to_vec();
+    frame::mask(&mut model, key, 0);
+    let task = format!("The payload \"{word}\" is masked with the key {digits}. Write the masked payload.");
+    (task, Expected::exact(model, Layout::Parts(parts)))
+}
+
+pub fn unmask(draw: &mut Draw<'_>) -> Draft {
+    let (word, (key, digits)) = (draw.word(), draw.key());
+    let mut masked = word.as_bytes().to_vec();
+    frame::mask(&mut masked, key, 0);
+    let task = format!(
+        "A frame has the key {digits} and the masked payload {}. Which text is it?",
+        hex::print(&masked)
+    );
+    (task, Expected::Text(word.to_owned()))
+}
+
+pub fn fragments(draw: &mut Draw<'_>) -> Draft {
+    let word = draw.word();
+    let last = word.len() - 1;
+    let mut cuts = [1 + draw.below(last), 1 + draw.below(last)];
+    cuts.sort_unstable();
+    let mut pieces = vec![&word[..cuts[0]], &word[cuts[0]..cuts[1]], &word[cuts[1]..]];
+    pieces.retain(|piece| !piece.is_empty());
+    let mut model = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let opcode = if at == 0 { Opcode::Text } else { Opcode::Continuation };
+        model.extend(encode(at + 1 == pieces.len(), opcode, None, piece.len() as u64));
+        model.extend(piece.bytes());
+    }
+    let list = pieces.join("\", \"");
+    let task = format!(
+        "A server sends the text \"{word}\" in {} frames, with the payloads \"{list}\". Write all frames.",
+        pieces.len()
+    );
+    (task, Expected::exact(model, Layout::Frames(Side::Server)))
+}
+
+pub fn between(draw: &mut Draw<'_>) -> Draft {
+    let word = draw.word();
+    let task = format!(
+        "A server sends the text \"{word}\" in two frames, and an empty ping between them. Choose where to cut the text. Write the three frames."
+    );
+    let (layout, freedom) = (Layout::Frames(Side::Server), Freedom::Cut(word));
+    (task, Expected::Bytes { model: with_ping(word, word.len() / 2), layout, freedom })
+}
+
+/// Returns the frames of a text that is cut after `first` bytes, with a ping between them.
+pub fn with_ping(text: &str, first: usize) -> Vec<u8> {
+    let (one, other) = text.as_bytes().split_at(first);
+    let mut out = encode(false, Opcode::Text, None, one.len() as u64);
+    out.extend([one, frame::EMPTY_PING].concat());
+    out.extend(encode(true, Opcode::Continuation, None, other.len() as u64));
+    out.extend(other);
+    out
+}
+
+/// Codes that a frame may have.
+const CODES: [CloseCode; 6] = [
+    CloseCode::NORMAL,
+    CloseCode::GOING_AWAY,
+    CloseCode::PROTOCOL_ERROR,
+    CloseCode::INVALID_PAYLOAD,
+    CloseCode::POLICY_VIOLATION,
+    CloseCode::MESSAGE_TOO_BIG,
+];
+
+pub fn close(draw: &mut Draw<'_>) -> Draft {
+    let (code, reason, mut body) = (draw.choose(&CODES), draw.word(), Vec::new());
+    close::encode(Some(code), reason, &mut body);
+    let task = format!(
+        "A server closes the connection with the code {} and the reason \"{reason}\". Write the frame.",
+        code.get()
+    );
+    (task, Expected::exact(frame(Opcode::Close, None, &body), Layout::Frames(Side::Server)))
+}
+
+pub fn client_close(draw: &mut Draw<'_>) -> Draft {
+    let (code, (key, _), mut body) = (draw.choose(&CODES), draw.key(), Vec::new());
+    close::encode(Some(code), "", &mut body);
+    let code = code.get();
+    let task = format!(
+        "A client closes the connection with the code {code} and no reason. Choose the key. Write the frame."
+    );
+    (task, any_key_of(frame(Opcode::Close, Some(key), &body)))
+}
+
+/// Compresses ASCII text with the fixed codes of DEFLATE (RFC 1951, section 3.2.6), without
+/// distances, as a message of permessage-deflate.
+pub fn fixed_block(text: &str) -> Vec<u8> {
+    /// BFINAL 0 and BTYPE 01, least significant bit first.
+    const HEADER: [u8; 3] = [0, 1, 0];
+    /// The end of the block, and the header of the empty stored block.
+    const END: [u8; 10] = [0; 10];
+    /// The code of the byte 0.
+    const FIRST_CODE: u8 = 0x30;
+    let code = |byte: u8| (0..BYTE).rev().map(move |place| (byte + FIRST_CODE) >> place & 1);
+    let bits: Vec<u8> = HEADER.into_iter().chain(text.bytes().flat_map(code)).chain(END).collect();
+    let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit);
+    bits.chunks(BYTE).map(byte).collect()
+}
+
+pub fn compressed(draw: &mut Draw<'_>) -> Draft {
+    let word = draw.word();
+    let payload = fixed_block(word);
+    let mut model = Vec::new();
+    let length = payload.len() as u64;
+    let header = Header { fin: true, compressed: true, opcode: Opcode::Text, mask: None, length };
+    frame::write_frame(&mut model, &header, &payload);
+    let task = format!(
+        "Both ends have agreed on permessage-deflate. A server sends the text \"{word}\", compressed to {}, in one frame. Write the frame.",
+        hex::print(&payload)
+    );
+    (task, Expected::exact(model, Layout::Deflate))
+}
+
+pub fn stored(draw: &mut Draw<'_>) -> Draft {
+    let word = draw.word();
+    let length = word.len() as u16;
+    let mut model = vec![0];
+    model.extend(length.to_le_bytes());
+    model.extend((!length).to_le_bytes());
+    model.extend(word.bytes());
+    model.push(0);
+    let number = format!("{length}, least significant byte first");
+    let parts: Vec<Part> = vec![
+        ("padding", 5, "unused".to_owned()),
+        ("btype", 2, "0, stored".to_owned()),
+        ("bfinal", 1, "0, another block follows".to_owned()),
+        ("len", 2 * BYTE, number),
+        ("nlen", 2 * BYTE, "the complement of len".to_owned()),
+        ("data", word.len() * BYTE, format!("\"{word}\"")),
+        ("empty_block", BYTE, "00, without 00 00 ff ff".to_owned()),
+    ];
+    let task = format!(
+        "Write the payload of a compressed message with the text \"{word}\": a stored block, then the empty block without its last four bytes. Other data is right if it inflates to this text."
+    );
+    (task, Expected::Bytes { model, layout: Layout::Parts(parts), freedom: Freedom::Deflate(word) })
+}

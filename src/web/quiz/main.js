@@ -1,0 +1,157 @@
+/**
+ * The page `/quiz`: an exercise of a lesson, the drawn bytes of the answer, and a verdict that
+ * names the wrong bit.
+ *
+ * ```text
+ *  #lesson=3&seed=7 ─► question ─► answer ─┬─► drawing     while it is typed
+ *                      (WebAssembly)       └─► verdict     after Check
+ * ```
+ *
+ * @module quiz/main
+ */
+
+import { EDITION } from '../wasm/edition.js';
+import { LESSONS, fragmentOf, nextPlace, placeOf } from './address.js';
+import { Drawing } from './drawing.js';
+import { Exercises } from './exercises.js';
+import { BYTE, bitAt, parseHex } from '../inspector/frame/tree.js';
+
+/** Lessons in `docs/lessons/`: file and title. @type {readonly (readonly [string, string])[]} */
+const TITLES = [['01-eleven-bytes', 'Eleven bytes'], ['02-lengths', 'Lengths'], ['03-masking', 'Masking'], ['04-fragments', 'Fragments'],
+  ['05-closing', 'Closing'], ['06-handshake', 'The handshake'], ['07-messagepack', 'MessagePack'], ['08-packet-to-tick', 'From packet to tick'],
+  ['09-breaking-the-rules', 'Breaking the rules'], ['10-datagrams', 'Datagrams'], ['11-compression', 'Compression']];
+const DOCUMENTS = 'https://github.com/tickwire/tickwire/blob/main/docs/lessons/';
+const EMPTY = { hex: 'Type bytes, and they are drawn here: hexadecimal, with or without spaces. All notations of tickwire explain are understood.',
+  text: 'The answer to this question is text, so nothing is drawn.' };
+
+const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
+
+const exercises = await Exercises.load();
+const drawing = new Drawing(byId('drawn-frames'));
+/** @type {{ question: import('./exercises.js').Question, answered: Set<string>, right: number }} */
+const state = { question: exercises.question(placeOf(location.hash)), answered: new Set(), right: 0 };
+
+/** Shows a note or an error below the answer. @param {string} text @param {boolean} isError */
+function note(text, isError) {
+  byId('note').textContent = text;
+  byId('note').classList.toggle('problem', isError);
+  byId('answer').setAttribute('aria-invalid', String(isError));
+}
+
+/** Shows the question of the address. */
+function open() {
+  const place = placeOf(location.hash);
+  history.replaceState(null, '', fragmentOf(place));
+  state.question = exercises.question(place);
+  const { id, task, form } = state.question;
+  byId('lesson').value = String(place.lesson);
+  byId('lesson-link').href = `${DOCUMENTS}${TITLES[place.lesson - 1][0]}.md`;
+  byId('id').textContent = id;
+  byId('task').textContent = task;
+  byId('answer').value = '';
+  byId('answer').placeholder = form === 'hex' ? 'Bytes: 81 05 …' : 'Text';
+  for (const part of /** @type {const} */ (['hint-text', 'model'])) byId(part).hidden = true;
+  byId('exercise').scrollTop = 0;
+  draw();
+}
+
+/** Draws the answer. With wrong bits, marks them. @param {[number, number] | null} [wrong] */
+function draw(wrong = null) {
+  const text = byId('answer').value.trim();
+  const { id, form } = state.question;
+  byId('empty').textContent = EMPTY[form];
+  if (wrong === null) byId('verdict').hidden = true;
+  if (text === '' || form === 'text') {
+    byId('empty').hidden = false;
+    drawing.clear();
+    return note('', false);
+  }
+  try {
+    const { bytes, explained } = exercises.explain(id, text);
+    const given = parseHex(bytes ?? '');
+    byId('empty').hidden = true;
+    drawing.show(explained?.frames ?? [], given, wrong);
+    note(given.length === 1 ? '1 byte' : `${given.length} bytes`, false);
+  } catch (error) {
+    // The last complete bytes stay, while a digit is missing.
+    note(error instanceof Error ? error.message : String(error), true);
+  }
+}
+
+/** Checks the answer, and counts the first verdict of a question. */
+function check() {
+  const { id } = state.question;
+  const text = byId('answer').value.trim();
+  try {
+    const { right, verdict, bits } = exercises.check(id, text);
+    draw(bits ?? [0, 0]);
+    byId('verdict').hidden = false;
+    byId('verdict').dataset.kind = right ? 'fine' : 'wrong';
+    byId('verdict-text').textContent = right && verdict === 'right' ? 'Right.' : verdict;
+    showBits(id, text, bits);
+    count(right);
+  } catch (error) {
+    byId('verdict').hidden = true;
+    note(error instanceof Error ? error.message : String(error), true);
+  }
+}
+
+/** Counts the question once. @param {boolean} isRight */
+function count(isRight) {
+  const { answered, question: { id } } = state;
+  if (!answered.has(id)) state.right += Number(isRight);
+  answered.add(id);
+  byId('score').textContent = `${state.right} of ${answered.size} right`;
+}
+
+/**
+ * Shows the byte of the wrong bit, bit by bit.
+ * @param {string} id
+ * @param {string} text
+ * @param {[number, number] | null} bits
+ */
+function showBits(id, text, bits) {
+  byId('bits').hidden = bits === null || bits[1] === bits[0];
+  if (bits === null || bits[1] === bits[0]) return;
+  const bytes = parseHex(exercises.explain(id, text).bytes ?? '');
+  const first = Math.floor(bits[0] / BYTE) * BYTE;
+  const label = document.createElement('b');
+  label.textContent = `Your byte ${first / BYTE}`;
+  const digits = Array.from({ length: BYTE }, (_, at) => {
+    const digit = document.createElement('span');
+    digit.textContent = String(bitAt(bytes, first + at));
+    digit.classList.toggle('wrong', first + at >= bits[0] && first + at < bits[1]);
+    return digit;
+  });
+  byId('bits').replaceChildren(label, ...digits);
+}
+
+/** Opens a question. @param {import('./address.js').Place} place */
+function go(place) {
+  location.hash = fragmentOf(place);
+}
+
+byId('lesson').append(...TITLES.slice(0, LESSONS).map(([, title], at) => new Option(`${at + 1}. ${title}`, String(at + 1))));
+byId('lesson').addEventListener('change', () => go({ ...placeOf(location.hash), lesson: Number(byId('lesson').value) }));
+byId('answer').addEventListener('input', () => draw());
+byId('answer').addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  check();
+});
+byId('answer-form').addEventListener('submit', (event) => { event.preventDefault(); check(); });
+byId('next').addEventListener('click', () => go(nextPlace(placeOf(location.hash))));
+byId('show-hint').addEventListener('click', () => {
+  byId('hint-text').textContent = state.question.hint;
+  byId('hint-text').hidden = false;
+});
+byId('show-model').addEventListener('click', () => {
+  byId('model').textContent = state.question.answer;
+  byId('model').hidden = false;
+  // Afterwards the question no longer counts as right.
+  count(false);
+});
+addEventListener('hashchange', open);
+if (EDITION === 'tab') byId('wire-link').href = 'inspector.html';
+open();
+if (matchMedia('(pointer: fine)').matches) byId('answer').focus();
