@@ -281,7 +281,7 @@ clients() {
         timeout --kill-after=10 600 python3 -B tests/clients/run.py
 }
 
-inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs && timeout --kill-after=10 300 node tests/browser/wire-lane.mjs; }
+inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs && timeout --kill-after=10 300 node tests/browser/wire-lane.mjs && timeout --kill-after=10 300 node tests/browser/quiz.mjs; }
 
 # Applications of other people in Chromium, through the intercepting proxy.
 between() { npm ci --silent --no-audit --no-fund --prefix tests/between && timeout --kill-after=10 600 node tests/between/run.mjs; }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::game_list::GameList;
 use super::output::{CliError, check_written, print, print_error};
 use crate::limits;
-use crate::tools::quiz::{LESSONS, Question, QuestionId, Quiz, Verdict};
+use crate::tools::quiz::{LESSONS, Question, Quiz, Verdict};
 use crate::util::os;
 
 /// The name of standard input on the command line.
@@ -87,7 +87,7 @@ fn ask_questions(quiz: Quiz<'_>, args: &QuizArgs) -> Result<bool, CliError> {
     }
     if args.answers {
         questions.for_each(|question| {
-            print(&format!("{}  {}\n", question.id, question.task));
+            print(&format!("{}  {}\n", question.id(), question.task));
             print(&format!("    {}\n", question.answer()));
         });
         return Ok(true);
@@ -111,7 +111,7 @@ impl<R: BufRead> Dialogue<'_, R> {
         }
         let (mut right, mut asked) = (0, 0);
         for question in questions {
-            print(&format!("{}  {}\n", question.id, question.task));
+            print(&format!("{}  {}\n", question.id(), question.task));
             let Some(verdict) = self.answer(&question)? else { break };
             asked += 1;
             right += u32::from(verdict.is_right);
@@ -138,7 +138,7 @@ impl<R: BufRead> Dialogue<'_, R> {
                 "" => {
                     return Ok(Some(Verdict { is_right: false, text: "skipped".to_owned(), bits: None }));
                 }
-                "?" => print(&format!("{}\n", question.hint)),
+                "?" => print(&format!("{}\n", question.hint())),
                 answer => match self.quiz.check(question, answer) {
                     Ok(verdict) => return Ok(Some(verdict)),
                     Err(reason) => print(&format!("{reason}\n")),
@@ -196,9 +196,9 @@ fn check_line(quiz: Quiz<'_>, line: &str) -> (Value, Result<Verdict, String>) {
         let reason = "the line needs the texts \"id\" and \"answer\"".to_owned();
         return (object["id"].clone(), Err(reason));
     };
-    let question = id.parse::<QuestionId>().and_then(|id| {
-        quiz.find(id).ok_or_else(|| format!("there is no such question: {id:?}", id = object["id"]))
-    });
+    let no_question =
+        || format!("there is no question {id:?}: an id is LESSON-KIND-SEED, such as 1-text_frame-7");
+    let question = quiz.find(id).ok_or_else(no_question);
     (object["id"].clone(), question.and_then(|question| quiz.check(&question, answer)))
 }
 

@@ -174,8 +174,6 @@ pub const EXPLAIN_INFLATED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum characters of an answer to an exercise; the longest right answer has fewer than 200. A
 /// longer answer is rejected with an error.
 pub const QUIZ_ANSWER_CHARS: usize = 4 * 1024;
-/// Maximum characters of a word of an answer in an error message.
-pub const QUIZ_WORD_CHARS: usize = 40;
 /// Maximum bytes of a line that `quiz` reads from standard input. A longer line ends the program
 /// with an error.
 pub const QUIZ_LINE_BYTES: u64 = 64 * 1024;

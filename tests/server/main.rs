@@ -63,6 +63,7 @@ mod program_of_pong;
 #[path = "../../examples/units.rs"]
 mod program_of_units;
 mod proxied;
+mod quiz;
 #[path = "../support/raw.rs"]
 mod raw;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,8 @@
 use tickwire_sim::PlayerId;
 
 use super::hooks::{
-    BotHooks, ClientVariant, GameCheckHooks, OperatorEvent, OperatorInput, StateMismatch, StressPacket,
+    BotHooks, ClientVariant, CompareView, GameCheckHooks, OperatorEvent, OperatorInput, StateMismatch,
+    StressPacket,
 };
 use super::rng::BotRng;
 use super::{Agent, BotSpec};
@@ -85,8 +86,12 @@ impl GameInfo {
     /// Adds the bots of a game.
     #[must_use]
     pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
-        self.bots =
-            Some(BotHooks { agent: G::agent, has_policy: G::has_policy, compare_view: G::compare_view });
+        // Only the self-check and simulations compare views, and neither is in a browser.
+        let compare_view: CompareView = match cfg!(target_family = "wasm") {
+            true => |_, _, _| Ok(false),
+            false => G::compare_view,
+        };
+        self.bots = Some(BotHooks { agent: G::agent, has_policy: G::has_policy, compare_view });
         self
     }
 

@@ -8,11 +8,11 @@ use super::layout::Layout;
 use crate::limits;
 use crate::packet::Dialect;
 use crate::tools::explain::input::{self, InputContent, Notation};
-use crate::tools::explain::tree::BYTE;
+use crate::tools::explain::tree::{BYTE, Node};
 use crate::tools::explain::{Explanation, Problem};
 use crate::util::plural::count_noun;
 use crate::ws::deflate::{Inflater, MAX_WINDOW_BITS};
-use crate::ws::frame::{self, MASK_KEY_BYTES};
+use crate::ws::frame::MASK_KEY_BYTES;
 use crate::ws::{Side, Violation};
 
 /// What an answer is compared with.
@@ -76,21 +76,19 @@ impl Expected {
 /// # Errors
 /// One sentence with the rule.
 pub fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err("no bytes: an answer needs at least one, two hexadecimal digits each".to_owned());
-    }
     if text.len() > limits::QUIZ_ANSWER_CHARS {
         let (length, most) = (text.len(), limits::QUIZ_ANSWER_CHARS);
         return Err(format!("{length} characters: an answer has at most {most}"));
     }
     let input = input::read(text.as_bytes())?;
-    match input.content {
-        InputContent::Pieces(pieces) if input.notation != Notation::Bytes => {
-            Ok(pieces.into_iter().flat_map(|piece| piece.bytes).collect())
-        }
-        _ => Err("this is text: an answer is bytes, two hexadecimal digits each, such as 81 05".to_owned()),
+    let mut bytes = Vec::new();
+    if let (InputContent::Pieces(pieces), false) = (input.content, input.notation == Notation::Bytes) {
+        pieces.iter().for_each(|piece| bytes.extend_from_slice(&piece.bytes));
     }
+    if bytes.is_empty() {
+        return Err("no bytes: an answer is two hexadecimal digits for each byte, such as 81 05".to_owned());
+    }
+    Ok(bytes)
 }
 
 /// Checks the text of an answer.
@@ -109,7 +107,7 @@ pub fn check(dialect: &Dialect, expected: &Expected, answer: &str) -> Result<Ver
             Ok(check_rule(&Layout::Frames(*from).explain(dialect, &bytes), *rule))
         }
         Expected::Text(text) => Ok(compare_text(answer.trim(), text)),
-        Expected::Numbers(numbers) => compare_numbers(answer, numbers),
+        Expected::Numbers(numbers) => compare_numbers(answer.trim(), numbers),
     }
 }
 
@@ -120,11 +118,12 @@ impl Freedom {
         match self {
             Freedom::Key(start) => {
                 let payload = start + MASK_KEY_BYTES;
-                let key = |bytes: &[u8]| bytes.get(start..payload).and_then(|key| key.try_into().ok());
-                if let (Some(own), Some(other)) = (key(&model), key(answer)) {
-                    frame::mask(&mut model[payload..], own, 0);
-                    frame::mask(&mut model[payload..], other, 0);
-                    model[start..payload].copy_from_slice(&other);
+                if let Some(key) = answer.get(start..payload) {
+                    for at in payload..model.len() {
+                        let place = (at - payload) % MASK_KEY_BYTES;
+                        model[at] ^= model[start + place] ^ key[place];
+                    }
+                    model[start..payload].copy_from_slice(key);
                 }
             }
             Freedom::Cut(text) => {
@@ -147,15 +146,18 @@ impl Freedom {
 }
 
 /// The place of a bit in prose, with its field: `byte 1, bit 0 (mask)`.
-fn place(explanation: &Explanation<'_>, bit: usize) -> String {
-    let tree = explanation.tree();
-    let leaf = tree.leaves().into_iter().find(|leaf| leaf.bits.contains(&bit));
-    let name = leaf.map_or(String::new(), |leaf| format!(" ({})", leaf.name));
-    format!("byte {}, bit {}{name}", bit / BYTE, bit % BYTE)
+fn place(bit: usize, field: Option<&Node>) -> String {
+    let name = field.map_or("after the end", |leaf| leaf.name.as_str());
+    format!("byte {}, bit {} ({name})", bit / BYTE, bit % BYTE)
 }
 
-fn wrong(text: String, bits: Range<usize>) -> Verdict {
-    Verdict { is_right: false, text, bits: Some(bits) }
+/// The leaf of a bit.
+fn leaf(tree: &Node, bit: usize) -> Option<&Node> {
+    tree.leaves().into_iter().find(|leaf| leaf.bits.contains(&bit))
+}
+
+fn wrong(text: String, bits: Option<Range<usize>>) -> Verdict {
+    Verdict { is_right: false, text, bits }
 }
 
 fn right() -> Verdict {
@@ -164,96 +166,78 @@ fn right() -> Verdict {
 
 /// Compares bytes with the only right ones.
 fn compare(dialect: &Dialect, answer: &[u8], model: &[u8], layout: &Layout) -> Verdict {
+    if answer == model {
+        return right();
+    }
+    let tree = layout.explain(dialect, model).tree();
     let (end, all) = (answer.len() * BYTE, model.len() * BYTE);
-    let meant = layout.explain(dialect, model);
     let Some(at) = answer.iter().zip(model).position(|(own, right)| own != right) else {
-        return match (end, all) {
-            _ if end < all => {
-                let lacking = count_noun(model.len() - answer.len(), "byte");
-                wrong(format!("right so far; {lacking} missing, from {}", place(&meant, end)), end..end)
-            }
-            _ if end > all => {
-                let extra = count_noun(answer.len() - model.len(), "byte");
-                wrong(format!("right up to byte {}, and {extra} too many", model.len() - 1), all..end)
-            }
-            _ => right(),
-        };
+        let (count, to) = (answer.len().abs_diff(model.len()), all.min(end));
+        let what = if end < all { "missing" } else { "too many" };
+        let text = format!(
+            "right so far; {} {what}, from {}",
+            count_noun(count, "byte"),
+            place(to, leaf(&tree, to))
+        );
+        return wrong(text, Some(to..end));
     };
     let (own, must) = (answer[at], model[at]);
     let within = (own ^ must).leading_zeros() as usize;
-    let (bit, shift) = (at * BYTE + within, BYTE - 1 - within);
-    let mut text = place(&meant, bit);
-    text += &format!(": is {}, must be {}", own >> shift & 1, must >> shift & 1);
-    let tree = meant.tree();
-    if let Some(leaf) = tree.leaves().into_iter().find(|leaf| leaf.bits.contains(&bit)) {
-        if leaf.bits.len() > BYTE {
+    let bit = at * BYTE + within;
+    let digit = must >> (BYTE - 1 - within) & 1;
+    let field = leaf(&tree, bit);
+    let mut text = format!("{}: is {}, must be {digit}", place(bit, field), digit ^ 1);
+    if let Some(leaf) = field {
+        if leaf.bits.len() >= BYTE {
             text += &format!(" (the byte {must:02x}, not {own:02x})");
         }
         if !leaf.value.is_empty() {
-            text += &format!("; {} must be {}", leaf.name, leaf.value);
+            text.extend(["; ", &leaf.name, " must be ", &leaf.value]);
         }
     }
     if let Some(Problem::Violation { rule, address, description, bits, .. }) =
         layout.explain(dialect, answer).problem()
         && bits.contains(&bit)
     {
-        text += &format!("; {rule}: {description} ({address})");
+        text.extend(["; ", rule, ": ", description, " (", address, ")"]);
     }
-    wrong(text, bit..bit + 1)
+    wrong(text, Some(bit..bit + 1))
 }
 
 /// Checks that the first broken rule is this one.
 fn check_rule(explanation: &Explanation<'_>, asked: Violation) -> Verdict {
     let asked = asked.name();
-    match explanation.problem() {
-        Some(Problem::Violation { rule, bits, .. }) if *rule == asked => {
-            Verdict { text: format!("right: {rule} at {}", place(explanation, bits.start)), ..right() }
-        }
-        Some(Problem::Violation { rule, address, bits, .. }) => {
-            let place = place(explanation, bits.start);
-            wrong(format!("{place}: breaks {rule} first ({address}), not {asked}"), bits.clone())
-        }
-        Some(Problem::Incomplete { .. }) => {
-            let end = explanation.bytes.len() * BYTE;
-            wrong(
-                format!("the last frame is incomplete, and no rule is broken so far, so not {asked}"),
-                end..end,
-            )
-        }
-        None => Verdict {
-            text: format!("these bytes break no rule, so not {asked}"),
-            is_right: false,
-            bits: None,
-        },
+    let Some(Problem::Violation { rule, address, bits, .. }) = explanation.problem() else {
+        return wrong(["no rule is broken so far, so not ", asked].concat(), None);
+    };
+    let place = place(bits.start, leaf(&explanation.tree(), bits.start));
+    if *rule == asked {
+        return Verdict { text: ["right: ", rule, " at ", &place].concat(), ..right() };
     }
+    let text = [&place, ": breaks ", rule, " first (", address, "), not ", asked].concat();
+    wrong(text, Some(bits.clone()))
 }
 
+/// Compares ASCII text.
 fn compare_text(answer: &str, text: &str) -> Verdict {
     if answer == text {
         return right();
     }
-    let same = answer.chars().zip(text.chars()).take_while(|(own, right)| own == right).count();
-    let [own, must] = [answer, text].map(|text| text.chars().nth(same));
-    let name = |sign: Option<char>| sign.map_or("the end".to_owned(), |sign| format!("{sign:?}"));
-    let text = format!("character {same}: is {}, must be {}", name(own), name(must));
-    Verdict { is_right: false, text, bits: None }
+    let at = answer.bytes().zip(text.bytes()).take_while(|(own, right)| own == right).count();
+    let must = text.get(at..=at).unwrap_or("the end");
+    wrong(format!("character {at}: must be {must}"), None)
 }
 
 /// Compares numbers, separated by spaces or commas, in any order.
 fn compare_numbers(answer: &str, numbers: &[i64]) -> Result<Verdict, String> {
     let mut own = Vec::new();
-    for word in answer.split([',', ' ', '\t']).filter(|word| !word.is_empty()) {
-        own.push(word.trim().parse::<i64>().map_err(|_| {
-            let word: String = word.chars().take(limits::QUIZ_WORD_CHARS).collect();
-            format!("{word:?} is no whole number: write numbers in decimal, such as 7 or 7 12")
-        })?);
+    for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {
+        let number = word.parse().map_err(|_| "an answer is whole decimal numbers, such as 7 or 7 12")?;
+        if !numbers.contains(&number) {
+            return Ok(wrong(format!("{number} is wrong"), None));
+        }
+        own.push(number);
     }
     let lacking = numbers.iter().find(|number| !own.contains(number));
-    let text = match (own.iter().find(|number| !numbers.contains(number)), lacking) {
-        (Some(number), _) => format!("{number} is wrong"),
-        (None, Some(_)) if own.is_empty() => return Err("no number: write at least one".to_owned()),
-        (None, Some(number)) => format!("right so far; {number} is missing"),
-        (None, None) => return Ok(right()),
-    };
-    Ok(Verdict { is_right: false, text, bits: None })
+    Ok(lacking.map_or_else(right, |number| wrong(format!("right so far; {number} is missing"), None)))
 }

@@ -2,7 +2,7 @@
 
 use super::check::{Expected, Freedom};
 use super::kinds::{Draft, Draw};
-use super::layout::{Layout, Part};
+use super::layout::Layout;
 use crate::tools::explain::hex;
 use crate::tools::explain::tree::BYTE;
 use crate::util::plural::count_noun;
@@ -90,22 +90,24 @@ pub fn length(draw: &mut Draw<'_>) -> Draft {
     (task, Expected::Numbers(vec![length as i64]))
 }
 
+/// Returns the masked bytes of a text.
+fn masked(text: &str, key: [u8; MASK_KEY_BYTES]) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    frame::mask(&mut bytes, key, 0);
+    bytes
+}
+
 pub fn mask_payload(draw: &mut Draw<'_>) -> Draft {
     let (word, (key, digits)) = (draw.word(), draw.key());
-    let part = |(at, byte): (usize, u8)| -> Part {
-        ("payload", BYTE, format!("{byte:02x} XOR {:02x}", key[at % MASK_KEY_BYTES]))
-    };
-    let parts = word.bytes().enumerate().map(part).collect();
-    let mut model = word.as_bytes().to_vec();
-    frame::mask(&mut model, key, 0);
+    let parts = vec![("masked_byte", BYTE); word.len()];
+    let model = masked(word, key);
     let task = format!("The payload \"{word}\" is masked with the key {digits}. Write the masked payload.");
     (task, Expected::exact(model, Layout::Parts(parts)))
 }
 
 pub fn unmask(draw: &mut Draw<'_>) -> Draft {
     let (word, (key, digits)) = (draw.word(), draw.key());
-    let mut masked = word.as_bytes().to_vec();
-    frame::mask(&mut masked, key, 0);
+    let masked = masked(word, key);
     let task = format!(
         "A frame has the key {digits} and the masked payload {}. Which text is it?",
         hex::print(&masked)
@@ -115,21 +117,18 @@ pub fn unmask(draw: &mut Draw<'_>) -> Draft {
 
 pub fn fragments(draw: &mut Draw<'_>) -> Draft {
     let word = draw.word();
-    let last = word.len() - 1;
-    let mut cuts = [1 + draw.below(last), 1 + draw.below(last)];
-    cuts.sort_unstable();
-    let mut pieces = vec![&word[..cuts[0]], &word[cuts[0]..cuts[1]], &word[cuts[1]..]];
-    pieces.retain(|piece| !piece.is_empty());
+    let first = 1 + draw.below(word.len() - 2);
+    let second = first + 1 + draw.below(word.len() - first - 1);
+    let pieces = [&word[..first], &word[first..second], &word[second..]];
+    let opcodes = [Opcode::Text, Opcode::Continuation, Opcode::Continuation];
     let mut model = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let opcode = if at == 0 { Opcode::Text } else { Opcode::Continuation };
-        model.extend(encode(at + 1 == pieces.len(), opcode, None, piece.len() as u64));
-        model.extend(piece.bytes());
+    for (at, piece) in pieces.into_iter().enumerate() {
+        model.extend(encode(at == 2, opcodes[at], None, piece.len() as u64));
+        model.extend_from_slice(piece.as_bytes());
     }
     let list = pieces.join("\", \"");
     let task = format!(
-        "A server sends the text \"{word}\" in {} frames, with the payloads \"{list}\". Write all frames.",
-        pieces.len()
+        "A server sends the text \"{word}\" in three frames, with the payloads \"{list}\". Write all frames."
     );
     (task, Expected::exact(model, Layout::Frames(Side::Server)))
 }
@@ -187,15 +186,20 @@ pub fn client_close(draw: &mut Draw<'_>) -> Draft {
 /// distances, as a message of permessage-deflate.
 pub fn fixed_block(text: &str) -> Vec<u8> {
     /// BFINAL 0 and BTYPE 01, least significant bit first.
-    const HEADER: [u8; 3] = [0, 1, 0];
-    /// The end of the block, and the header of the empty stored block.
-    const END: [u8; 10] = [0; 10];
-    /// The code of the byte 0.
+    const HEADER: u8 = 0b010;
+    const HEADER_BITS: usize = 3;
+    /// Bits of the end of the block, and of the header of the empty stored block; all 0.
+    const END_BITS: usize = 7 + 3;
+    /// The code of the byte 0. A code begins with its most significant bit.
     const FIRST_CODE: u8 = 0x30;
-    let code = |byte: u8| (0..BYTE).rev().map(move |place| (byte + FIRST_CODE) >> place & 1);
-    let bits: Vec<u8> = HEADER.into_iter().chain(text.bytes().flat_map(code)).chain(END).collect();
-    let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit);
-    bits.chunks(BYTE).map(byte).collect()
+    let mut out = vec![0; (HEADER_BITS + text.len() * BYTE + END_BITS).div_ceil(BYTE)];
+    out[0] = HEADER;
+    for (at, byte) in text.bytes().enumerate() {
+        let code = (byte + FIRST_CODE).reverse_bits();
+        out[at] |= code << HEADER_BITS;
+        out[at + 1] |= code >> (BYTE - HEADER_BITS);
+    }
+    out
 }
 
 pub fn compressed(draw: &mut Draw<'_>) -> Draft {
@@ -220,15 +224,14 @@ pub fn stored(draw: &mut Draw<'_>) -> Draft {
     model.extend((!length).to_le_bytes());
     model.extend(word.bytes());
     model.push(0);
-    let number = format!("{length}, least significant byte first");
-    let parts: Vec<Part> = vec![
-        ("padding", 5, "unused".to_owned()),
-        ("btype", 2, "0, stored".to_owned()),
-        ("bfinal", 1, "0, another block follows".to_owned()),
-        ("len", 2 * BYTE, number),
-        ("nlen", 2 * BYTE, "the complement of len".to_owned()),
-        ("data", word.len() * BYTE, format!("\"{word}\"")),
-        ("empty_block", BYTE, "00, without 00 00 ff ff".to_owned()),
+    let parts = vec![
+        ("padding", 5),
+        ("btype", 2),
+        ("bfinal", 1),
+        ("len", 2 * BYTE),
+        ("nlen", 2 * BYTE),
+        ("data", word.len() * BYTE),
+        ("empty_block", BYTE),
     ];
     let task = format!(
         "Write the payload of a compressed message with the text \"{word}\": a stored block, then the empty block without its last four bytes. Other data is right if it inflates to this text."

@@ -12,6 +12,7 @@ use crate::ws::frame::MASK_KEY_BYTES;
 pub type Draft = (String, Expected);
 
 /// A kind of exercise.
+#[derive(Debug)]
 pub struct Kind {
     /// Number of the lesson.
     pub lesson: u8,
@@ -39,7 +40,7 @@ const ACKS: &str = "the least significant bit covers the number before the newes
 
 /// All kinds in the order of the lessons. A new kind goes after the others of its lesson, because
 /// the position determines the parameters.
-pub const KINDS: [Kind; 25] = [
+pub static KINDS: [Kind; 25] = [
     kind(1, "text_frame", frames::text_frame, MASKED),
     kind(1, "any_key", frames::any_key, MASKED),
     kind(1, "server_frame", frames::server_frame, FRAME),

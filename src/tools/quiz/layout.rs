@@ -7,8 +7,8 @@ use crate::tools::explain::{Conversation, ExplainedFrame, Explanation, PAYLOAD_F
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// A named part of bytes that are no frame: its name, its bits, and its value.
-pub type Part = (&'static str, usize, String);
+/// A named part of bytes that are no frame: its name, and its number of bits.
+pub type Part = (&'static str, usize);
 
 /// The layout of bytes.
 #[derive(Clone, Debug)]
@@ -62,11 +62,11 @@ impl Layout {
 /// Returns a node with a leaf for each part, as far as the bytes go.
 fn name_parts(parts: &[Part], bytes: &[u8]) -> Node {
     let (mut leaves, mut at, end) = (Vec::new(), 0, bytes.len() * BYTE);
-    for (name, bits, value) in parts {
+    for (name, bits) in parts {
         let place = at..end.min(at + bits);
         at = place.end;
         if !place.is_empty() {
-            leaves.push(Node::leaf(*name, place, value.as_str()));
+            leaves.push(Node::leaf(*name, place, ""));
         }
     }
     if at < end {

@@ -6,7 +6,7 @@
 //!   text ──notation──► bytes ─────────────► compare ──► right, or the field and its bit
 //! ```
 //!
-//! A [`Question`] is a function of its [`QuestionId`]: the lesson, the kind and the seed. Where
+//! A [`Question`] is a function of its id: the lesson, the kind and the seed. Where
 //! several answers are right, the model takes the free choices of the answer, such as its masking
 //! key, or the decoders of [`ws`](crate::ws) decide. The names of the fields are the names of the
 //! [explainer](crate::tools::explain). No clock, no file, no thread.
@@ -20,11 +20,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use serde_json::json;
+use serde_json::Value;
 use tickwire_sim::Rng;
 
 use self::check::{Expected, read_bytes};
@@ -38,37 +36,6 @@ pub const LESSONS: u8 = 11;
 const PACKET_LESSON: u8 = 8;
 /// The dialect of that lesson.
 const PACKET_DIALECT: &str = "native";
-
-/// Identifies a question: `1-text_frame-7`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuestionId {
-    /// Number of the lesson.
-    pub lesson: u8,
-    /// Name of the kind of exercise.
-    pub kind: String,
-    /// Seed of the parameters.
-    pub seed: u32,
-}
-
-impl fmt::Display for QuestionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{}", self.lesson, self.kind, self.seed)
-    }
-}
-
-impl FromStr for QuestionId {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<QuestionId, String> {
-        let mut parts = text.splitn(3, '-');
-        let mut next = || parts.next().unwrap_or_default();
-        let (lesson, kind, seed) = (next().parse(), next().to_owned(), next().parse());
-        match (lesson, seed) {
-            (Ok(lesson), Ok(seed)) => Ok(QuestionId { lesson, kind, seed }),
-            _ => Err(format!("{text:?} is no id of a question: LESSON-KIND-SEED, such as 1-text_frame-7")),
-        }
-    }
-}
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,12 +59,10 @@ impl AnswerForm {
 /// An exercise.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The lesson, the kind and the seed.
-    pub id: QuestionId,
     /// The task.
     pub task: String,
-    /// A hint.
-    pub hint: &'static str,
+    kind: &'static Kind,
+    seed: u32,
     expected: Expected,
 }
 
@@ -122,6 +87,16 @@ impl Question {
         }
     }
 
+    /// The lesson, the kind and the seed: `1-text_frame-7`.
+    pub fn id(&self) -> String {
+        format!("{}-{}-{}", self.kind.lesson, self.kind.name, self.seed)
+    }
+
+    /// A hint.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint
+    }
+
     /// A right answer.
     pub fn answer(&self) -> String {
         match &self.expected {
@@ -133,15 +108,14 @@ impl Question {
 
     /// Formats the question as one line of JSON.
     pub fn json(&self, has_answer: bool) -> String {
-        let QuestionId { lesson, kind, seed } = &self.id;
-        let mut object = json!({
-            "id": self.id.to_string(), "lesson": lesson, "kind": kind, "seed": seed,
-            "task": self.task, "form": self.form().name(), "hint": self.hint,
-        });
-        if has_answer {
-            object["answer"] = self.answer().into();
-        }
-        object.to_string()
+        let quoted = |text: &str| Value::from(text).to_string();
+        let (id, seed, form, hint) = (self.id(), self.seed, self.form().name(), self.kind.hint);
+        let (lesson, kind, task) = (self.kind.lesson, self.kind.name, quoted(&self.task));
+        let answer =
+            if has_answer { format!(r#","answer":{}"#, quoted(&self.answer())) } else { String::new() };
+        format!(
+            r#"{{"id":"{id}","lesson":{lesson},"kind":"{kind}","seed":{seed},"task":{task},"form":"{form}","hint":"{hint}"{answer}}}"#
+        )
     }
 }
 
@@ -167,9 +141,10 @@ impl<'c> Quiz<'c> {
         (1..=LESSONS).filter(move |lesson| self.has_lesson(*lesson))
     }
 
-    /// The names of the kinds of exercises of a lesson.
-    pub fn kinds(self, lesson: u8) -> impl Iterator<Item = &'static str> {
-        KINDS.iter().filter(move |kind| kind.lesson == lesson).map(|kind| kind.name)
+    /// The kinds of exercises of a lesson.
+    fn kinds(self, lesson: u8) -> impl Iterator<Item = &'static Kind> {
+        let has_lesson = self.has_lesson(lesson);
+        KINDS.iter().filter(move |kind| has_lesson && kind.lesson == lesson)
     }
 
     /// Returns the question of a lesson with this seed, which also selects the kind. `None` if the
@@ -177,21 +152,23 @@ impl<'c> Quiz<'c> {
     pub fn question(self, lesson: u8, seed: u32) -> Option<Question> {
         let count = self.kinds(lesson).count() as u32;
         let at = Rng::new(seed, u32::from(lesson)).below(count) as usize;
-        let kind = self.kinds(lesson).nth(at)?.to_owned();
-        self.find(QuestionId { lesson, kind, seed })
+        self.build(lesson, at, seed)
     }
 
-    /// Returns the question with this id; `None` if there is no such kind.
-    pub fn find(self, id: QuestionId) -> Option<Question> {
-        if !self.has_lesson(id.lesson) {
-            return None;
-        }
-        let mut kinds = KINDS.iter().filter(|kind| kind.lesson == id.lesson).enumerate();
-        let (at, Kind { hint, build, .. }) = kinds.find(|(_, kind)| kind.name == id.kind)?;
-        let purpose = u32::from(id.lesson) << 8 | (at as u32 + 1);
-        let mut draw = Draw { random: Rng::new(id.seed, purpose), dialect: self.dialect };
-        let (task, expected) = build(&mut draw);
-        Some(Question { id, task, hint, expected })
+    /// Returns the question with this id; `None` if there is none.
+    pub fn find(self, id: &str) -> Option<Question> {
+        let mut parts = id.splitn(3, '-');
+        let (lesson, name) = (parts.next()?.parse().ok()?, parts.next()?);
+        let seed = parts.next()?.parse().ok()?;
+        self.build(lesson, self.kinds(lesson).position(|kind| kind.name == name)?, seed)
+    }
+
+    /// Creates a question of the kind at this position in its lesson.
+    fn build(self, lesson: u8, at: usize, seed: u32) -> Option<Question> {
+        let kind = self.kinds(lesson).nth(at)?;
+        let random = Rng::new(seed, u32::from(lesson) << 8 | (at as u32 + 1));
+        let (task, expected) = (kind.build)(&mut Draw { random, dialect: self.dialect });
+        Some(Question { task, kind, seed, expected })
     }
 
     /// Checks an answer.

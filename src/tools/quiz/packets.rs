@@ -79,21 +79,19 @@ pub fn number(draw: &mut Draw<'_>) -> Draft {
     (format!("Which number is {} in MessagePack?", hex::print(&bytes)), Expected::Numbers(vec![number]))
 }
 
+/// Packets of a client with three arguments, and the steps and the bound of the last one.
+const PACKETS: [(&str, &str, usize, usize); 3] =
+    [("move", "direction", 1 << 12, 16), ("aim", "heading", 1 << 12, 16), ("upgrade", "choice", 1, 32)];
+
 /// Returns the bytes of a random packet of a client, and its description.
 fn draw_packet(draw: &mut Draw<'_>) -> (Vec<u8>, String) {
-    let (sequence, tick, word) = (1 + draw.below(1 << 8), draw.below(1 << 12), draw.word());
-    let angle = draw.below(16) << 12;
-    let [sequence, tick, angle] = [sequence, tick, angle].map(|number| Value::from(number as u64));
-    let (name, last, argument) = match draw.below(3) {
-        0 => ("move", "direction", angle),
-        1 => ("aim", "heading", angle),
-        _ => ("chat", "text", word.into()),
-    };
+    let (name, last, step, bound) = draw.choose(&PACKETS);
+    let [sequence, tick, argument] = [1 + draw.below(1 << 8), draw.below(1 << 12), step * draw.below(bound)];
     let text = format!(
         "the packet `{name}` of a client with sequence {sequence}, tick {tick} and {last} {argument}, by the table packet_codes/moo/native.tsv"
     );
-    let packet = draw.dialect.encode(Direction::ToServer, name, &[sequence, tick, argument]);
-    (packet.unwrap_or_default(), text)
+    let values = [sequence, tick, argument].map(|number| Value::from(number as u64));
+    (draw.dialect.encode(Direction::ToServer, name, &values).unwrap_or_default(), text)
 }
 
 pub fn packet(draw: &mut Draw<'_>) -> Draft {
@@ -112,16 +110,12 @@ pub fn packet_frame(draw: &mut Draw<'_>) -> Draft {
 /// missing.
 fn draw_header(draw: &mut Draw<'_>) -> (DatagramHeader, Vec<i64>) {
     let newest = 40 + draw.below(1000) as u16;
-    let (mut received, mut missing) = (u32::MAX, Vec::new());
+    let mut received = u32::MAX;
     for _ in 0..=draw.below(3) {
-        let bit = draw.below(32);
-        let number = i64::from(newest) - 1 - bit as i64;
-        if received >> bit & 1 == 1 {
-            missing.push(number);
-        }
-        received &= !(1 << bit);
+        received &= !(1 << draw.below(32));
     }
-    missing.sort_unstable();
+    let missing = (0..32).rev().filter(|bit| received >> bit & 1 == 0);
+    let missing = missing.map(|bit| i64::from(newest) - 1 - bit).collect();
     let sequence = 1 + draw.below(2000) as u16;
     let connection = u32::from_be_bytes(draw.bytes());
     (DatagramHeader { connection, sequence, newest, received }, missing)
@@ -131,11 +125,11 @@ pub fn acks(draw: &mut Draw<'_>) -> Draft {
     let (header, missing) = draw_header(draw);
     let missing: Vec<String> = missing.iter().map(i64::to_string).collect();
     let task = format!(
-        "Write the 12 bytes of the header of a client's datagram {}, on the connection 0x{:08x}. The newest received datagram is {}; the 32 before it have arrived, without {}.",
+        "Write the 12 bytes of the header of a client's datagram {}, on the connection 0x{:08x}. The newest received datagram is {}; the 32 before it have arrived, except {}.",
         header.sequence,
         header.connection,
         header.newest,
-        missing.join(" and ")
+        missing.join(", ")
     );
     (task, Expected::exact(header.bytes().to_vec(), Layout::Datagram))
 }

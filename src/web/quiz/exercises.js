@@ -11,8 +11,9 @@ import { WasmInstance } from '../wasm/instance.js';
  * @typedef {{ id: string, lesson: number, kind: string, seed: number, task: string,
  *   form: 'hex' | 'text', hint: string, answer: string }} Question `answer`: a right answer
  * @typedef {{ frames: import('../inspector/explainer.js').ExplainedFrame[] }} Explained
- * @typedef {{ right: boolean, verdict: string, bits: [number, number] | null }} Verdict `bits`:
- *   range of the wrong bits in the answer
+ * @typedef {{ right: boolean, verdict: string, bits: [number, number] | null, bytes?: string,
+ *   explained?: Explained }} Verdict `bits`: range of the wrong bits in the answer; `bytes` in
+ *   hexadecimal; an answer in text has no bytes
  */
 
 /** Exercises and their answers. */
@@ -31,26 +32,14 @@ export class Exercises extends WasmInstance {
   }
 
   /**
-   * Explains an answer without a verdict. Both parts are null for an answer in text.
-   * @param {string} id
-   * @param {string} answer
-   * @returns {{ bytes: string | null, explained: Explained | null }} `bytes` in hexadecimal
-   * @throws {Error} if the text is no answer
-   */
-  explain(id, answer) {
-    this.setInputText(JSON.stringify({ id, answer }));
-    return this.json(this.wasm.quiz_explain());
-  }
-
-  /**
-   * Checks an answer.
+   * Checks an answer and explains its bytes.
    * @param {string} id
    * @param {string} answer
    * @returns {Verdict}
    * @throws {Error} if the text is no answer
    */
   check(id, answer) {
-    this.setInputText(JSON.stringify({ id, answer }));
+    this.setInputText(`${id}\n${answer}`);
     return this.json(this.wasm.quiz_check());
   }
 }

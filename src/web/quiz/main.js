@@ -55,27 +55,35 @@ function open() {
   draw();
 }
 
-/** Draws the answer. With wrong bits, marks them. @param {[number, number] | null} [wrong] */
-function draw(wrong = null) {
+/** Draws the answer while it is typed, without its verdict. */
+function draw() {
   const text = byId('answer').value.trim();
   const { id, form } = state.question;
   byId('empty').textContent = EMPTY[form];
-  if (wrong === null) byId('verdict').hidden = true;
+  byId('verdict').hidden = true;
   if (text === '' || form === 'text') {
     byId('empty').hidden = false;
     drawing.clear();
     return note('', false);
   }
   try {
-    const { bytes, explained } = exercises.explain(id, text);
-    const given = parseHex(bytes ?? '');
-    byId('empty').hidden = true;
-    drawing.show(explained?.frames ?? [], given, wrong);
-    note(given.length === 1 ? '1 byte' : `${given.length} bytes`, false);
+    show(exercises.check(id, text), null);
   } catch (error) {
     // The last complete bytes stay, while a digit is missing.
     note(error instanceof Error ? error.message : String(error), true);
   }
+}
+
+/**
+ * Draws the bytes of an answer.
+ * @param {import('./exercises.js').Verdict} checked
+ * @param {[number, number] | null} wrong
+ */
+function show({ bytes = '', explained }, wrong) {
+  const given = parseHex(bytes);
+  byId('empty').hidden = true;
+  drawing.show(explained?.frames ?? [], given, wrong);
+  note(given.length === 1 ? '1 byte' : `${given.length} bytes`, false);
 }
 
 /** Checks the answer, and counts the first verdict of a question. */
@@ -83,12 +91,14 @@ function check() {
   const { id } = state.question;
   const text = byId('answer').value.trim();
   try {
-    const { right, verdict, bits } = exercises.check(id, text);
-    draw(bits ?? [0, 0]);
+    const checked = exercises.check(id, text);
+    const { right, verdict, bits } = checked;
+    if (checked.explained) show(checked, bits);
+    else note('', false);
     byId('verdict').hidden = false;
     byId('verdict').dataset.kind = right ? 'fine' : 'wrong';
     byId('verdict-text').textContent = right && verdict === 'right' ? 'Right.' : verdict;
-    showBits(id, text, bits);
+    showBits(checked);
     count(right);
   } catch (error) {
     byId('verdict').hidden = true;
@@ -104,22 +114,17 @@ function count(isRight) {
   byId('score').textContent = `${state.right} of ${answered.size} right`;
 }
 
-/**
- * Shows the byte of the wrong bit, bit by bit.
- * @param {string} id
- * @param {string} text
- * @param {[number, number] | null} bits
- */
-function showBits(id, text, bits) {
+/** Shows the byte of the wrong bit, bit by bit. @param {import('./exercises.js').Verdict} checked */
+function showBits({ bits, bytes = '' }) {
   byId('bits').hidden = bits === null || bits[1] === bits[0];
   if (bits === null || bits[1] === bits[0]) return;
-  const bytes = parseHex(exercises.explain(id, text).bytes ?? '');
+  const given = parseHex(bytes);
   const first = Math.floor(bits[0] / BYTE) * BYTE;
   const label = document.createElement('b');
   label.textContent = `Your byte ${first / BYTE}`;
   const digits = Array.from({ length: BYTE }, (_, at) => {
     const digit = document.createElement('span');
-    digit.textContent = String(bitAt(bytes, first + at));
+    digit.textContent = String(bitAt(given, first + at));
     digit.classList.toggle('wrong', first + at >= bits[0] && first + at < bits[1]);
     return digit;
   });

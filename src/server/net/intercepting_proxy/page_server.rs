@@ -137,7 +137,7 @@ impl PageState {
                 pages::file_response(200, name, Some(tables.into()))
             }
             name if name.starts_with("inspector")
-                || ["lib/", "wasm/", "game/load-error.js", "favicon"]
+                || ["lib/", "quiz", "wasm/", "game/load-error.js", "favicon"]
                     .iter()
                     .any(|begin| name.starts_with(begin)) =>
             {
