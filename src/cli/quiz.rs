@@ -69,9 +69,7 @@ fn ask_questions(quiz: Quiz<'_>, args: &QuizArgs) -> Result<bool, CliError> {
     let lessons: Vec<u8> =
         quiz.lessons().filter(|lesson| args.lesson.is_none_or(|only| only == *lesson)).collect();
     if lessons.is_empty() {
-        return Err(
-            "the exercises of lesson 8 need the packet table of moo, which this program lacks".to_owned()
-        );
+        return Err("the exercises of lesson 8 need the dialect native, which this program lacks".to_owned());
     }
     let first = args.seed.unwrap_or_else(|| u32::from_be_bytes(os::random()));
     let count = args.count.unwrap_or(lessons.len() as u32);

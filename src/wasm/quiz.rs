@@ -2,7 +2,6 @@
 //! output is `{"error":"…"}`.
 
 use serde_json::Value;
-use tickwire::explain::hex;
 use tickwire::internal::tools::quiz::Quiz;
 use tickwire::packet::PacketTables;
 
@@ -20,8 +19,8 @@ pub extern "C" fn quiz_question(lesson: u32, seed: u32) -> usize {
 }
 
 /// Checks an answer and explains its bytes. The input is the id of the question, a line feed, and
-/// the answer. Outputs `right`, `verdict`, `bits` (the range of the wrong bits or null), and, unless the answer is text, `bytes`
-/// in hexadecimal and `explained`.
+/// the answer. Outputs `right`, `verdict`, `bits` (the range of the wrong bits, or null) and, for
+/// an answer in bytes, `bytes` in hexadecimal and `explained`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quiz_check() -> usize {
     answer(|_, input| {
@@ -34,7 +33,7 @@ pub extern "C" fn quiz_check() -> usize {
         let bits = verdict.bits.map_or("null".to_owned(), |bits| format!("[{},{}]", bits.start, bits.end));
         let mut out = format!(r#"{{"right":{is_right},"verdict":{words},"bits":{bits}"#);
         if let Some((bytes, explained)) = quiz.explain(&question, text)? {
-            out.extend([r#","bytes":""#, &hex::digits(&bytes), r#"","explained":"#, &explained]);
+            out.extend([r#","bytes":""#, &bytes, r#"","explained":"#, &explained]);
         }
         Ok((out + "}").into_bytes())
     })

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::Verdict;
-use super::frames;
+use super::encode;
 use super::layout::Layout;
 use crate::limits;
 use crate::packet::Dialect;
@@ -14,6 +13,18 @@ use crate::util::plural::count_noun;
 use crate::ws::deflate::{Inflater, MAX_WINDOW_BITS};
 use crate::ws::frame::MASK_KEY_BYTES;
 use crate::ws::{Side, Violation};
+
+/// The verdict on an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether the answer is right.
+    pub is_right: bool,
+    /// The first wrong bit with its field, or another reason, in one line.
+    pub text: String,
+    /// The wrong bits of the answer. Bits count from its start, most significant bit first within
+    /// a byte.
+    pub bits: Option<Range<usize>>,
+}
 
 /// What an answer is compared with.
 #[derive(Clone, Debug)]
@@ -129,7 +140,7 @@ impl Freedom {
             Freedom::Cut(text) => {
                 let first = answer.get(1).map(|length| usize::from(*length));
                 if let Some(first) = first.filter(|first| *first <= text.len()) {
-                    return frames::with_ping(text, first);
+                    return encode::with_ping(text, first);
                 }
             }
             Freedom::Deflate(text) => {

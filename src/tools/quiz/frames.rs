@@ -1,7 +1,8 @@
 //! Exercises about frames: lessons 1 to 5, and 11.
 
 use super::check::{Expected, Freedom};
-use super::kinds::{Draft, Draw};
+use super::draw::{Draft, Draw};
+use super::encode::{self, fixed_block, frame, with_ping};
 use super::layout::Layout;
 use crate::tools::explain::hex;
 use crate::tools::explain::tree::BYTE;
@@ -13,20 +14,6 @@ use crate::ws::frame::{self, Header, LENGTH_7_MAX, LENGTH_16_MAX, MASK_KEY_BYTES
 
 /// Index of the key of a frame with a length in seven bits.
 const SHORT_KEY: usize = 2;
-
-/// Returns a frame.
-fn frame(opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]>, payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    frame::write(&mut out, opcode, key, payload);
-    out
-}
-
-/// Returns a header.
-fn encode(fin: bool, opcode: Opcode, mask: Option<[u8; MASK_KEY_BYTES]>, length: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    Header { fin, compressed: false, opcode, mask, length }.encode(&mut out);
-    out
-}
 
 pub fn text_frame(draw: &mut Draw<'_>) -> Draft {
     let (word, (key, digits)) = (draw.word(), draw.key());
@@ -71,7 +58,7 @@ pub fn header(draw: &mut Draw<'_>) -> Draft {
     let length = draw_length(draw);
     let bytes = count_noun(length as usize, "byte");
     let task = format!("A server sends a binary message of {bytes} in one frame. Write the header alone.");
-    (task, Expected::exact(encode(true, Opcode::Binary, None, length), Layout::Frames(Side::Server)))
+    (task, Expected::exact(encode::header(true, Opcode::Binary, None, length), Layout::Frames(Side::Server)))
 }
 
 pub fn masked_header(draw: &mut Draw<'_>) -> Draft {
@@ -80,12 +67,15 @@ pub fn masked_header(draw: &mut Draw<'_>) -> Draft {
     let task = format!(
         "A client sends a text message of {bytes} in one frame with the key {digits}. Write the header with the key."
     );
-    (task, Expected::exact(encode(true, Opcode::Text, Some(key), length), Layout::Frames(Side::Client)))
+    (
+        task,
+        Expected::exact(encode::header(true, Opcode::Text, Some(key), length), Layout::Frames(Side::Client)),
+    )
 }
 
 pub fn length(draw: &mut Draw<'_>) -> Draft {
     let length = draw_length(draw);
-    let header = hex::print(&encode(true, Opcode::Binary, None, length));
+    let header = hex::print(&encode::header(true, Opcode::Binary, None, length));
     let task = format!("A frame begins with {header}. How many bytes of payload does it announce?");
     (task, Expected::Numbers(vec![length as i64]))
 }
@@ -123,7 +113,7 @@ pub fn fragments(draw: &mut Draw<'_>) -> Draft {
     let opcodes = [Opcode::Text, Opcode::Continuation, Opcode::Continuation];
     let mut model = Vec::new();
     for (at, piece) in pieces.into_iter().enumerate() {
-        model.extend(encode(at == 2, opcodes[at], None, piece.len() as u64));
+        model.extend(encode::header(at == 2, opcodes[at], None, piece.len() as u64));
         model.extend_from_slice(piece.as_bytes());
     }
     let list = pieces.join("\", \"");
@@ -140,16 +130,6 @@ pub fn between(draw: &mut Draw<'_>) -> Draft {
     );
     let (layout, freedom) = (Layout::Frames(Side::Server), Freedom::Cut(word));
     (task, Expected::Bytes { model: with_ping(word, word.len() / 2), layout, freedom })
-}
-
-/// Returns the frames of a text that is cut after `first` bytes, with a ping between them.
-pub fn with_ping(text: &str, first: usize) -> Vec<u8> {
-    let (one, other) = text.as_bytes().split_at(first);
-    let mut out = encode(false, Opcode::Text, None, one.len() as u64);
-    out.extend([one, frame::EMPTY_PING].concat());
-    out.extend(encode(true, Opcode::Continuation, None, other.len() as u64));
-    out.extend(other);
-    out
 }
 
 /// Codes that a frame may have.
@@ -180,26 +160,6 @@ pub fn client_close(draw: &mut Draw<'_>) -> Draft {
         "A client closes the connection with the code {code} and no reason. Choose the key. Write the frame."
     );
     (task, any_key_of(frame(Opcode::Close, Some(key), &body)))
-}
-
-/// Compresses ASCII text with the fixed codes of DEFLATE (RFC 1951, section 3.2.6), without
-/// distances, as a message of permessage-deflate.
-pub fn fixed_block(text: &str) -> Vec<u8> {
-    /// BFINAL 0 and BTYPE 01, least significant bit first.
-    const HEADER: u8 = 0b010;
-    const HEADER_BITS: usize = 3;
-    /// Bits of the end of the block, and of the header of the empty stored block; all 0.
-    const END_BITS: usize = 7 + 3;
-    /// The code of the byte 0. A code begins with its most significant bit.
-    const FIRST_CODE: u8 = 0x30;
-    let mut out = vec![0; (HEADER_BITS + text.len() * BYTE + END_BITS).div_ceil(BYTE)];
-    out[0] = HEADER;
-    for (at, byte) in text.bytes().enumerate() {
-        let code = (byte + FIRST_CODE).reverse_bits();
-        out[at] |= code << HEADER_BITS;
-        out[at + 1] |= code >> (BYTE - HEADER_BITS);
-    }
-    out
 }
 
 pub fn compressed(draw: &mut Draw<'_>) -> Draft {

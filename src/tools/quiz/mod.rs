@@ -12,6 +12,8 @@
 //! [explainer](crate::tools::explain). No clock, no file, no thread.
 
 mod check;
+mod draw;
+mod encode;
 mod frames;
 mod kinds;
 mod layout;
@@ -20,13 +22,13 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
 use serde_json::Value;
 use tickwire_sim::Rng;
 
+pub use self::check::Verdict;
 use self::check::{Expected, read_bytes};
-use self::kinds::{Draw, KINDS, Kind};
+use self::draw::Draw;
+use self::kinds::{KINDS, Kind};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::hex;
 
@@ -64,18 +66,6 @@ pub struct Question {
     kind: &'static Kind,
     seed: u32,
     expected: Expected,
-}
-
-/// The verdict on an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Whether the answer is right.
-    pub is_right: bool,
-    /// The first wrong bit with its field, or another reason, in one line.
-    pub text: String,
-    /// The wrong bits of the answer. Bits count from its start, most significant bit first within
-    /// a byte.
-    pub bits: Option<Range<usize>>,
 }
 
 impl Question {
@@ -180,14 +170,14 @@ impl<'c> Quiz<'c> {
     }
 
     /// Explains the bytes of an answer as JSON, in the format of `tickwire explain --json`, without
-    /// a verdict. `None` if the answer is text.
+    /// a verdict. Returns the bytes in hexadecimal and the explanation; `None` if the answer is
+    /// text.
     ///
     /// # Errors
     /// As [`Quiz::check`].
-    pub fn explain(self, question: &Question, answer: &str) -> Result<Option<(Vec<u8>, String)>, String> {
+    pub fn explain(self, question: &Question, answer: &str) -> Result<Option<(String, String)>, String> {
         let Some(layout) = question.expected.layout() else { return Ok(None) };
         let bytes = read_bytes(answer)?;
-        let json = layout.explain(self.dialect, &bytes).json();
-        Ok(Some((bytes, json)))
+        Ok(Some((hex::digits(&bytes), layout.explain(self.dialect, &bytes).json())))
     }
 }

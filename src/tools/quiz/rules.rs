@@ -1,7 +1,7 @@
 //! Exercises about broken rules: lesson 9.
 
 use super::check::Expected;
-use super::kinds::{Draft, Draw};
+use super::draw::{Draft, Draw};
 use crate::tools::explain::hex;
 use crate::ws::{Side, Violation};
 

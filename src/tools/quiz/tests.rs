@@ -1,3 +1,5 @@
+//! Tests of every kind of exercise: the model answer, each flipped bit, and arbitrary answers.
+
 use super::*;
 use crate::packet::PacketTables;
 use crate::tools::explain::tree::BYTE;
@@ -102,7 +104,7 @@ fn any_key_and_any_cut_are_right() {
         panic!("a cut")
     };
     for first in 0..=word.len() {
-        let bytes = hex::print(&frames::with_ping(word, first));
+        let bytes = hex::print(&encode::with_ping(word, first));
         assert!(check(&question, &bytes).is_right, "{bytes}");
     }
     assert!(!check(&question, "01 ff").is_right);
@@ -114,13 +116,13 @@ fn other_deflate_data_is_right_if_it_inflates_to_the_text() {
         let Expected::Bytes { freedom: check::Freedom::Deflate(word), .. } = &question.expected else {
             panic!("DEFLATE data")
         };
-        let block = frames::fixed_block(word);
+        let block = encode::fixed_block(word);
         assert!(check(&question, &hex::print(&block)).is_right, "{word}");
         let mut out = Vec::new();
         assert_eq!(Inflater::new(MAX_WINDOW_BITS, false).inflate(&block, 100, &mut out), Ok(()));
         assert_eq!(out, word.as_bytes());
     }
-    assert_eq!(hex::print(&frames::fixed_block("Hello")), "f2 48 cd c9 c9 07 00");
+    assert_eq!(hex::print(&encode::fixed_block("Hello")), "f2 48 cd c9 c9 07 00");
     let verdict = check(&find("11-stored-1"), "01");
     assert!(verdict.text.starts_with("byte 0, bit 7 (bfinal): is 1, must be 0"), "{verdict:?}");
 }

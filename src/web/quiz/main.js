@@ -20,7 +20,6 @@ import { BYTE, bitAt, parseHex } from '../inspector/frame/tree.js';
 const TITLES = [['01-eleven-bytes', 'Eleven bytes'], ['02-lengths', 'Lengths'], ['03-masking', 'Masking'], ['04-fragments', 'Fragments'],
   ['05-closing', 'Closing'], ['06-handshake', 'The handshake'], ['07-messagepack', 'MessagePack'], ['08-packet-to-tick', 'From packet to tick'],
   ['09-breaking-the-rules', 'Breaking the rules'], ['10-datagrams', 'Datagrams'], ['11-compression', 'Compression']];
-const DOCUMENTS = 'https://github.com/tickwire/tickwire/blob/main/docs/lessons/';
 const EMPTY = { hex: 'Type bytes, and they are drawn here: hexadecimal, with or without spaces. All notations of tickwire explain are understood.',
   text: 'The answer to this question is text, so nothing is drawn.' };
 
@@ -45,7 +44,7 @@ function open() {
   state.question = exercises.question(place);
   const { id, task, form } = state.question;
   byId('lesson').value = String(place.lesson);
-  byId('lesson-link').href = `${DOCUMENTS}${TITLES[place.lesson - 1][0]}.md`;
+  byId('lesson-link').href = new URL(`${TITLES[place.lesson - 1][0]}.md`, byId('lesson-link').href).href;
   byId('id').textContent = id;
   byId('task').textContent = task;
   byId('answer').value = '';
@@ -114,7 +113,10 @@ function count(isRight) {
   byId('score').textContent = `${state.right} of ${answered.size} right`;
 }
 
-/** Shows the byte of the wrong bit, bit by bit. @param {import('./exercises.js').Verdict} checked */
+/**
+ * Shows the byte of the wrong bit, bit by bit.
+ * @param {import('./exercises.js').Verdict} checked
+ */
 function showBits({ bits, bytes = '' }) {
   byId('bits').hidden = bits === null || bits[1] === bits[0];
   if (bits === null || bits[1] === bits[0]) return;
