@@ -88,7 +88,7 @@ fn draw_packet(draw: &mut Draw<'_>) -> (Vec<u8>, String) {
     let (name, last, step, bound) = draw.choose(&PACKETS);
     let [sequence, tick, argument] = [1 + draw.below(1 << 8), draw.below(1 << 12), step * draw.below(bound)];
     let text = format!(
-        "the packet `{name}` of a client with sequence {sequence}, tick {tick} and {last} {argument}, in the dialect native (`tickwire codes` prints the table)"
+        "the packet \"{name}\" of a client with sequence {sequence}, tick {tick} and {last} {argument}, in the dialect native (tickwire codes prints the table)"
     );
     let values = [sequence, tick, argument].map(|number| Value::from(number as u64));
     (draw.dialect.encode(Direction::ToServer, name, &values).unwrap_or_default(), text)

@@ -123,7 +123,7 @@ function showBits({ bits, bytes = '' }) {
   const given = parseHex(bytes);
   const first = Math.floor(bits[0] / BYTE) * BYTE;
   const label = document.createElement('b');
-  label.textContent = `Your byte ${first / BYTE}`;
+  label.textContent = `Your byte ${first / BYTE}, bits 0 to 7`;
   const digits = Array.from({ length: BYTE }, (_, at) => {
     const digit = document.createElement('span');
     digit.textContent = String(bitAt(given, first + at));
