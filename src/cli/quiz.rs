@@ -51,7 +51,7 @@ pub fn run(args: &QuizArgs, games: &GameList) -> ExitCode {
     let done = Quiz::new(&games.codes).ok_or_else(|| "the packet tables have no dialect".to_owned());
     let done = done.and_then(|quiz| match &args.check {
         Some(file) => check_file(quiz, file),
-        None => ask_questions(quiz, args),
+        None => run_questions(quiz, args),
     });
     match done.and_then(|is_right| check_written().map(|()| is_right)) {
         Ok(true) => ExitCode::SUCCESS,
@@ -65,7 +65,7 @@ pub fn run(args: &QuizArgs, games: &GameList) -> ExitCode {
 
 /// Prints the questions. Unless only they are wanted, reads the answers. Returns whether all are
 /// right.
-fn ask_questions(quiz: Quiz<'_>, args: &QuizArgs) -> Result<bool, CliError> {
+fn run_questions(quiz: Quiz<'_>, args: &QuizArgs) -> Result<bool, CliError> {
     let lessons: Vec<u8> =
         quiz.lessons().filter(|lesson| args.lesson.is_none_or(|only| only == *lesson)).collect();
     if lessons.is_empty() {
@@ -107,11 +107,11 @@ impl<R: BufRead> Dialogue<'_, R> {
         if self.is_terminal {
             print("Type the answer; ? for a hint, an empty line to skip the question.\n\n");
         }
-        let (mut right, mut asked) = (0, 0);
+        let (mut right, mut answered) = (0, 0);
         for question in questions {
             print(&format!("{}  {}\n", question.id(), question.task));
             let Some(verdict) = self.answer(&question)? else { break };
-            asked += 1;
+            answered += 1;
             right += u32::from(verdict.is_right);
             print(&format!("{}\n", verdict.text));
             if !verdict.is_right {
@@ -119,7 +119,7 @@ impl<R: BufRead> Dialogue<'_, R> {
             }
             print("\n");
         }
-        if asked > 0 {
+        if answered > 0 {
             print(&format!("{right} of {count} right\n"));
         }
         Ok(right == count)

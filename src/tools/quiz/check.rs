@@ -216,16 +216,16 @@ fn compare(dialect: &Dialect, answer: &[u8], model: &[u8], layout: &Layout) -> V
 }
 
 /// Checks that the first broken rule is this one.
-fn check_rule(explanation: &Explanation<'_>, asked: Violation) -> Verdict {
-    let asked = asked.name();
+fn check_rule(explanation: &Explanation<'_>, wanted: Violation) -> Verdict {
+    let wanted = wanted.name();
     let Some(Problem::Violation { rule, address, bits, .. }) = explanation.problem() else {
-        return wrong(["no rule is broken so far, so not ", asked].concat(), None);
+        return wrong(["no rule is broken so far, so not ", wanted].concat(), None);
     };
     let place = place(bits.start, leaf(&explanation.tree(), bits.start));
-    if *rule == asked {
+    if *rule == wanted {
         return Verdict { text: ["right: ", rule, " at ", &place].concat(), ..right() };
     }
-    let text = [&place, ": breaks ", rule, " first (", address, "), not ", asked].concat();
+    let text = [&place, ": breaks ", rule, " first (", address, "), not ", wanted].concat();
     wrong(text, Some(bits.clone()))
 }
 
