@@ -99,7 +99,7 @@ fn a_class_receives_questions_and_its_answers_are_checked() {
 fn a_missing_file_and_a_wrong_lesson_are_errors() {
     for (arguments, part) in [
         (&["--check", "none.jsonl"][..], "none.jsonl: "),
-        (&["--lesson", "12"], "12 is not in 1..=11"),
+        (&["--lesson", "15"], "15 is not in 1..=14"),
         (&["--count", "0"], "0 is not in 1..=10000"),
         (&["--check", "-", "--seed", "1"], "cannot be used with"),
     ] {

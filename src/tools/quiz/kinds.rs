@@ -1,7 +1,7 @@
 //! The kinds of exercises.
 
 use super::draw::{Draft, Draw};
-use super::{frames, packets, rules};
+use super::{frames, packets, rules, streams};
 
 /// A kind of exercise.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ const ACKS: &str = "the least significant bit covers the number before the newes
 
 /// All kinds in the order of the lessons. A new kind goes after the others of its lesson, because
 /// the position determines the parameters.
-pub static KINDS: [Kind; 25] = [
+pub static KINDS: [Kind; 31] = [
     kind(1, "text_frame", frames::text_frame, MASKED),
     kind(1, "any_key", frames::any_key, MASKED),
     kind(1, "server_frame", frames::server_frame, FRAME),
@@ -73,4 +73,10 @@ pub static KINDS: [Kind; 25] = [
         frames::stored,
         "00, the length and its complement, each least significant byte first, the text, 00",
     ),
+    kind(12, "complete_frames", streams::complete_frames, FRAME),
+    kind(12, "next_frame", streams::next_frame, FRAME),
+    kind(13, "close_code", streams::close_code, "1002 protocol, 1007 data, 1008 policy, 1009 too big"),
+    kind(13, "rule_close", streams::rule_close, CLOSE),
+    kind(14, "panel_message", streams::panel_message, MASKED),
+    kind(14, "panel_length", streams::panel_length, "the panel counts the payload alone"),
 ];

@@ -19,6 +19,7 @@ mod kinds;
 mod layout;
 mod packets;
 mod rules;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +34,7 @@ use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::hex;
 
 /// Number of the last lesson; the first one is 1.
-pub const LESSONS: u8 = 11;
+pub const LESSONS: u8 = 14;
 /// The lesson about the packets of `moo`, whose table a program with its own game lacks.
 const PACKET_LESSON: u8 = 8;
 /// The dialect of that lesson.

@@ -5,7 +5,7 @@
  */
 
 /** Number of the last lesson. */
-export const LESSONS = 11;
+export const LESSONS = 14;
 /** Largest seed plus 1: seeds have 32 bits. */
 const SEEDS = 2 ** 32;
 

@@ -19,7 +19,8 @@ import { BYTE, bitAt, parseHex } from '../inspector/frame/tree.js';
 /** Lessons in `docs/lessons/`: file and title. @type {readonly (readonly [string, string])[]} */
 const TITLES = [['01-eleven-bytes', 'Eleven bytes'], ['02-lengths', 'Lengths'], ['03-masking', 'Masking'], ['04-fragments', 'Fragments'],
   ['05-closing', 'Closing'], ['06-handshake', 'The handshake'], ['07-messagepack', 'MessagePack'], ['08-packet-to-tick', 'From packet to tick'],
-  ['09-breaking-the-rules', 'Breaking the rules'], ['10-datagrams', 'Datagrams'], ['11-compression', 'Compression']];
+  ['09-breaking-the-rules', 'Breaking the rules'], ['10-datagrams', 'Datagrams'], ['11-compression', 'Compression'],
+  ['12-segments', 'TCP segments'], ['13-endings', 'Closing well and badly'], ['14-network-panel', 'The network panel']];
 const EMPTY = { hex: 'Type bytes, and they are drawn here: hexadecimal, with or without spaces. All notations of tickwire explain are understood.',
   text: 'The answer to this question is text, so nothing is drawn.' };
 
