@@ -13,6 +13,7 @@ use super::output::CliError;
 use crate::limits;
 use crate::server::net::Console;
 use crate::server::net::console::Source;
+use crate::util::os::threads;
 use crate::util::os::{self, PollableStdin};
 
 /// The operator's prompt on a terminal.
@@ -24,7 +25,7 @@ const PROMPT: &str = "> ";
 /// # Errors
 /// The thread cannot be started.
 pub fn start(console: Console, print: fn(&str)) -> Result<(), CliError> {
-    let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
+    let spawned = threads::spawn("console", move || run(&console, print));
     spawned.map(drop).map_err(|error| format!("cannot start the console's thread: {error}"))
 }
 

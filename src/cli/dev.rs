@@ -26,6 +26,7 @@ use super::output::{CliError, print};
 use super::{prediction, signals};
 use crate::limits;
 use crate::server::net::state_file;
+use crate::util::os::threads;
 use crate::util::sync::Mutex;
 
 /// Options of `dev`.
@@ -136,7 +137,7 @@ fn forward(input: &Input) -> Result<(), CliError> {
             }
         }
     };
-    let spawned = thread::Builder::new().name("dev input".to_owned()).spawn(run);
+    let spawned = threads::spawn("dev input", run);
     spawned.map(drop).map_err(|error| format!("cannot start the thread for standard input: {error}"))
 }
 

@@ -14,12 +14,12 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError};
-use std::thread;
 
 use super::editor::{LineEditor, PrinterAbovePrompt};
 use super::wake::{WakeReceiver, Waker};
 use crate::cli::console::LineSplitter;
 use crate::limits;
+use crate::util::os::threads;
 
 /// The line that ends the session.
 pub const QUIT: &str = "quit";
@@ -66,12 +66,11 @@ impl LineReader {
             is_received
         };
         let is_last = Arc::clone(&self.is_ending);
-        let thread = thread::Builder::new().name("lines".to_owned());
         let Some((editor, printer)) = editor else {
-            return thread.spawn(move || read_lines(io::stdin().lock(), send)).map(drop);
+            return threads::spawn("lines", move || read_lines(io::stdin().lock(), send)).map(drop);
         };
         self.printer = Some(printer);
-        thread.spawn(move || edit_lines(editor, &is_last, send)).map(drop)
+        threads::spawn("lines", move || edit_lines(editor, &is_last, send)).map(drop)
     }
 
     /// Whether the lines are edited, so that the editor shows the prompt.

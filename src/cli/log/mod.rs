@@ -28,6 +28,7 @@ use super::color::Color;
 use super::output::CliError;
 use crate::limits;
 use crate::util::escape;
+use crate::util::os::threads;
 use crate::util::plural::count_noun;
 
 /// The log of this process, once started.
@@ -131,9 +132,7 @@ impl Log {
         let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
         let (queue, kinds) = (Queue::new(lines), CallSiteLimiter::new());
         let for_thread = (Arc::clone(&queue.counts), kinds.clone());
-        thread::Builder::new()
-            .name("log".to_owned())
-            .spawn(move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
+        threads::spawn("log", move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
             .map_err(|error| format!("cannot start the log's thread: {error}"))?;
         tracing_subscriber::fmt()
             .with_max_level(LevelFilter::TRACE)

@@ -27,6 +27,7 @@ use tracing::{debug, info, warn};
 use super::registry::Registry;
 use crate::limits;
 use crate::util::os;
+use crate::util::os::threads;
 
 /// A server whose connections an [`AcceptLoop`] accepts.
 pub trait ConnectionHandler: fmt::Debug + Send + Sync + 'static {
@@ -121,9 +122,7 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
     pub fn start(listener: TcpListener, handler: Arc<H>) -> io::Result<AcceptLoop<H>> {
         let listener = Arc::new(listener);
         let for_thread = (Arc::clone(&handler), Arc::clone(&listener));
-        let thread = thread::Builder::new()
-            .name("listener".to_owned())
-            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
+        let thread = threads::spawn("listener", move || accept_all(&for_thread.0, &for_thread.1))?;
         Ok(AcceptLoop { handler, listener, thread })
     }
 
@@ -172,10 +171,8 @@ fn spawn_connection<H: ConnectionHandler>(
     let stream = Arc::new(stream);
     handler.connections().add(number, Arc::clone(&stream));
     let registered = Registered { handler: Arc::clone(handler), number };
-    let spawned = thread::Builder::new()
-        .name(H::THREAD_NAME.to_owned())
-        .stack_size(limits::CLIENT_STACK_BYTES)
-        .spawn(move || registered.handler.serve(stream, address, permit));
+    let run = move || registered.handler.serve(stream, address, permit);
+    let spawned = threads::spawn_with_stack(H::THREAD_NAME, limits::CLIENT_STACK_BYTES, run);
     if let Err(error) = spawned {
         warn!("cannot start a thread for a connection: {error}");
         handler.on_thread_error();

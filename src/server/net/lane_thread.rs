@@ -27,6 +27,7 @@ use super::metrics::Metrics;
 use super::server_state::ServerState;
 use crate::datagram::DatagramError;
 use crate::limits;
+use crate::util::os::threads;
 
 /// Binds the UDP socket of the lanes to the address of the listener. Without it, all clients play
 /// on their streams alone.
@@ -65,8 +66,7 @@ pub fn bind(config: &ServerConfig, address: SocketAddr) -> Option<Arc<LaneSocket
 pub fn start(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     let Some(lanes) = host.lanes.clone() else { return Ok(None) };
     let host = Arc::clone(host);
-    let thread = thread::Builder::new().name("lanes".to_owned());
-    thread.spawn(move || receive_all(&host, &lanes)).map(Some)
+    threads::spawn("lanes", move || receive_all(&host, &lanes)).map(Some)
 }
 
 fn receive_all(host: &ServerState, lanes: &LaneSocket) {

@@ -10,7 +10,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 
 use tickwire_sim::WorldParams;
 use tracing::{error, info};
@@ -30,6 +29,7 @@ use crate::server::admission::tokens::{OfferedToken, Permission};
 use crate::server::room::RoomConfig;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
+use crate::util::os::threads;
 use crate::ws::http::RequestHead;
 
 /// A room, and a client's slot in it unless the room is full.
@@ -173,12 +173,11 @@ fn create(
     }
     room_thread::report_start(host, &room);
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
-    let named = thread::Builder::new().name(format!("world {}", room.name()));
     let run = move || {
         room_thread::run_instance(&for_thread, of_thread, core);
         for_thread.room_threads.leave();
     };
-    match named.spawn(run) {
+    match threads::spawn(&format!("world {}", room.name()), run) {
         Ok(thread) => host.room_threads.add(thread),
         Err(error) => {
             error!(room = room.label(), %error, "a room on demand has no thread");

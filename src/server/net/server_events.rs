@@ -15,7 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::thread;
 use std::time::Instant;
 
 use tickwire_sim::PlayerId;
@@ -28,6 +27,7 @@ use crate::game::Report;
 use crate::limits;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::{PlayerChange, PlayerEvent, TickResult};
+use crate::util::os::threads;
 use crate::util::plural::count_noun;
 use crate::util::sync::Mutex;
 
@@ -149,7 +149,7 @@ impl ServerEvents {
         let Some((hook, events)) = self.not_started.lock().take() else { return Ok(()) };
         let (done, finished) = mpsc::channel();
         let (metrics, counts) = (Arc::clone(metrics), Arc::clone(&self.counts));
-        thread::Builder::new().name("events".to_owned()).spawn(move || {
+        threads::spawn("events", move || {
             run_hook(&hook, &events, &counts, &metrics);
             drop(done);
         })?;

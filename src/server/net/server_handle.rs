@@ -25,6 +25,7 @@ use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::admission::{Admission, Capacity};
 use crate::server::room::{RoomHandle, SavedRoom, handle};
+use crate::util::os::threads;
 use crate::util::os::{self, MachineCapacity};
 
 /// A running server. Its threads continue if it is dropped without [`ServerHandle::stop`].
@@ -331,5 +332,5 @@ fn spawn(
     run: impl FnOnce(&Arc<ServerState>) + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
     let host = Arc::clone(host);
-    thread::Builder::new().name(name.to_owned()).spawn(move || run(&host))
+    threads::spawn(name, move || run(&host))
 }

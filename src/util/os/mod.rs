@@ -13,6 +13,7 @@ mod readiness;
 #[cfg(unix)]
 mod signals;
 mod suspended;
+pub mod threads;
 
 #[cfg(all(target_os = "linux", not(tickwire_plain)))]
 mod linux;

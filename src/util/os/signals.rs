@@ -5,10 +5,11 @@
 //! SIGINT for a background job, because Ctrl-C is for the foreground job.
 
 use std::io;
-use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use super::threads;
 
 const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
@@ -20,7 +21,7 @@ pub fn on_stop(ignored: u64, mut handler: impl FnMut() + Send + 'static) -> io::
     let mut signals = Signals::new(handled(ignored))?;
     // Without any signal, the thread waits forever, so that `handler` is not dropped.
     let run = move || signals.forever().for_each(|_| handler());
-    thread::Builder::new().name("signals".to_owned()).spawn(run).map(drop)
+    threads::spawn("signals", run).map(drop)
 }
 
 fn handled(ignored: u64) -> Vec<i32> {

@@ -17,7 +17,7 @@ mod forwarded_header;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tickwire_sim::rng::Rng;
@@ -30,6 +30,7 @@ use super::registry::Registry;
 use crate::limits;
 use crate::util::netem::{Conditions, DatagramLink, DelayHistogram, DuplexLink, SegmentCounts};
 use crate::util::os;
+use crate::util::os::threads;
 use crate::util::sync::Mutex;
 
 /// Settings of a netem proxy.
@@ -108,8 +109,7 @@ impl NetemProxy {
         let socket = datagrams::bind(address.ip(), options.to);
         let forwarder = socket.map(|socket| {
             let address = socket.local_addr()?;
-            let thread = thread::Builder::new().name("lanes".to_owned());
-            let thread = thread.spawn(move || state.forward_datagrams(&socket))?;
+            let thread = threads::spawn("lanes", move || state.forward_datagrams(&socket))?;
             Ok::<_, io::Error>((address, thread))
         });
         Ok(NetemProxy { accept_loop, address, datagrams: forwarder.transpose()? })

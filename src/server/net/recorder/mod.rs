@@ -28,6 +28,7 @@ use super::metrics::Metrics;
 use super::tap::{EventKind, LostEvents, Subscription, Tap};
 use crate::limits;
 use crate::packet::PacketTables;
+use crate::util::os::threads;
 use crate::util::plural::count_noun;
 use crate::util::sync::Mutex;
 use capture_encoder::CaptureEncoder;
@@ -160,7 +161,7 @@ impl Recorder {
             last: Duration::ZERO,
         };
         let (end, ended) = mpsc::channel();
-        let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
+        let spawned = threads::spawn("recorder", move || writing.run(end));
         spawned.map_err(|error| format!("cannot start a thread to write {name}: {error}"))?;
         *capture = Some(ActiveCapture { shared, ended });
         info!(file = name, client = only, "capture begins");
