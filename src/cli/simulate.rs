@@ -10,6 +10,7 @@ use clap::Args;
 use super::game_list::GameList;
 use super::output::{CliError, print};
 use super::simulation_summary;
+use crate::packet::json::json_object;
 use crate::testing::simulate::{self, SimulationCounts, SimulationPlan};
 use crate::util::netem::Conditions;
 use crate::util::os;
@@ -127,8 +128,7 @@ fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
 
 fn json(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
-    let counts: serde_json::Map<_, _> =
-        all.rows().map(|(name, count)| (name.to_owned(), count.into())).collect();
+    let counts = json_object(all.rows().map(|(name, count)| (name.to_owned(), count.into())));
     let line = serde_json::json!({
         "seed": args.seed,
         "seeds": args.seeds,

@@ -12,6 +12,7 @@ use super::output::{CliError, print};
 use super::wasm_synctest::{RecordedRun, WasmBuild};
 use crate::game::{DynWorld, GameInfo};
 use crate::limits;
+use crate::packet::json::json_object;
 use crate::server::embedded::TickRecord;
 use crate::testing::synctest::{self, SynctestPlan, SynctestReport};
 use crate::util::plural::count_noun;
@@ -184,8 +185,8 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport, wasm: Option<u64>
 }
 
 fn json(args: &SynctestArgs, game: &str, all: &SynctestReport, wasm: Option<u64>) -> String {
-    let stats: serde_json::Map<_, _> =
-        all.stats.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())).collect();
+    let stats =
+        json_object(all.stats.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())));
     let line = serde_json::json!({
         "game": game,
         "seed": args.seed,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rmpv::Value;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::limits;
 
@@ -179,7 +179,18 @@ fn to_json(value: &Value) -> Json {
         Value::String(text) => Json::from(text.as_str().unwrap_or("")),
         Value::Array(values) => values.iter().map(to_json).collect(),
         Value::Map(pairs) => {
-            pairs.iter().map(|(key, value)| (key.as_str().unwrap_or(""), to_json(value))).collect()
+            let entry =
+                |(key, value): &(Value, Value)| (key.as_str().unwrap_or("").to_owned(), to_json(value));
+            Json::Object(json_object(pairs.iter().map(entry)))
         }
     }
+}
+
+/// Collects the entries of an object. `collect` would compile a sort for each type of iterator.
+pub(crate) fn json_object(entries: impl IntoIterator<Item = (String, Json)>) -> Map<String, Json> {
+    let mut object = Map::new();
+    for (key, value) in entries {
+        object.insert(key, value);
+    }
+    object
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::PacketTables;
 use super::grammar::{Argument, Shape, Type};
+use super::json::json_object;
 use super::row::{Code, Row};
 use super::tables::Table;
 
@@ -48,8 +49,7 @@ fn json_row(row: &Row, json_type: fn(&Type) -> Map<String, Json>) -> Json {
         Code::Str(code) => Json::from(code.as_str()),
         Code::Int(code) => Json::from(*code),
     };
-    let codes: Map<String, Json> =
-        row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
+    let codes = json_object(row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))));
     json!({
         "direction": row.direction.name(),
         "name": row.name,
@@ -62,7 +62,7 @@ fn json_row(row: &Row, json_type: fn(&Type) -> Map<String, Json>) -> Json {
 
 fn json_arguments(arguments: &[Argument], json_type: fn(&Type) -> Map<String, Json>) -> Json {
     let named = arguments.iter().map(|argument| {
-        let mut json = Map::from_iter([("name".to_owned(), Json::from(argument.name.as_str()))]);
+        let mut json = json_object([("name".to_owned(), Json::from(argument.name.as_str()))]);
         json.extend(json_type(&argument.ty));
         Json::from(json)
     });
@@ -71,7 +71,7 @@ fn json_arguments(arguments: &[Argument], json_type: fn(&Type) -> Map<String, Js
 
 /// The type in the notation of the tables, and its members.
 fn notation_json(ty: &Type) -> Map<String, Json> {
-    let mut json = Map::from_iter([("type".to_owned(), Json::from(ty.to_string()))]);
+    let mut json = json_object([("type".to_owned(), Json::from(ty.to_string()))]);
     if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &ty.shape {
         json.insert("members".to_owned(), json_arguments(members, notation_json));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::game::simple::{EntityLayout, ReceivedEntities};
 use crate::packet::grammar::Shape;
@@ -220,10 +220,8 @@ impl ReceivedTable {
 
     fn json(&self, list: &str, id: u32, client: usize, entity: &ReceivedEntity) -> String {
         let ReceivedEntity { enters, first: (packet, at_ns), left, values } = entity;
-        let values = values
-            .iter()
-            .map(|(name, value)| (name.clone(), serde_json::from_str(value).unwrap_or(Json::Null)))
-            .collect::<Map<String, Json>>();
+        let value = |value: &String| serde_json::from_str(value).unwrap_or(Json::Null);
+        let values = json::json_object(values.iter().map(|(name, text)| (name.clone(), value(text))));
         let player = self.player(client);
         let line = serde_json::json!({
             "list": list, "id": id, "client": client, "player": player, "enters": enters, "packet": packet,

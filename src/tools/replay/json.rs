@@ -11,6 +11,7 @@ use super::{
 };
 use crate::game::GameInfo;
 use crate::packet::PacketTables;
+use crate::packet::json::json_object;
 use crate::tools::capture::Untrusted;
 
 /// Maximum number of bytes shown of a reply.
@@ -112,11 +113,11 @@ fn report_json(report: &Report) -> Value {
     }
     if let Some(state) = &report.state {
         let entity = |(name, fields): &(String, Vec<(String, String)>)| {
-            let fields: serde_json::Map<_, _> =
-                fields.iter().map(|(field, value)| (field.clone(), value.as_str().into())).collect();
+            let fields =
+                json_object(fields.iter().map(|(field, value)| (field.clone(), value.as_str().into())));
             (name.clone(), Value::Object(fields))
         };
-        all["state"] = Value::Object(state.iter().map(entity).collect());
+        all["state"] = Value::Object(json_object(state.iter().map(entity)));
     }
     all
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::page_response::PageResponse;
 use crate::game::PropertyValue;
+use crate::packet::json::json_object;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, room_path};
 use crate::server::admission::refusal::Refusal;
 use crate::server::net::metrics::Metrics;
@@ -134,8 +135,7 @@ fn room_json(room: &RunningRoom) -> serde_json::Value {
         PropertyValue::Flag(flag) => json!(flag),
         PropertyValue::Text(text) => json!(text),
     };
-    let properties: serde_json::Map<_, _> =
-        properties.iter().map(|(name, set)| (name.to_owned(), value(set))).collect();
+    let properties = json_object(properties.iter().map(|(name, set)| (name.to_owned(), value(set))));
     json!({
         "name": room.name(),
         "path": room_path(room.name()),
