@@ -64,18 +64,10 @@ impl Inspector {
         let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
         let Some(mut conversation) = conversation else { return Ok(()) };
         let retained = |begin: usize, end: usize| RetainedFrame {
-            n: 0,
-            from,
-            at: Duration::ZERO,
-            tick: 0,
-            piece: Arc::clone(&piece),
-            begin,
-            end,
             is_head,
             is_message: link.kind == LinkKind::Message,
-            mark: None,
-            compressed_bytes: None,
             datagram: (link.kind == LinkKind::Datagram).then_some((None, None)),
+            ..RetainedFrame::new(from, (Duration::ZERO, 0), Arc::clone(&piece), (begin, end))
         };
         if link.kind == LinkKind::Datagram {
             log.add_datagram(&mut self.next_n, retained(first, piece.len()), &codes);

@@ -122,7 +122,9 @@ impl Inspector {
     /// that were stored before are available again. Beyond [`limits::INSPECTOR_CLIENTS`] clients,
     /// the client with the oldest selection is dropped.
     pub fn select_client(&mut self, client: Option<u64>) {
-        self.leave_merged();
+        if let Some(merged) = self.merged.take() {
+            (self.logs, self.has_selection) = (merged.single_logs, false);
+        }
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.stop_inspecting();
         }
@@ -136,6 +138,13 @@ impl Inspector {
         if self.logs.len() > limits::INSPECTOR_CLIENTS {
             self.logs.remove(0);
         }
+    }
+
+    /// Inspects all clients, up to [`limits::INSPECTOR_MERGED_CLIENTS`]. Begins with an empty list.
+    pub fn select_all(&mut self) {
+        self.select_client(None);
+        self.merged = Some(MergedList::new(std::mem::take(&mut self.logs), &self.request));
+        self.has_selection = true;
     }
 
     /// The stored state of the inspected client.
@@ -159,9 +168,9 @@ impl Inspector {
             observed_format::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
         let codes = Arc::clone(&self.codes);
         let mut reply = json!({});
-        if !self.enter(client) {
+        if !self.begin_message(client) {
             if self.merged.is_some() {
-                reply["lost"] = self.skip_records(client, &records).into();
+                reply["lost"] = merged_list::skip_records(&mut self.logs, client, &records).into();
             }
             return Ok(reply.to_string());
         }
@@ -171,18 +180,8 @@ impl Inspector {
             let Some(log) = self.logs.last_mut() else { break };
             let mark = matches!(record.what, ObservedKind::Injected(_)).then_some(FrameMark::Injected);
             let frame_of = |from, piece, begin, end| RetainedFrame {
-                n: 0,
-                from,
-                at: record.at,
-                tick: record.tick,
-                piece,
-                begin,
-                end,
-                is_head: false,
-                is_message: false,
                 mark,
-                compressed_bytes: None,
-                datagram: None,
+                ..RetainedFrame::new(from, (record.at, record.tick), piece, (begin, end))
             };
             if let Some((from, bytes)) = record.what.bytes() {
                 gone += self.take(from, bytes, record.at, frame_of, conversation.clone(), &mut frames);
@@ -216,7 +215,9 @@ impl Inspector {
                 ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}
             }
         }
-        gone += self.leave_log();
+        if let Some(merged) = &mut self.merged {
+            gone += merged.end_message(&mut self.logs);
+        }
         reply["frames"] = Json::from(frames);
         for (name, count) in [("lost", lost), ("gone", gone as u64)] {
             if count > 0 {
@@ -227,6 +228,14 @@ impl Inspector {
             reply["missed"] = Json::from(missed);
         }
         Ok(reply.to_string())
+    }
+
+    /// Prepares for a message of this client. Returns whether the client is inspected.
+    fn begin_message(&mut self, client: u64) -> bool {
+        match &mut self.merged {
+            Some(merged) => merged.begin_message(&mut self.logs, client),
+            None => self.log().is_some_and(|log| log.client == client),
+        }
     }
 
     /// Stores the frames of a piece, and adds an entry for each. Returns the number of visible
@@ -368,6 +377,14 @@ impl Inspector {
         match &self.merged {
             Some(merged) => Some(&merged.list),
             None => self.log().map(|log| &log.list),
+        }
+    }
+
+    /// The log with this frame.
+    fn log_with(&self, n: u64) -> Option<&ClientLog> {
+        match &self.merged {
+            Some(merged) => merged.log_with(&self.logs, n),
+            None => self.log(),
         }
     }
 

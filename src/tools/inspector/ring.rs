@@ -46,6 +46,30 @@ pub struct RetainedFrame {
 }
 
 impl RetainedFrame {
+    /// Creates a frame without a number: the bytes from `begin` to `end` of `piece`, sent at this
+    /// time and tick.
+    pub fn new(
+        from: Side,
+        (at, tick): (Duration, u32),
+        piece: Arc<[u8]>,
+        (begin, end): (usize, usize),
+    ) -> RetainedFrame {
+        RetainedFrame {
+            n: 0,
+            from,
+            at,
+            tick,
+            piece,
+            begin,
+            end,
+            is_head: false,
+            is_message: false,
+            mark: None,
+            compressed_bytes: None,
+            datagram: None,
+        }
+    }
+
     /// The bytes as sent.
     pub fn bytes(&self) -> &[u8] {
         &self.piece[self.begin..self.end]
@@ -121,21 +145,8 @@ mod tests {
     use super::*;
 
     fn frame(n: u64, from: Side, length: usize) -> RetainedFrame {
-        let (at, piece) = (Duration::ZERO, Arc::from(vec![0; length]));
-        RetainedFrame {
-            n,
-            from,
-            at,
-            tick: 0,
-            piece,
-            begin: 0,
-            end: length,
-            is_head: false,
-            is_message: false,
-            mark: None,
-            compressed_bytes: None,
-            datagram: None,
-        }
+        let piece = Arc::from(vec![0; length]);
+        RetainedFrame { n, ..RetainedFrame::new(from, (Duration::ZERO, 0), piece, (0, length)) }
     }
 
     fn numbers(ring: &Ring) -> Vec<u64> {
