@@ -2335,17 +2335,8 @@ end
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
 
 local E = {
-    malformed = ProtoExpert.new("tickwire.expert.malformed", "Malformed packet", expert.group.MALFORMED,
-        expert.severity.ERROR),
-    trailing = ProtoExpert.new("tickwire.expert.trailing_bytes", "Bytes after the packet", expert.group.MALFORMED,
-        expert.severity.ERROR),
-    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Wrong arguments for this packet",
-        expert.group.PROTOCOL, expert.severity.WARN),
-    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "Unknown code in this dialect", expert.group.UNDECODED,
-        expert.severity.WARN),
     other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
         expert.group.UNDECODED, expert.severity.NOTE),
-    frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
     truncated = ProtoExpert.new("tickwire.expert.truncated", "Cut by the capture", expert.group.SEQUENCE, expert.severity.NOTE),
     not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
@@ -2353,18 +2344,32 @@ local E = {
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A bug in tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.truncated, E.not_read, E.bug }
-local EXPERT_OF = {
-    wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
-    dissector_error = E.bug,
-}
 
 local INFO_CHARS = 160
 
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
 RULES.wrong_frame_type = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
-RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
-RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
+RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "wrong arguments for this packet" }
+RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "unknown code in this dialect" }
+
+-- Group and severity of rules. All others are malformed, and errors.
+local KIND_OF = {
+    wrong_arguments = { expert.group.PROTOCOL, expert.severity.WARN },
+    unknown_code = { expert.group.UNDECODED, expert.severity.WARN },
+}
+
+-- Expert field of each rule: Wireshark's list of expert information groups by field.
+local EXPERT_OF = {}
+do
+    local experts = { E.other, E.cut, E.truncated, E.not_read, E.bug }
+    for rule, known in pairs(RULES) do
+        local kind = KIND_OF[rule] or { expert.group.MALFORMED, expert.severity.ERROR }
+        local summary = format("%s: %s", rule, (known[3]:gsub("%.$", "")))
+        EXPERT_OF[rule] = ProtoExpert.new("tickwire.expert." .. rule, summary, kind[1], kind[2])
+        experts[#experts + 1] = EXPERT_OF[rule]
+    end
+    tickwire.experts = experts
+end
 
 -- The reaction to a broken rule. A client answers the head of a response with no status.
 local function reaction(known, is_response)
@@ -2386,7 +2391,7 @@ local function add_rule(item, range, rule, detail, place, is_response)
         item:add(F.answer, range, reaction(known, is_response)):set_generated()
     end
     detail = detail or known and known[3]:gsub("%.$", "") or "?"
-    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule, is_response), detail, place))
+    item:add_proto_expert_info(EXPERT_OF[rule] or E.bug, format("%s: %s, at byte %d", rule_line(rule, is_response), detail, place))
 end
 
 local function add_problem(root, problem)
@@ -3185,6 +3190,190 @@ do
     end
 end
 
+-- ---- Menus ---------------------------------------------------------------------------------------------------------
+-- Entries of Wireshark's menus: statistics of the open capture, and commands and links for the selected packet. Not in tshark.
+
+(function() -- A function of its own, for its local names. Its lines are not indented.
+if not gui_enabled() then return end
+
+-- Bytes of a link, as in src/limits/; a test compares.
+local LINK_BYTES = 16000
+-- Most digits in an argument of a command: Linux allows 131072 bytes.
+local ARGUMENT_DIGITS = 100000
+
+-- A listener's filter names the fields that Wireshark provides, besides selecting frames.
+local FILTER = "tickwire.packet || tickwire.rule || tickwire.direction || tickwire.length"
+
+local function fields_of_frame(names)
+    local found = {}
+    for _, name in pairs(names) do found[name] = {} end
+    for _, info in ipairs({ all_field_infos() }) do
+        local values = found[info.name]
+        if values then values[#values + 1] = info.value end
+    end
+    return found
+end
+
+-- Opens a window with a table of the open capture. Wireshark updates it when it reads the capture again.
+local function open_window(title, name)
+    local statistics = require "tickwire.statistics"
+    local window, listener = TextWindow.new("tickwire: " .. title), Listener.new("frame", FILTER)
+    local counter = statistics.new()
+    window:set_atclose(function() listener:remove() end)
+    function listener.packet(pinfo)
+        local values, found = fields_of_frame(statistics.FIELDS), {}
+        for key, field in pairs(statistics.FIELDS) do found[key] = values[field] end
+        counter:add(pinfo, found)
+    end
+    function listener.draw() window:set(counter:text(name)) end
+    function listener.reset() counter = statistics.new() end
+    retap_packets()
+end
+
+for _, entry in ipairs({
+    { "Packets", "packets" }, { "Packets by second", "seconds" }, { "Broken rules", "rules" }, { "Gaps between packets", "gaps" },
+}) do
+    register_menu("Tickwire/" .. entry[1], function() open_window(entry[1], entry[2]) end, MENU_STAT_GENERIC)
+end
+
+if not register_packet_menu then return end -- Since Wireshark 4.0.
+
+-- Returns the value of the first field of a name, and these fields. The action of a packet menu receives all fields of the packet.
+local function first_values(infos)
+    local first = {}
+    for _, info in ipairs(infos) do
+        if first[info.name] == nil then first[info.name] = info end
+    end
+    return function(name) return first[name] and tostring(first[name].value) end, first
+end
+
+-- Returns the frames of a packet, as sent: header and payload of each. Frames over several segments are whole. Wireshark's
+-- field of a header ends before the payload; the field of a cut frame contains it.
+local function frames_of(infos)
+    local parts, header, payload, finish = {}, nil, nil, 0
+    for _, info in ipairs(infos) do
+        local name = info.name
+        if name == "websocket" or name == "tickwire.tcp" then
+            header = info
+        elseif name == "websocket.opcode" and header then
+            local bytes = header.range:raw()
+            parts[#parts + 1], finish = bytes, header.offset + header.len
+            payload = (byte(bytes, 2) or 0) >= 0x80 and "websocket.masked_payload" or "websocket.payload"
+            header = nil
+        elseif name == payload then
+            if info.offset >= finish and info.len > 0 then parts[#parts + 1] = info.range:raw() end
+            payload = nil
+        end
+    end
+    return concat(parts)
+end
+
+-- Returns the bytes of a segment; if TCP has joined it with others, those of the whole, where the rule is broken.
+local function segment_of_packet(first)
+    local payload, joined, rule = first["tcp.payload"], first["tcp.reassembled.data"], first["tickwire.rule"]
+    if joined then
+        local bytes = joined.range:raw()
+        local is_within = not payload or not rule or sub(bytes, rule.offset + 1, rule.offset + rule.len) == rule.range:raw()
+        if is_within then return bytes end
+    end
+    return payload and payload.range:raw() or ""
+end
+
+-- Returns the direction of a datagram and its text. The text of a sealed datagram is nil.
+local function datagram_of(first)
+    local bytes = first["tickwire.datagram"].range:raw()
+    local direction, text = lanes.seen(tonumber(tostring(first["frame.number"].value)))
+    return direction, text or #bytes < lanes.HEADER_BYTES and bytes or nil
+end
+
+-- Returns the direction of bytes of a TCP connection. A head has no field for it.
+local function direction_of_bytes(value, bytes)
+    local direction = value("tickwire.direction")
+    if direction then return direction end
+    if find(bytes, "^%u%u%u") then return sub(bytes, 1, 5) == "HTTP/" and "to_client" or "to_server" end
+    return direction_of((byte(bytes, 2) or 0) >= 0x80)
+end
+
+local function digits_of(bytes)
+    return (bytes:gsub(".", function(sign) return format("%02x", byte(sign)) end))
+end
+
+-- Describes the bytes of a kind: frames, segment or datagram. Returns nil and a reason if there are none.
+local function describe(kind, infos)
+    local value, first = first_values(infos)
+    local found, direction = { value = value, kind = kind }, nil
+    if kind == "datagram" then
+        direction, found.bytes = datagram_of(first)
+        if not found.bytes then return nil, "the datagram is sealed: set the preference tickwire.key_log to the server's key log" end
+    else
+        found.bytes = kind == "frames" and frames_of(infos) or segment_of_packet(first)
+        direction = direction_of_bytes(value, found.bytes)
+    end
+    if found.bytes == "" then return nil, "the packet has no bytes of a frame" end
+    local dialect = value("tickwire.dialect") or ""
+    found.from = direction == "to_server" and "client" or "server"
+    found.dialect, found.is_json = match(dialect, "^(%S+)"), find(dialect, " as JSON", 1, true) ~= nil
+    -- A reserved bit that breaks no rule means compression.
+    found.is_deflated = kind == "frames" and floor(byte(found.bytes) / 64) % 2 == 1 and value("tickwire.rule") ~= "reserved_bit"
+    return found
+end
+
+-- Returns the command that explains the bytes of a packet.
+local function command_of(found)
+    local words = { "tickwire explain" }
+    if found.kind == "datagram" then words[#words + 1] = "--datagram" end
+    words[#words + 1] = "--from " .. found.from
+    if found.dialect then words[#words + 1] = "--dialect " .. found.dialect end
+    if found.is_deflated then words[#words + 1] = "--deflate" end
+    local digits = digits_of(found.bytes)
+    words[#words + 1] = #digits <= ARGUMENT_DIGITS and digits or "- <<'END'\n" .. digits .. "\nEND"
+    return concat(words, " ")
+end
+
+-- Returns the link to the page /wire of the packet's server.
+local function link_of(found)
+    local value, is_from_client = found.value, found.from == "client"
+    if #found.bytes > LINK_BYTES then
+        return nil, format("a link can have %d bytes, and the packet has %d", LINK_BYTES, #found.bytes)
+    end
+    local host = value(is_from_client and "ip.dst" or "ip.src")
+    local host_6 = value(is_from_client and "ipv6.dst" or "ipv6.src")
+    if not host and host_6 then host = "[" .. host_6 .. "]" end
+    local of_port = is_from_client and "dstport" or "srcport"
+    local port = value("tcp." .. of_port) or value("udp." .. of_port)
+    local parts = { format("%s://%s:%s/wire#frame=%s", value("tls") and "https" or "http", host or "localhost", port or "3000",
+        digits_of(found.bytes)) }
+    if found.dialect then parts[#parts + 1] = "dialect=" .. found.dialect end
+    parts[#parts + 1] = "from=" .. found.from
+    if found.dialect and found.kind == "frames" then parts[#parts + 1] = "format=" .. (found.is_json and "json" or "msgpack") end
+    if found.kind == "datagram" then parts[#parts + 1] = "kind=datagram" end
+    return concat(parts, "&")
+end
+
+-- Returns the action of an entry: copies the text that `make` returns, or reports why there is none.
+local function copy(kind, make)
+    return function(...)
+        local found, text, reason
+        found, reason = describe(kind, { ... })
+        if found then text, reason = make(found) end
+        if text then return copy_to_clipboard(text) end
+        report_failure("tickwire: " .. reason)
+    end
+end
+
+-- Each entry appears if the packet has all of the fields. A slash in a name would begin a submenu.
+for _, entry in ipairs({
+    { "Copy as tickwire explain", "frames", command_of, "websocket.opcode" },
+    { "Copy link to the inspector", "frames", link_of, "websocket.opcode" },
+    { "Copy upgrade as tickwire explain", "segment", command_of, "http.upgrade,tcp.payload" },
+    { "Copy segment as tickwire explain", "segment", command_of, "tickwire.rule,tcp.payload" },
+    { "Copy datagram as tickwire explain", "datagram", command_of, "tickwire.datagram" },
+    { "Copy datagram as link to the inspector", "datagram", link_of, "tickwire.datagram" },
+}) do
+    register_packet_menu("Tickwire/" .. entry[1], copy(entry[2], entry[3]), entry[4])
+end
+end)()
+
 -- ---- Frames without Wireshark's dissector --------------------------------------------------------------------------
 -- Wireshark's WebSocket dissector throws an exception at a frame that the capture has cut, and after some 500 messages of one packet.
 -- The exception passes Lua by without unwinding Lua's stack, and after about 100 of them every call of Lua fails. So these frames are
@@ -3345,6 +3534,170 @@ do
         end
     end
 end
+-- ---- Statistics ----------------------------------------------------------------------------------------------------
+-- Counts packets, broken rules and gaps between packets. Input: the fields of each frame. Output: tables as text. The menus of
+-- Wireshark (8-menus.lua) and scripts/wireshark/stats.lua use it: `require "tickwire.statistics"`.
+
+(function() -- A function of its own, for its local names. Its lines are not indented.
+local FEWEST_GAPS = 10 -- A kind of packet with fewer gaps has no row.
+local DIRECTIONS = { "to_server", "to_client" }
+local TITLES = { to_server = "client to server", to_client = "server to client" }
+
+local statistics = {}
+-- Fields that `add` needs, by their names in the table of values.
+statistics.FIELDS = {
+    packets = "tickwire.packet", directions = "tickwire.direction", lengths = "tickwire.length", rules = "tickwire.rule",
+}
+-- Tables that a counter prints, in this order.
+statistics.TABLES = { "packets", "seconds", "rules", "gaps" }
+
+local counter = {}
+counter.__index = counter
+
+-- Creates a counter. Each capture needs a new one.
+function statistics.new()
+    return setmetatable({ rows = {}, seconds = {}, rules = {}, gaps = {}, last = {} }, counter)
+end
+
+local function add_to(rows, key, bytes)
+    local row = rows[key] or { count = 0, bytes = 0 }
+    row.count, row.bytes = row.count + 1, row.bytes + bytes
+    rows[key] = row
+    return row
+end
+
+-- Stores the time since the packet of the same name before it, on the same connection.
+local function add_gap(self, connection, name, pinfo)
+    local key, at = connection .. " " .. name, pinfo.abs_ts
+    local before = self.last[key]
+    self.last[key] = at
+    if not before or before == at then return end
+    local row = self.gaps[name] or { name = name, most = 0 }
+    row[#row + 1] = at - before
+    if at - before > row.most then row.most, row.frame = at - before, pinfo.number end
+    self.gaps[name] = row
+end
+
+-- Counts a frame. `found` has a list of values for each of FIELDS. Frames that break a rule have a direction without a packet.
+function counter:add(pinfo, found)
+    for _, rule in ipairs(found.rules) do
+        local row = self.rules[rule] or { name = rule, count = 0, frame = pinfo.number }
+        row.count = row.count + 1
+        self.rules[rule] = row
+    end
+    if #found.packets == 0 then return end
+    self.first_s = math.min(self.first_s or pinfo.abs_ts, pinfo.abs_ts)
+    self.last_s = math.max(self.last_s or pinfo.abs_ts, pinfo.abs_ts)
+    local connection
+    local second = floor(pinfo.rel_ts)
+    for place, name in ipairs(found.packets) do
+        local direction, length = found.directions[place], found.lengths[place]
+        local row = add_to(self.rows, direction .. " " .. name, length)
+        row.name, row.direction = name, direction
+        self.seconds[second] = self.seconds[second] or {}
+        add_to(self.seconds[second], direction, length)
+        if direction == "to_client" then
+            connection = connection or concat({ tostring(pinfo.src), pinfo.src_port, tostring(pinfo.dst), pinfo.dst_port }, " ")
+            add_gap(self, connection, name, pinfo)
+        end
+    end
+end
+
+-- Rows in descending order of a column; names decide between equals, so the same capture gives the same table.
+local function sorted(rows, column)
+    local list = {}
+    for _, row in pairs(rows) do list[#list + 1] = row end
+    table.sort(list, function(one, other)
+        if one[column] ~= other[column] then return one[column] > other[column] end
+        return one.name < other.name
+    end)
+    return list
+end
+
+local function packet_line(name, row, seconds)
+    local rate, bytes_rate = "-", "-"
+    if seconds > 0 then rate, bytes_rate = format("%.1f", row.count / seconds), format("%.0f", row.bytes / seconds) end
+    local average = row.count > 0 and row.bytes / row.count or 0
+    return format("  %-20s %8d %10d %9.1f %9s %9s", name, row.count, row.bytes, average, rate, bytes_rate)
+end
+
+local PRINT = {}
+
+-- Packets by direction and name, most bytes first.
+function PRINT.packets(self, lines)
+    local seconds = self.last_s and self.last_s - self.first_s or 0
+    lines[#lines + 1] = format("tickwire packets in %.1f s", seconds)
+    for _, direction in ipairs(DIRECTIONS) do
+        lines[#lines + 1] = format("%-22s %8s %10s %9s %9s %9s", TITLES[direction], "count", "bytes", "average", "a second", "bytes/s")
+        local total = { count = 0, bytes = 0 }
+        for _, row in ipairs(sorted(self.rows, "bytes")) do
+            if row.direction == direction then
+                lines[#lines + 1] = packet_line(row.name, row, seconds)
+                total.count, total.bytes = total.count + row.count, total.bytes + row.bytes
+            end
+        end
+        lines[#lines + 1] = packet_line("all", total, seconds)
+    end
+end
+
+-- Packets and bytes of each direction in each second of the capture. Seconds without a packet have no line.
+function PRINT.seconds(self, lines)
+    lines[#lines + 1] = format("%-10s %10s %10s   %10s %10s", "second", "to server", "bytes", "to client", "bytes")
+    local none, seconds = { count = 0, bytes = 0 }, {}
+    for second in pairs(self.seconds) do seconds[#seconds + 1] = second end
+    table.sort(seconds)
+    for _, second in ipairs(seconds) do
+        local one, other = self.seconds[second].to_server or none, self.seconds[second].to_client or none
+        lines[#lines + 1] = format("  %8d %10d %10d   %10d %10d", second, one.count, one.bytes, other.count, other.bytes)
+    end
+end
+
+-- Broken rules, most frequent first.
+function PRINT.rules(self, lines)
+    local list = sorted(self.rules, "count")
+    if #list == 0 then
+        lines[#lines + 1] = "no broken rules"
+        return
+    end
+    lines[#lines + 1] = format("%-32s %8s %12s", "broken rule", "count", "first frame")
+    for _, row in ipairs(list) do
+        lines[#lines + 1] = format("  %-30s %8d %12d", row.name, row.count, row.frame)
+    end
+end
+
+-- The value at or above this share of a sorted list.
+local function percentile(list, share) return list[math.max(1, math.ceil(#list * share))] end
+
+-- Times between packets of the same name to the same client. Packets of one name in one frame have no gap.
+function PRINT.gaps(self, lines)
+    local list = {}
+    for name, row in pairs(self.gaps) do
+        if #row >= FEWEST_GAPS then list[name] = { name = name, count = #row, row = row } end
+    end
+    list = sorted(list, "count")
+    if #list == 0 then
+        lines[#lines + 1] = format("no packet to a client with %d gaps", FEWEST_GAPS)
+        return
+    end
+    lines[#lines + 1] = format("%-22s %8s %9s %9s %9s %9s", "ms between packets", "gaps", "p50", "p99", "max", "in frame")
+    for _, one in ipairs(list) do
+        local row = one.row
+        table.sort(row)
+        lines[#lines + 1] = format("  %-20s %8d %9.1f %9.1f %9.1f %9d", one.name, #row, 1000 * percentile(row, 0.5),
+            1000 * percentile(row, 0.99), 1000 * row.most, row.frame)
+    end
+end
+
+-- Returns a table of TABLES as text, with a line break after each line.
+function counter:text(name)
+    local lines = {}
+    PRINT[name](self, lines)
+    return concat(lines, "\n") .. "\n"
+end
+
+package.loaded["tickwire.statistics"] = statistics
+end)()
+
 -- ---- TCP -----------------------------------------------------------------------------------------------------------
 -- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
 -- and hands what begins in the middle of a connection to the WebSocket dissector.
@@ -3667,6 +4020,12 @@ local judged = {}
 
 function datagram.init() judged = {} end
 
+-- Returns the direction of the datagram in a frame, and its header and messages without encryption: nil if it has not been opened.
+function lanes.seen(frame)
+    local found = judged[frame] or {}
+    return found.direction, found.text
+end
+
 -- Returns the client's end of the TCP connection of an opened datagram: `tcp=ADDRESS:PORT` at the
 -- end of a comment.
 local function connection_of_comment()
@@ -3918,6 +4277,7 @@ local function show(view, pinfo, tree, client)
     local found = judged[pinfo.number]
     if not found then
         found = judge(bytes, header, client, is_cut, direction, server, pinfo.number)
+        found.direction = direction
         judged[pinfo.number] = found
     end
     datagram_handle = datagram_handle or Dissector.get("tickwire.datagram")

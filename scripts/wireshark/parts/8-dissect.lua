@@ -272,17 +272,8 @@ end
 -- ---- Dissectors ----------------------------------------------------------------------------------------------------
 
 local E = {
-    malformed = ProtoExpert.new("tickwire.expert.malformed", "Malformed packet", expert.group.MALFORMED,
-        expert.severity.ERROR),
-    trailing = ProtoExpert.new("tickwire.expert.trailing_bytes", "Bytes after the packet", expert.group.MALFORMED,
-        expert.severity.ERROR),
-    arguments = ProtoExpert.new("tickwire.expert.wrong_arguments", "Wrong arguments for this packet",
-        expert.group.PROTOCOL, expert.severity.WARN),
-    unknown = ProtoExpert.new("tickwire.expert.unknown_code", "Unknown code in this dialect", expert.group.UNDECODED,
-        expert.severity.WARN),
     other = ProtoExpert.new("tickwire.expert.other_dialect", "Not a packet of the dialect that the preferences name",
         expert.group.UNDECODED, expert.severity.NOTE),
-    frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
     truncated = ProtoExpert.new("tickwire.expert.truncated", "Cut by the capture", expert.group.SEQUENCE, expert.severity.NOTE),
     not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
@@ -290,18 +281,32 @@ local E = {
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A bug in tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.truncated, E.not_read, E.bug }
-local EXPERT_OF = {
-    wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
-    dissector_error = E.bug,
-}
 
 local INFO_CHARS = 160
 
 -- Rules that are not of the table: their answers are no close frame, or none of MessagePack's.
 RULES.wrong_frame_type = { "PROTOCOL.md", "close 1003", "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames" }
-RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
-RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
+RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "wrong arguments for this packet" }
+RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "unknown code in this dialect" }
+
+-- Group and severity of rules. All others are malformed, and errors.
+local KIND_OF = {
+    wrong_arguments = { expert.group.PROTOCOL, expert.severity.WARN },
+    unknown_code = { expert.group.UNDECODED, expert.severity.WARN },
+}
+
+-- Expert field of each rule: Wireshark's list of expert information groups by field.
+local EXPERT_OF = {}
+do
+    local experts = { E.other, E.cut, E.truncated, E.not_read, E.bug }
+    for rule, known in pairs(RULES) do
+        local kind = KIND_OF[rule] or { expert.group.MALFORMED, expert.severity.ERROR }
+        local summary = format("%s: %s", rule, (known[3]:gsub("%.$", "")))
+        EXPERT_OF[rule] = ProtoExpert.new("tickwire.expert." .. rule, summary, kind[1], kind[2])
+        experts[#experts + 1] = EXPERT_OF[rule]
+    end
+    tickwire.experts = experts
+end
 
 -- The reaction to a broken rule. A client answers the head of a response with no status.
 local function reaction(known, is_response)
@@ -323,7 +328,7 @@ local function add_rule(item, range, rule, detail, place, is_response)
         item:add(F.answer, range, reaction(known, is_response)):set_generated()
     end
     detail = detail or known and known[3]:gsub("%.$", "") or "?"
-    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule, is_response), detail, place))
+    item:add_proto_expert_info(EXPERT_OF[rule] or E.bug, format("%s: %s, at byte %d", rule_line(rule, is_response), detail, place))
 end
 
 local function add_problem(root, problem)

@@ -48,6 +48,12 @@ local judged = {}
 
 function datagram.init() judged = {} end
 
+-- Returns the direction of the datagram in a frame, and its header and messages without encryption: nil if it has not been opened.
+function lanes.seen(frame)
+    local found = judged[frame] or {}
+    return found.direction, found.text
+end
+
 -- Returns the client's end of the TCP connection of an opened datagram: `tcp=ADDRESS:PORT` at the
 -- end of a comment.
 local function connection_of_comment()
@@ -299,6 +305,7 @@ local function show(view, pinfo, tree, client)
     local found = judged[pinfo.number]
     if not found then
         found = judge(bytes, header, client, is_cut, direction, server, pinfo.number)
+        found.direction = direction
         judged[pinfo.number] = found
     end
     datagram_handle = datagram_handle or Dissector.get("tickwire.datagram")
