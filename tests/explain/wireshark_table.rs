@@ -144,6 +144,7 @@ fn bounds_are_those_of_the_server() {
         ("TARGET_BYTES", limits::TARGET_BYTES),
         ("SUBPROTOCOLS", limits::SUBPROTOCOLS),
         ("EXPLAIN_GUESS_BEHIND", limits::DIALECT_GUESS_MAX_DEFICIT),
+        ("INSPECTOR_LINK_BYTES", limits::INSPECTOR_LINK_BYTES),
     ];
     for (name, value) in bounds {
         assert_eq!(local(&text, name), value.to_string(), "{name}");

@@ -4,6 +4,7 @@ written, and what the other end does. `tests/explain/broken_rules.rs` holds `tic
 import re
 import socket
 import tempfile
+import xml.etree.ElementTree as ElementTree
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from capture_file import CLIENT, SERVER, CaptureFile, Connection, frame
 from checks import run_named
 from make_samples import CHAT_7, MOVE_4
 from record_samples import serve
-from tshark import ROOT, environment, fields, run as run_command, tshark
+from tshark import ROOT, Message, environment, fields, run as run_command, tshark
 
 KEY, ACCEPT = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 ANSWER = ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -102,6 +103,24 @@ def every_row_is_named(piece, *arguments):
             return f"{row.rule} of the {row.side}, {row.bytes[:40]}: {shown}, should be {wanted}"
         if not row.is_told and any(one[0] == row.rule for one in shown):
             return f"{row.rule} can be told after all"
+    return ""
+
+
+def every_rule_has_an_expert_field():
+    """The list of expert information groups by field: each violation has the field of its rule, and a filter finds it."""
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as file:
+        path = Path(file.name)
+        capture_of(rows(), path)
+        document = ElementTree.fromstring(tshark(path, "-Y", "tickwire.rule", "-T", "pdml", "-J", "tickwire"))
+        found = [(found.get("rule"), found.experts) for found in (Message(0, proto) for proto in document.iter("proto")) if found.get("rule")]
+        wrong = next((one for one in found if one[1] != [one[0]]), None)
+        if wrong or len(found) < 50:
+            return f"{wrong}, {len(found)} violations"
+        for rule in ("reserved_bit", "host_missing", "close_one_byte"):
+            frames = [fields(path, display_filter, "frame.number") for display_filter in
+                      (f"tickwire.expert.{rule}", f'tickwire.rule == "{rule}"')]
+            if not frames[0] or frames[0] != frames[1]:
+                return f"{rule}: {frames}"
     return ""
 
 
@@ -334,6 +353,7 @@ def run(results, program):
         ("rules: every row is named", lambda: every_row_is_named(None)),
         ("rules: every row is named in two passes", lambda: every_row_is_named(None, "-2")),
         ("rules: every row is named once in segments of three bytes", lambda: every_row_is_named(3)),
+        ("rules: each has an expert field", every_rule_has_an_expert_field),
         ("rules: the same without a tree", lines_are_the_same_without_a_tree),
         ("rules: nothing of Wireshark's is hidden", nothing_is_hidden),
         ("rules: where bytes are missing none is named", where_bytes_are_missing),

@@ -5,8 +5,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from capture_file import CLIENT, CaptureFile, Connection
 from checks import run_named
-from tshark import HOME, ROOT, SAMPLES, SCRIPTS, environment, run, tshark
+from tshark import HOME, NAMES, ROOT, SAMPLES, SCRIPTS, environment, run, tshark
 
 BLESS = "TICKWIRE_BLESS"
 README = SCRIPTS / "README.md"
@@ -66,6 +67,22 @@ def filter_buttons_are_filters():
     for line in (SCRIPTS / "profile/colorfilters").read_text().splitlines():
         tshark("odd", "-Y", line.split("@")[2])
     return ""
+
+
+def the_profile_switches_itself_on():
+    """Its filter selects a frame of each sample, and none of a connection without packets on the server's port."""
+    settings = (SCRIPTS / "profile/profile_settings").read_text().splitlines()
+    display_filter, = (line.removeprefix("auto_switch_filter: ") for line in settings if not line.startswith("#"))
+    for sample in NAMES:
+        if not tshark(sample, "-Y", display_filter):
+            return f"selects no frame of {sample}"
+    file = CaptureFile()
+    connection = Connection(file)
+    connection.open()
+    connection.segment(CLIENT, b"hello")
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as other:
+        file.write(other.name)
+        return tshark(Path(other.name), "-Y", display_filter)
 
 
 def no_rights_bring_hints():
@@ -156,6 +173,7 @@ def all_checks(program):
     yield "install: it works without -X, and goes again", installed_and_removed
     yield "install: -X besides is harmless", loaded_twice_is_silent
     yield "profile: every filter is one", filter_buttons_are_filters
+    yield "profile: it switches itself on", the_profile_switches_itself_on
     yield "capture: without rights there are hints", no_rights_bring_hints
     yield "tools: an option needs its value", options_without_a_value
     if program:

@@ -9,7 +9,7 @@ local function escaped(text) return (text:gsub("\\", "\\\\"):gsub("\n", "\\n")) 
 
 function _G.gui_enabled() return true end
 function _G.register_menu(name, action, group)
-    assert(group == MENU_STAT_GENERIC)
+    assert(group == (MENU_PACKET_STAT_UNSORTED or MENU_STAT_UNSORTED))
     menus[#menus + 1] = { name = name, action = action }
 end
 function _G.register_packet_menu(name, action, fields)

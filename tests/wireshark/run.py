@@ -18,6 +18,7 @@ import checks_cut
 import checks_explain
 import checks_frames
 import checks_lane
+import checks_menus
 import checks_rules
 import checks_session
 import checks_tls
@@ -40,6 +41,7 @@ def main():
     checks_cut.run_all(results)
     checks_tls.run_all(results)
     checks_tools.run_all(results, program)
+    checks_menus.run_all(results, program)
     if program:
         checks_explain.run(results, program)
         for capture in arguments.capture:

@@ -4,8 +4,8 @@
 (function() -- A function of its own, for its local names. Its lines are not indented.
 if not gui_enabled() then return end
 
--- Bytes of a link, as in src/limits/; a test compares.
-local LINK_BYTES = 16000
+-- Most bytes of a link. Bound of src/limits/; a test compares.
+local INSPECTOR_LINK_BYTES = 16000
 -- Most digits in an argument of a command: Linux allows 131072 bytes.
 local ARGUMENT_DIGITS = 100000
 
@@ -41,7 +41,7 @@ end
 for _, entry in ipairs({
     { "Packets", "packets" }, { "Packets by second", "seconds" }, { "Broken rules", "rules" }, { "Gaps between packets", "gaps" },
 }) do
-    register_menu("Tickwire/" .. entry[1], function() open_window(entry[1], entry[2]) end, MENU_STAT_GENERIC)
+    register_menu("Tickwire/" .. entry[1], function() open_window(entry[1], entry[2]) end, MENU_PACKET_STAT_UNSORTED or MENU_STAT_UNSORTED)
 end
 
 if not register_packet_menu then return end -- Since Wireshark 4.0.
@@ -141,8 +141,8 @@ end
 -- Returns the link to the page /wire of the packet's server.
 local function link_of(found)
     local value, is_from_client = found.value, found.from == "client"
-    if #found.bytes > LINK_BYTES then
-        return nil, format("a link can have %d bytes, and the packet has %d", LINK_BYTES, #found.bytes)
+    if #found.bytes > INSPECTOR_LINK_BYTES then
+        return nil, format("a link can have %d bytes, and the packet has %d", INSPECTOR_LINK_BYTES, #found.bytes)
     end
     local host = value(is_from_client and "ip.dst" or "ip.src")
     local host_6 = value(is_from_client and "ipv6.dst" or "ipv6.src")
