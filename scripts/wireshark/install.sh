@@ -39,7 +39,7 @@ case ${1:-} in
             for file in "$here"/profile/*; do
                 install_file "$file" "$profile"
             done
-            echo 'choose the profile with Edit > Configuration Profiles, or with -C tickwire'
+            echo 'Wireshark 4.4 selects the profile for captures with packets; or choose it with Edit > Configuration Profiles, or with -C tickwire'
         fi
         if [ "$(id -u)" = 0 ]; then
             echo "as root, Wireshark 4.4 loads no scripts of a user's own folder: capture as a member of the group wireshark instead"

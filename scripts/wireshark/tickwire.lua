@@ -3230,13 +3230,14 @@ local function open_window(title, name)
     retap_packets()
 end
 
+-- Wireshark 4.0 and 4.4 show no entry of the group MENU_STAT_GENERIC, and these with their slash.
 for _, entry in ipairs({
     { "Packets", "packets" }, { "Packets by second", "seconds" }, { "Broken rules", "rules" }, { "Gaps between packets", "gaps" },
 }) do
     register_menu("Tickwire/" .. entry[1], function() open_window(entry[1], entry[2]) end, MENU_PACKET_STAT_UNSORTED or MENU_STAT_UNSORTED)
 end
 
-if not register_packet_menu then return end -- Since Wireshark 4.0.
+if not register_packet_menu then return end -- Wireshark 4.0 lacks it, 4.4 has it.
 
 -- Returns the value of the first field of a name, and these fields. The action of a packet menu receives all fields of the packet.
 local function first_values(infos)
