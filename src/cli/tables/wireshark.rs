@@ -21,10 +21,10 @@ macro_rules! parts {
 /// The part before the tables.
 const LUA_HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
 /// The parts after the tables.
-const PARTS: [&str; 16] = parts! {
-    "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-cipher.lua" "8-datagrams.lua"
-    "8-dissect.lua" "8-frames.lua" "8-heads.lua" "8-judge.lua" "8-menus.lua" "8-single.lua" "8-statistics.lua" "8-tcp.lua"
-    "8-udp.lua"
+const PARTS: [&str; 17] = parts! {
+    "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "7-rules.lua" "8-cipher.lua"
+    "8-datagrams.lua" "8-dissect.lua" "8-frames.lua" "8-heads.lua" "8-judge.lua" "8-menus.lua" "8-single.lua"
+    "8-statistics.lua" "8-tcp.lua" "8-udp.lua"
 };
 /// The last part, in a block of its own, because a Lua file can have only 200 local names.
 const LUA_TAIL: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
