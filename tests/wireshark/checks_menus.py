@@ -272,7 +272,7 @@ def long_frames(program):
 
 
 def compressed_frames(program):
-    """A compressed frame needs --deflate."""
+    """A compressed frame needs --deflate, and has no link."""
     file = CaptureFile()
     connection = Connection(file)
     connection.open()
@@ -284,6 +284,9 @@ def compressed_frames(program):
     with tempfile.NamedTemporaryFile(suffix=".pcapng") as capture:
         file.write(capture.name)
         commands = copied(Path(capture.name), "Copy as tickwire explain")
+        links = copied(Path(capture.name), "Copy link to the inspector")
+    if not all(text.startswith("! ") and "compressed" in text for _, text in links):
+        return f"{links}"
     if [command for _, command in commands] != [f"tickwire explain --from server --deflate c107{hello.hex()}"]:
         return f"{commands}"
     return "" if "Hello" in run_command([program, *commands[0][1].split(" ")[1:]]).stdout else "explain does not inflate it"

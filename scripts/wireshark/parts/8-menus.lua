@@ -56,10 +56,10 @@ local function first_values(infos)
     return function(name) return first[name] and tostring(first[name].value) end, first
 end
 
--- Returns the frames of a packet, as sent: header and payload of each. Frames over several segments are whole. Wireshark's
--- field of a header ends before the payload; the field of a cut frame contains it.
+-- Returns the frames of a packet, as sent: header and payload of each; and whether any has the bit of compression. Frames over
+-- several segments are whole. Wireshark's field of a header ends before the payload; the field of a cut frame contains it.
 local function frames_of(infos)
-    local parts, header, payload, finish = {}, nil, nil, 0
+    local parts, header, payload, finish, is_compressed = {}, nil, nil, 0, false
     for _, info in ipairs(infos) do
         local name = info.name
         if name == "websocket" or name == "tickwire.tcp" then
@@ -68,13 +68,14 @@ local function frames_of(infos)
             local bytes = header.range:raw()
             parts[#parts + 1], finish = bytes, header.offset + header.len
             payload = (byte(bytes, 2) or 0) >= 0x80 and "websocket.masked_payload" or "websocket.payload"
+            is_compressed = is_compressed or floor(byte(bytes) / 64) % 2 == 1
             header = nil
         elseif name == payload then
             if info.offset >= finish and info.len > 0 then parts[#parts + 1] = info.range:raw() end
             payload = nil
         end
     end
-    return concat(parts)
+    return concat(parts), is_compressed
 end
 
 -- Returns the bytes of a segment; if TCP has joined it with others, those of the whole, where the rule is broken.
@@ -114,16 +115,18 @@ local function describe(kind, infos)
     if kind == "datagram" then
         direction, found.bytes = datagram_of(first)
         if not found.bytes then return nil, "the datagram is sealed: set the preference tickwire.key_log to the server's key log" end
+    elseif kind == "frames" then
+        found.bytes, found.is_deflated = frames_of(infos)
+        -- Without compression, the bit breaks a rule.
+        found.is_deflated = found.is_deflated and value("tickwire.rule") ~= "reserved_bit"
     else
-        found.bytes = kind == "frames" and frames_of(infos) or segment_of_packet(first)
-        direction = direction_of_bytes(value, found.bytes)
+        found.bytes = segment_of_packet(first)
     end
     if found.bytes == "" then return nil, "the packet has no bytes of a frame" end
+    direction = direction or direction_of_bytes(value, found.bytes)
     local dialect = value("tickwire.dialect") or ""
     found.from = direction == "to_server" and "client" or "server"
     found.dialect, found.is_json = match(dialect, "^(%S+)"), find(dialect, " as JSON", 1, true) ~= nil
-    -- A reserved bit that breaks no rule means compression.
-    found.is_deflated = kind == "frames" and floor(byte(found.bytes) / 64) % 2 == 1 and value("tickwire.rule") ~= "reserved_bit"
     return found
 end
 
@@ -145,6 +148,7 @@ local function link_of(found)
     if #found.bytes > INSPECTOR_LINK_BYTES then
         return nil, format("a link can have %d bytes, and the packet has %d", INSPECTOR_LINK_BYTES, #found.bytes)
     end
+    if found.is_deflated then return nil, "a link cannot have compressed frames: copy the command instead" end
     local host = value(is_from_client and "ip.dst" or "ip.src")
     local host_6 = value(is_from_client and "ipv6.dst" or "ipv6.src")
     if not host and host_6 then host = "[" .. host_6 .. "]" end
