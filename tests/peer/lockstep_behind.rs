@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwire::internal::limits;
 use tickwire::internal::server::clients::lockstep_feed::LockstepFeed;
-use tickwire::internal::server::room::lockstep::LockstepAccess;
+use tickwire::internal::server::room::lockstep::{FormatKey, LockstepAccess};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::sim::state_tree::FieldDiff;
 
@@ -101,7 +101,11 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     let made = AtomicUsize::new(0);
     for at in ends {
         let endpoint = &hall.ends[at].client.endpoint;
-        let form = (endpoint.dialect.name().into(), endpoint.is_json);
+        let form = FormatKey {
+            dialect: endpoint.dialect.name().into(),
+            is_json: endpoint.is_json,
+            max_compressed_bytes: 0,
+        };
         for part in next.parts.iter().map(|(_, part)| part).chain([&snapshot]) {
             let make = |_: &_| {
                 made.fetch_add(1, Ordering::Relaxed);
