@@ -31,7 +31,7 @@ pub fn format_event(event: &ProxyEvent<'_>, filter: &MessageFilter, format: Line
         let mut all = seen.explained.iter().chain(seen.sent_explained);
         let is_wanted = match seen.outcome {
             Outcome::Oversized { begins } => begins,
-            _ => all.any(|one| filter.matches(one)),
+            _ => all.any(|one| filter.matches(one, event.connection)),
         };
         if !is_wanted {
             return None;

@@ -38,6 +38,7 @@ fn of_command(command: &str) -> Option<String> {
         match word {
             "--from" => from = words.next(),
             "--datagram" => kind = Some("datagram"),
+            "--message" => kind = Some("message"),
             _ if word.starts_with("--") => {}
             _ if is_digits(word) => digits += word,
             _ => return None,

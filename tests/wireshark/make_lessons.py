@@ -48,7 +48,7 @@ def segments():
     echo = Connection(file, server=("192.0.2.1", 8080))
     echo.upgrade("/")
     echo.segment(SERVER, b"".join(frame(SERVER, text, opcode=1) for text in (b"one", b"two", b"three")))
-    long = frame(SERVER, b"a message of sixty bytes, which the network carries in parts..", opcode=1)
+    long = frame(SERVER, b"a message of 62 bytes, which the network carries in 3 segments", opcode=1)
     for part in (long[:1], long[1:20], long[20:]):
         echo.segment(SERVER, part)
     again = echo.next[CLIENT]

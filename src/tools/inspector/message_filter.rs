@@ -18,11 +18,16 @@ impl MessageFilter {
         Filter::parse(text).map(MessageFilter)
     }
 
-    /// Whether a frame passes. The last frame of a fragmented message has the opcode and the
+    /// Whether the filter is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.alternatives.is_empty()
+    }
+
+    /// Whether a frame of this connection passes. The last frame of a fragmented message has the opcode and the
     /// payload of the message.
-    pub fn matches(&self, explained: &Explanation<'_>) -> bool {
+    pub fn matches(&self, explained: &Explanation<'_>, connection: u64) -> bool {
         let mut names = NameTable::default();
-        let mut entry = FrameEntry::new(0, 0, explained, &mut names);
+        let mut entry = FrameEntry::new(0, connection as u32, explained, &mut names);
         let message = explained.frames.first().and_then(|frame| frame.message.as_ref());
         entry.opcode = message.map(|message| message.opcode).or(entry.opcode);
         FilterMatcher::new(self.0.clone()).passes(&entry, &names, Some(explained))

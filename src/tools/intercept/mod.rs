@@ -44,6 +44,8 @@ pub struct Interceptor<'c> {
     client: DirectionQueue<'c>,
     server: DirectionQueue<'c>,
     next_id: u64,
+    /// The number of the connection.
+    connection: u64,
 }
 
 impl<'c> Interceptor<'c> {
@@ -62,7 +64,13 @@ impl<'c> Interceptor<'c> {
             client.set_compression(agreed.client);
             server.set_compression(agreed.server);
         }
-        Interceptor { rules, conversation, client, server, next_id: 1 }
+        Interceptor { rules, conversation, client, server, next_id: 1, connection: 0 }
+    }
+
+    /// Sets the number of the connection, for rules with `connection = 1`.
+    #[must_use]
+    pub fn with_connection(self, connection: u64) -> Interceptor<'c> {
+        Interceptor { connection, ..self }
     }
 
     /// The name of the dialect of the packets; `None` if messages are no packets.
@@ -155,8 +163,10 @@ impl<'c> Interceptor<'c> {
             let outcome = message.forwarded_outcome();
             return report(from, outcome, &message, &message.piece.bytes, observe);
         }
-        let rule =
-            message.explained.last().and_then(|last| self.rules.iter().find(|rule| rule.matches(last)));
+        let rule = message
+            .explained
+            .last()
+            .and_then(|last| self.rules.iter().find(|rule| rule.matches(last, self.connection)));
         let action = rule.map(|rule| rule.action().clone());
         let must_wait = self.half(from).must_wait(message.piece.kind);
         match action {

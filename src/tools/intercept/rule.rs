@@ -19,6 +19,7 @@ use crate::limits;
 use crate::tools::explain::Explanation;
 use crate::tools::inspector::MessageFilter;
 use crate::ws::Side;
+use crate::ws::frame::Opcode;
 
 /// A rule.
 #[derive(Debug, Clone)]
@@ -115,9 +116,14 @@ impl Rule {
         self.from.is_none_or(|side| side == from)
     }
 
-    /// Whether the rule matches a message or a control frame.
-    pub fn matches(&self, explained: &Explanation<'_>) -> bool {
-        self.concerns(explained.from) && self.filter.matches(explained)
+    /// Whether the rule matches a message or a control frame of this connection. A rule that holds
+    /// everything does not hold pings and pongs: the peer would close the connection.
+    pub fn matches(&self, explained: &Explanation<'_>, connection: u64) -> bool {
+        let header = explained.frames.first().and_then(|frame| frame.header);
+        let is_automatic = header.is_some_and(|header| matches!(header.opcode, Opcode::Ping | Opcode::Pong));
+        self.concerns(explained.from)
+            && !(is_automatic && self.filter.is_empty() && self.action == Action::Hold)
+            && self.filter.matches(explained, connection)
     }
 
     /// The action for a message that the rule matches.

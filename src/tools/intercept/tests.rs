@@ -196,3 +196,29 @@ fn a_message_that_is_too_long_passes_a_rule_for_all() {
         );
     });
 }
+
+#[test]
+fn a_rule_may_be_for_one_connection_and_holding_everything_lets_pings_pass() {
+    let explained = |opcode, payload: &[u8]| {
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, opcode, Some([0; 4]), payload);
+        let codes = PacketTables::builtin_ref();
+        let dialect = codes.default_dialect().expect("built in");
+        let mut conversation = Conversation::foreign(dialect);
+        conversation.start_after_upgrade(false);
+        conversation.explain(Side::Client, &bytes)
+    };
+    let (text, ping) = (explained(Opcode::Text, b"hello"), explained(Opcode::Ping, b""));
+    for (rule, connection, expected) in [
+        ("client connection = 2: drop", 2, [true, true]),
+        ("client connection = 2: drop", 1, [false, false]),
+        ("client connection = 2 \"hello\": drop", 2, [true, false]),
+        ("client: hold", 1, [true, false]),
+        ("all: hold", 1, [true, false]),
+        ("client ping: hold", 1, [false, true]),
+        ("client: drop", 1, [true, true]),
+    ] {
+        let parsed = Rule::parse(rule).expect("a rule");
+        assert_eq!([&text, &ping].map(|one| parsed.matches(one, connection)), expected, "{rule}");
+    }
+}

@@ -62,6 +62,8 @@ export class ProxyPanel {
     /** Cards of the held messages, by connection and number. @type {Map<string, HTMLElement>} */
     this.cards = new Map();
     this.rules = '';
+    /** @type {Held[]} */
+    this.held = [];
     byId('proxy-rules-form').addEventListener('submit', (event) => { event.preventDefault(); this.applyRules(); });
     byId('proxy-send').addEventListener('submit', (event) => { event.preventDefault(); this.send(); });
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (byId('proxy').querySelectorAll('[data-hold]'))) {
@@ -95,6 +97,7 @@ export class ProxyPanel {
 
   /** @param {Held[]} held */
   showHeld(held) {
+    this.held = held;
     const keys = new Set(held.map(keyOf));
     for (const [key, card] of this.cards) {
       if (keys.has(key)) continue;
@@ -156,11 +159,14 @@ export class ProxyPanel {
     this.request({ rules });
   }
 
-  /** Adds or removes the rule that holds each message of a side. @param {string} side */
+  /** Adds the rule that holds each message of a side, or removes it and forwards what is held. @param {string} side */
   toggleHold(side) {
     const rule = `${side}: hold`;
     const rules = this.rules.split('\n').filter((line) => line !== '');
-    this.request({ rules: rules.includes(rule) ? rules.filter((line) => line !== rule) : [...rules, rule] });
+    const isOn = rules.includes(rule);
+    this.request({ rules: isOn ? rules.filter((line) => line !== rule) : [...rules, rule] });
+    if (!isOn) return;
+    for (const { id, client, from } of this.held) if (from === side) this.request({ decide: id, client, action: 'forward' });
   }
 
   send() {

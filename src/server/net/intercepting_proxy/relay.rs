@@ -223,7 +223,8 @@ impl<'a> Relay<'a> {
         let conversation = conversation(proxy, &heads);
         let early_bytes = heads.early_bytes.clone();
         let shown = redacted(&heads);
-        let interceptor = Interceptor::new(conversation, &heads, proxy.log.rules());
+        let interceptor =
+            Interceptor::new(conversation, &heads, proxy.log.rules()).with_connection(self.number);
         let (at, ends) = (proxy.began.elapsed(), [self.address, self.server_address]);
         proxy.totals.lock().upgraded += 1;
         if let Some(capture) = &proxy.capture {

@@ -107,8 +107,11 @@ export class FrameView {
   /** Draws a frame. @param {Explanation} explained @param {number[]} changed bits */
   draw(explained, changed) {
     const { frames, text } = explained;
+    const compressed = this.shown?.entry.compressed;
     byId('frame-text').hidden = text === undefined;
     byId('frame-text').textContent = text ?? '';
+    // A proxy passes on the inflated message, whose header and mask differ from the wire.
+    byId('chosen').classList.toggle('inflated', compressed !== undefined);
     // A request or response head is text without bit fields.
     byId('figure').hidden = text !== undefined;
     const problem = frames.find((frame) => frame.problem)?.problem ?? null;
@@ -127,7 +130,8 @@ export class FrameView {
     const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
     this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
     this.rows.show(laid.rows, whole, range);
-    this.drawMessage(frames.find((frame) => frame.message)?.message ?? null);
+    if (compressed === undefined) this.drawMessage(frames.find((frame) => frame.message)?.message ?? null);
+    else this.drawInflated(first, compressed);
     const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
     this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
     this.bytes = bytes;
@@ -147,6 +151,17 @@ export class FrameView {
     const parts = [frames > 1 ? `${frames} frames` : '', compressed === undefined ? '' : `${compressed} bytes inflated`].filter(Boolean);
     byId('message-line').textContent = `The message: ${bytes} bytes, from ${parts.join(', ')}`;
     this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, parseHex(payload), null);
+  }
+
+  /**
+   * Draws the message of a compressed frame that a proxy has inflated, without its header.
+   * @param {import('../explainer.js').ExplainedFrame} frame
+   * @param {number} compressed bytes of all frames of the message on the wire
+   */
+  drawInflated(frame, compressed) {
+    const { payload } = frame;
+    this.drawMessage({ frames: 1, bytes: payload.length / 2, payload, tree: frame.tree.children.find(({ name }) => name === 'payload') ?? frame.tree });
+    byId('message-line').textContent = `The message: ${payload.length / 2} bytes, inflated. On the wire: ${compressed} bytes with headers; the capture has them.`;
   }
 
   drawSelected() {
@@ -188,7 +203,7 @@ export class FrameView {
     if (datagram) {
       byId('frame-lane').textContent = [fateOf({ ...entry, datagram }), waitText(datagram), NOT_EDITABLE].filter(Boolean).join(' ');
     }
-    const who = entry.injected ? 'sent by you as the client' : entry.from === 'client' ? 'from the client' : 'from the server';
+    const who = entry.injected ? `sent by you as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.join(' · ');
