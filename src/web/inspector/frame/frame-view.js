@@ -159,9 +159,14 @@ export class FrameView {
    * @param {number} compressed bytes of all frames of the message on the wire
    */
   drawInflated(frame, compressed) {
-    const { payload } = frame;
-    this.drawMessage({ frames: 1, bytes: payload.length / 2, payload, tree: frame.tree.children.find(({ name }) => name === 'payload') ?? frame.tree });
-    byId('message-line').textContent = `The message: ${payload.length / 2} bytes, inflated. On the wire: ${compressed} bytes with headers; the capture has them.`;
+    const payload = parseHex(frame.payload);
+    const tree = frame.tree.children.find(({ name }) => name === 'payload') ?? frame.tree;
+    // The bits of the tree count from the start of the frame.
+    const whole = new Uint8Array(tree.bits[0] / BYTE + payload.length);
+    whole.set(payload, tree.bits[0] / BYTE);
+    byId('message-line').hidden = false;
+    byId('message-line').textContent = `The message: ${payload.length} bytes, inflated. On the wire: ${compressed} bytes with headers; the capture has them.`;
+    this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, whole, null);
   }
 
   drawSelected() {
