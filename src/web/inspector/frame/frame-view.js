@@ -211,7 +211,7 @@ export class FrameView {
     const who = entry.injected ? `sent by you as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
-    small.textContent = facts.join(' · ');
+    small.textContent = facts.filter((fact) => fact !== '').join(' · ');
     byId('frame-title').append(' ', small);
     byId('frame-line').textContent = entry.line ?? '';
   }
