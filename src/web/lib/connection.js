@@ -344,9 +344,9 @@ export class ReconnectingConnection {
     return this.socket?.readyState === OPEN;
   }
 
-  /** @param {Uint8Array<ArrayBuffer>} bytes */
+  /** Sends a message, unless the WebSocket is closing. @param {Uint8Array<ArrayBuffer>} bytes */
   send(bytes) {
-    this.socket?.send(bytes);
+    if (this.isOpen) this.socket?.send(bytes);
   }
 
   /**
