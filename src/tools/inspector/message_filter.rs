@@ -23,8 +23,8 @@ impl MessageFilter {
         self.0.alternatives.is_empty()
     }
 
-    /// Whether a frame of this connection passes. The last frame of a fragmented message has the opcode and the
-    /// payload of the message.
+    /// Whether a frame of this connection passes. The last frame of a fragmented message has the
+    /// opcode and the payload of the message.
     pub fn matches(&self, explained: &Explanation<'_>, connection: u64) -> bool {
         let mut names = NameTable::default();
         let mut entry = FrameEntry::new(0, connection as u32, explained, &mut names);

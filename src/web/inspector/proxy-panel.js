@@ -159,7 +159,10 @@ export class ProxyPanel {
     this.request({ rules });
   }
 
-  /** Adds the rule that holds each message of a side, or removes it and forwards what is held. @param {string} side */
+  /**
+   * Adds the rule that holds each message of a side, or removes it and forwards the held ones.
+   * @param {string} side
+   */
   toggleHold(side) {
     const rule = `${side}: hold`;
     const rules = this.rules.split('\n').filter((line) => line !== '');
