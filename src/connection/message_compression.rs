@@ -17,7 +17,7 @@ use crate::ws::extension::{DeflateOptions, DeflateParameters};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
 
-/// What a server accepts: each message of both sides stands alone.
+/// The options of the server: each message of both sides stands alone.
 pub const OPTIONS: DeflateOptions =
     DeflateOptions { server_no_context_takeover: true, client_no_context_takeover: true };
 

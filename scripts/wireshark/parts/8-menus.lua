@@ -78,7 +78,7 @@ local function frames_of(infos)
     return concat(parts), is_compressed
 end
 
--- Returns the bytes of a segment; if TCP has joined it with others, those of the whole, where the rule is broken.
+-- Returns the bytes of a segment, or the joined bytes if TCP has reassembled it and the rule is broken there.
 local function segment_of_packet(first)
     local payload, joined, rule = first["tcp.payload"], first["tcp.reassembled.data"], first["tickwire.rule"]
     if joined then

@@ -138,11 +138,9 @@ struct CrowdState<'a> {
 impl CrowdState<'_> {
     /// Creates a connection to the endpoint of a dialect.
     fn link(&self, dialect: &Dialect, reconnects: &Reconnects) -> ClientConnection {
-        let CrowdPlan { url, game, .. } = self.plan;
-        let url = url.clone().with_dialect_path(game.paths, dialect.name());
-        let target = reconnects.with_key(&url.target);
-        ClientConnection::new(&url.authority(), &target, has_hello(dialect), dial::random_keys())
-            .with_compression()
+        let url = self.plan.url.clone().with_dialect_path(self.plan.game.paths, dialect.name());
+        let (target, keys) = (reconnects.with_key(&url.target), dial::random_keys());
+        ClientConnection::new(&url.authority(), &target, has_hello(dialect), keys).with_compression()
     }
 }
 

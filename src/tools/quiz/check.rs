@@ -26,7 +26,7 @@ pub struct Verdict {
     pub bits: Option<Range<usize>>,
 }
 
-/// What an answer is compared with.
+/// The expected answer of a question.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// These bytes.
@@ -35,7 +35,7 @@ pub enum Expected {
         model: Vec<u8>,
         /// The names of its bits.
         layout: Layout,
-        /// What an answer may choose.
+        /// The free choices of the answer.
         freedom: Freedom,
     },
     /// Any bytes of a side whose first broken rule is this one.
@@ -53,7 +53,7 @@ pub enum Expected {
     Numbers(Vec<i64>),
 }
 
-/// What an answer may choose.
+/// The free choices of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freedom {
     /// Nothing: one answer is right.
