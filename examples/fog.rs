@@ -78,14 +78,14 @@ rows! {
 
     /// The actions of a player.
     pub(crate) enum Action {
-        Control in "control" { way: u8, aim: u8, is_firing: bool },
+        Control in "control" { way: u8, aim: i8, is_firing: bool },
         Say in "say" { text: Arc<str> },
     }
 
     struct StateRow in "state" { points: [u16; 2], walls: [Rect; 9] }
 
     struct SoldierRow in "soldiers" {
-        player: PlayerId, name: Arc<str>, team: u8, x: u16, y: u16, vx: i32, vy: i32, aim: u8, health: u8,
+        player: PlayerId, name: Arc<str>, team: u8, x: u16, y: u16, vx: i32, vy: i32, aim: i8, health: u8,
     }
     struct WolfRow in "wolves" { id: u16, x: u16, y: u16, vx: i32, vy: i32 }
     struct PackRow in "packs" { id: u16, x: u16, y: u16 }
@@ -104,7 +104,7 @@ fields! {
         at: Point,
         velocity: Point,
         way: u8,
-        aim: u8,
+        aim: i8,
         is_firing: bool,
         /// 0 while it waits for its next life.
         health: u8,
@@ -282,7 +282,7 @@ impl Fog {
         let enemies = self.soldiers.iter().filter(|(_, other)| other.team != team && other.health > 0);
         let soldiers = enemies.map(|(player, soldier)| (soldier.at, Target::Soldier(player)));
         let wolves = self.wolves.iter().enumerate().map(|(index, wolf)| (wolf.at, Target::Wolf(index)));
-        let heading = Angle(u16::from(aim) << 8);
+        let heading = Angle((i16::from(aim) << 8) as u16);
         let (end, hit) = ARENA.shoot(at, heading, RANGE, RADIUS, soldiers.chain(wolves));
         let shot = Shot { player: shooter, length: px(arena::distance(at, end)) };
         context.broadcast_at(EntityInfo::at(at), shot);

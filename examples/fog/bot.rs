@@ -47,7 +47,7 @@ impl BotPolicy<Action> for Hunter {
             Some(aim) => 1 + eighth(aim),
             None => 1 + (if own.team == 0 { 0 } else { 4 } + random.below(5) as u8 + 6) % 8,
         };
-        let aim = aim.map_or(random.below(256) as u8, |aim| (aim.0 >> 8) as u8);
+        let aim = aim.map_or(random.below(256) as i8, |aim| (aim.0 >> 8) as i8);
         Some(Action::Control { way, aim, is_firing: target.is_some() })
     }
 }

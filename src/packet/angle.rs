@@ -40,13 +40,40 @@ pub fn round_2dec(number: f64) -> f64 {
     (number * 100.0).round() / 100.0 + 0.0
 }
 
-/// Decodes an angle. The shape determines the unit: radians, or a binary angle of 16 or 8 bits.
+/// Decodes an angle. The shape determines the unit: radians, or a binary angle of 16 or 8 bits,
+/// signed or not.
 pub(super) fn read(value: &Value, shape: &Shape) -> Option<u16> {
+    let steps = |bits: u32| {
+        let steps = value.as_i64()?;
+        (-(1 << (bits - 1))..1 << bits).contains(&steps).then_some(steps as u16)
+    };
     match shape {
         Shape::Num { .. } => from_radians(value.as_f64()?),
-        Shape::Int { unit: Some(Unit::Turn8), .. } => {
-            Some(u16::from(u8::try_from(value.as_u64()?).ok()?) << 8)
+        Shape::Int { unit: Some(Unit::Turn8), .. } => Some(steps(8)? << 8),
+        _ => steps(16),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::grammar::parse_arguments;
+
+    #[test]
+    fn a_binary_angle_is_the_same_in_a_signed_and_an_unsigned_type() {
+        for (ty, value, expected) in [
+            ("u8.turn8", 192, Some(0xc000)),
+            ("i8.turn8", -64, Some(0xc000)),
+            ("i8.turn8", 127, Some(0x7f00)),
+            ("i8.turn8", -129, None),
+            ("u8.turn8", 256, None),
+            ("u16.turn16", 49_152, Some(0xc000)),
+            ("i16.turn16", -16_384, Some(0xc000)),
+            ("u16.turn16", 65_536, None),
+            ("i16.turn16", -32_769, None),
+        ] {
+            let arguments = parse_arguments(&format!("angle:{ty}")).expect(ty);
+            assert_eq!(read(&Value::from(value), &arguments[0].ty.shape), expected, "{ty} {value}");
         }
-        _ => u16::try_from(value.as_u64()?).ok(),
     }
 }

@@ -319,12 +319,21 @@ export class Dialect {
     let sent = value;
     if (this.units && one.whole && one.smooth) {
       sent = Math.round(value / one.unit);
-      if (one.turn > 0) sent = ((sent % one.turn) + one.turn) % one.turn;
+      if (one.turn > 0) sent = wrapAngle(sent, one);
     }
     if (one.whole && !Number.isInteger(sent)) throw wrong();
     if (sent < one.low || sent > one.high) throw new RangeError(`${where} is ${value}: beyond ${one.type}`);
     return sent;
   }
+}
+
+/**
+ * Returns the equivalent angle within one turn from the field's lowest value.
+ * @param {number} steps
+ * @param {Field} field an angle
+ */
+export function wrapAngle(steps, { turn, low }) {
+  return ((((steps - low) % turn) + turn) % turn) + low;
 }
 
 /** Converts nested maps to objects. @param {any} value @returns {any} */

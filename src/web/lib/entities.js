@@ -15,6 +15,8 @@
  * @module lib/entities
  */
 
+import { wrapAngle } from './codec.js';
+
 /** @typedef {import('./codec.js').Field} Field */
 /** @typedef {import('./codec.js').Packet} Packet */
 /** Entity, with the members of `enter`. @typedef {Record<string, any>} Entity */
@@ -82,13 +84,9 @@ function changed({ given: { smooth, unit }, member, isDifference }, old, given, 
   if (!isDifference) return value;
   if (typeof old !== 'number') return old;
   const step = units ? member.unit : 1;
-  return member.whole ? wrapped(Math.round((old + value) / step), member) * step : old + value;
-}
-
-/** Wraps an angle in steps. @param {number} steps @param {Field} member */
-function wrapped(steps, { turn, low }) {
-  if (turn === 0 || !Number.isInteger(turn)) return steps;
-  return ((((steps - low) % turn) + turn) % turn) + low;
+  if (!member.whole) return old + value;
+  const steps = Math.round((old + value) / step);
+  return (Number.isInteger(member.turn) && member.turn > 0 ? wrapAngle(steps, member) : steps) * step;
 }
 
 /**

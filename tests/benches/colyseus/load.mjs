@@ -58,7 +58,7 @@ class Client {
   decide() {
     if (!this.isPlaying || below(ACT_ONE_IN) > 0) return;
     this.sequence += 1;
-    this.control({ sequence: this.sequence, way: below(9), aim: below(256), isFiring: below(3) === 0 });
+    this.control({ sequence: this.sequence, way: below(9), aim: below(256) - 128, isFiring: below(3) === 0 });
   }
 
   get bytes() {

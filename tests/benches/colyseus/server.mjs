@@ -6,7 +6,7 @@
  * Each client has a `StateView`, which Colyseus provides for hidden information: after each step the room
  * compares what a client sees with what its view contains, and adds and removes the difference. Colyseus then
  * sends the changed fields of the visible entities, each as its number and its value. Positions are whole pixels
- * in a uint16, and aim and health a uint8, as in fog.tsv. Shots and deaths are messages with an array.
+ * in a uint16, aim an int8 and health a uint8, as in fog.tsv. Shots and deaths are messages with an array.
  *
  * @module server
  */
@@ -32,7 +32,7 @@ const WALLS = [
 const OWN = 1;
 
 const Soldier = schema({
-  name: t.string(), team: t.uint8(), x: t.uint16(), y: t.uint16(), aim: t.uint8(), health: t.uint8(),
+  name: t.string(), team: t.uint8(), x: t.uint16(), y: t.uint16(), aim: t.int8(), health: t.uint8(),
   cartridges: t.uint8().view(OWN), waitS: t.uint8().view(OWN),
   // For prediction, as `own_state` in fog.tsv: the exact position in 1/16 px, and the last control that it contains.
   exactX: t.int32().view(OWN), exactY: t.int32().view(OWN), sequence: t.uint32().view(OWN),
@@ -85,7 +85,7 @@ class FogRoom extends Room {
   messages = {
     control: (client, { sequence, way, aim, isFiring }) => {
       const soldier = this.state.soldiers.get(client.sessionId);
-      if (!soldier || !(way >= 0 && way <= 8) || !(aim >= 0 && aim <= 255)) return;
+      if (!soldier || !(way >= 0 && way <= 8) || !(aim >= -128 && aim <= 127)) return;
       Object.assign(soldier, { sequence, way, aim, isFiring });
     },
     say: (client, text) => {

@@ -115,6 +115,14 @@ test('with units, places are in pixels and angles in radians, both ways', () => 
   assert.deepEqual(values, { way: Math.PI / 2, at: [{ id: 3, x: 1.5 }], count: 9, list: [2.5] });
 });
 
+test('an angle in a signed type wraps at half a turn', () => {
+  const dialect = new Dialect(table('to_server aim 1 way:i8.turn8 far:i16.turn16'), 'own', { units: true });
+  const sent = (/** @type {number} */ way) => fromMsgpack(dialect.encode('aim', { way, far: way }))[1];
+  for (const [eighths, steps] of [[0, 0], [1, 32], [3, 96], [4, -128], [5, -96], [-1, -32], [-4, -128], [9, 32]]) {
+    assert.deepEqual(sent((eighths * Math.PI) / 4), [steps, steps * 256]);
+  }
+});
+
 test('the dialect is the first that greets, or an error names those that are there', () => {
   assert.equal(defaultDialect(CODES), 'native');
   assert.throws(() => defaultDialect({ tables: CODES.tables.slice(0, 1) }), /has both hello and welcome; there are: legacy, /);
