@@ -89,13 +89,8 @@ impl RecordList {
     #[inline]
     pub fn copy_after(&mut self, first: u32, records: &Records, index: usize) {
         let record = records.get(index);
-        // The common case, in which the number is one byte.
-        if first < 128 {
-            self.bytes.reserve(1 + record.len());
-            self.bytes.push(first as u8);
-        } else {
-            write_uint(&mut self.bytes, first.into());
-        }
+        self.bytes.reserve(1 + record.len());
+        write_uint(&mut self.bytes, first.into());
         self.bytes.extend_from_slice(record);
         self.values += records.values;
     }

@@ -252,13 +252,22 @@ fn repair(value: &mut Value) {
 /// Appends an unsigned integer in its shortest form.
 #[inline]
 pub fn write_uint(out: &mut Vec<u8>, value: u64) {
-    let _ = rmp::encode::write_uint(out, value);
+    // Most numbers are one byte.
+    if value < 128 {
+        out.push(value as u8);
+    } else {
+        let _ = rmp::encode::write_uint(out, value);
+    }
 }
 
 /// Appends a signed integer in its shortest form.
 #[inline]
 pub fn write_int(out: &mut Vec<u8>, value: i64) {
-    let _ = rmp::encode::write_sint(out, value);
+    if (0..128).contains(&value) {
+        out.push(value as u8);
+    } else {
+        let _ = rmp::encode::write_sint(out, value);
+    }
 }
 
 /// Appends `nil`.

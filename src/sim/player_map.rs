@@ -83,7 +83,14 @@ impl<T> PlayerMap<T> {
     }
 
     fn index_of(&self, player: PlayerId) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&player, |(player, _)| *player)
+        // Numbers ascend by at least 1, so a player is at most this far from the first one. It is
+        // exactly there while nobody has left.
+        let first = self.0.first().map_or(player, |(first, _)| *first);
+        let last = usize::from(player.0.saturating_sub(first.0));
+        match self.0.get(last) {
+            Some((found, _)) if *found == player => Ok(last),
+            _ => self.0[..self.0.len().min(last)].binary_search_by_key(&player, |(player, _)| *player),
+        }
     }
 }
 
@@ -98,5 +105,32 @@ impl<T: Field> Field for PlayerMap<T> {
         let entries: Vec<(PlayerId, T)> = Field::read(reader)?;
         let is_sorted = entries.is_sorted_by(|one, next| one.0 < next.0);
         is_sorted.then_some(PlayerMap(entries)).ok_or(Malformed::Value("order of the players"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn a_map_with_and_without_gaps_equals_a_tree() {
+        let mut random = Rng::new(9, 1);
+        for round in 0..200 {
+            let (mut map, mut tree) = (PlayerMap::default(), BTreeMap::new());
+            let first = [0, 1, 40, u16::MAX - 30][round % 4];
+            for step in 0..60 {
+                let player = PlayerId(first + random.below(31) as u16);
+                match random.below(3) {
+                    0 => assert_eq!(map.remove(player), tree.remove(&player)),
+                    _ => assert_eq!(map.insert(player, step), tree.insert(player, step)),
+                }
+                let absent = PlayerId(first.wrapping_sub(1));
+                assert_eq!((map.get(player), map.get(absent)), (tree.get(&player), None));
+                assert!(map.iter().eq(tree.iter().map(|(player, value)| (*player, value))));
+            }
+        }
     }
 }

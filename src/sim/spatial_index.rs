@@ -76,25 +76,24 @@ impl<T: Copy + Ord> SpatialIndex<T> {
     /// Returns the things at most `radius` from a point, in ascending order.
     pub fn within(&self, center: Point, radius: u32) -> Vec<T> {
         let mut found = Vec::new();
-        self.append_within(center, radius, &mut found);
+        self.for_each_within(center, radius, |thing| found.push(thing));
+        found.sort_unstable();
         found
     }
 
-    /// Appends the things at most `radius` from a point, in ascending order.
-    pub fn append_within(&self, center: Point, radius: u32, out: &mut Vec<T>) {
+    /// Calls `visit` for each thing at most `radius` from a point, cell by cell.
+    pub fn for_each_within(&self, center: Point, radius: u32, mut visit: impl FnMut(T)) {
         let square = Rect {
             left: center.0.saturating_sub_unsigned(radius),
             top: center.1.saturating_sub_unsigned(radius),
             right: center.0.saturating_add_unsigned(radius),
             bottom: center.1.saturating_add_unsigned(radius),
         };
-        let begin = out.len();
         self.for_each_in_cells(square, |at, thing| {
             if is_within(at.0.abs_diff(center.0), at.1.abs_diff(center.1), radius) {
-                out.push(thing);
+                visit(thing);
             }
         });
-        out[begin..].sort_unstable();
     }
 
     /// Returns the things in a rectangle or on its edge, in ascending order.

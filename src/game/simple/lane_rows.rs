@@ -1,5 +1,7 @@
 //! The state rows of a client that go by datagram.
 
+use std::sync::Arc;
+
 use super::published::{EncodedMessage, OwnState, StateRow};
 use super::table_check::OWN_STATE_PACKET;
 use crate::game::messages::{LaneBaseline, MessageWriter};
@@ -10,7 +12,7 @@ use crate::packet::Dialect;
 #[derive(Debug, Default)]
 pub struct LaneRows {
     rows: Vec<(u64, u32)>,
-    own: Option<(OwnState, u32)>,
+    own: Option<(Arc<OwnState>, u32)>,
     /// Whether an update went by datagram since the last one in the stream.
     is_used: bool,
 }
@@ -27,7 +29,7 @@ impl LaneRows {
         &mut self,
         (baseline, tick): (LaneBaseline, u32),
         rows: &[StateRow],
-        own: Option<&OwnState>,
+        own: Option<&Arc<OwnState>>,
         dialect: &Dialect,
         out: &mut MessageWriter<'_>,
     ) {
@@ -46,10 +48,10 @@ impl LaneRows {
             }
         }
         if self.own.as_ref().map(|(own, _)| own) != own {
-            self.own = own.map(|own| (own.clone(), tick));
+            self.own = own.map(|own| (Arc::clone(own), tick));
         }
         if let Some((own, _)) = self.own.as_ref().filter(|(_, changed)| baseline.lacks(*changed)) {
-            send_encoded(OWN_STATE_PACKET, &own.encoded(tick, dialect), out);
+            out.send_encoded(OWN_STATE_PACKET, |dialect, out| own.encode_to(tick, dialect, out).is_ok());
         }
     }
 }

@@ -231,9 +231,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
         events.reports.clone_from(&world.reports);
         if self.entities.is_none() || rates.is_update_due(rates.update_hz, world.tick) {
-            let mut entities = Entities::new(tick_hz);
-            world.game.write_entities(&mut entities);
-            self.entities = self.frames.next(&world.game, world.tick, entities).map(Arc::new);
+            self.entities = self.frames.next(&world.game, world.tick, tick_hz).map(Arc::new);
         }
         Published {
             tick: world.tick,
@@ -275,12 +273,12 @@ impl<S: SimpleGame> SimplePublisher<S> {
 }
 
 /// Returns the packet `own_state` of each player. Empty for a game without prediction.
-fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<OwnState> {
+fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<Arc<OwnState>> {
     let Some(prediction) = S::PREDICTION else { return Vec::new() };
     let own_state = |seat: &PlayerEntry| {
         let (player, sequence) = (seat.player, seat.sequence);
         let row = (prediction.own_state)(&world.game, player)?;
-        Some(OwnState { player, row, sequence, margin_ticks: margin(player) })
+        Some(Arc::new(OwnState { player, row, sequence, margin_ticks: margin(player) }))
     };
     world.players.iter().filter_map(own_state).collect()
 }

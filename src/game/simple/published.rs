@@ -111,7 +111,7 @@ pub struct SimpleState<S> {
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
     /// The packets `own_state`, in ascending order of their players. Empty without prediction.
-    pub(super) own: Vec<OwnState>,
+    pub(super) own: Vec<Arc<OwnState>>,
     pub(super) rows: Vec<StateRow>,
 }
 
@@ -136,11 +136,14 @@ pub struct StateRow {
 }
 
 impl OwnState {
-    /// Encodes the packet as of this tick.
-    pub(super) fn encoded(&self, tick: u32, dialect: &Dialect) -> EncodedMessage {
+    /// Appends the packet as of this tick.
+    ///
+    /// # Errors
+    /// The rule that the values violate.
+    pub(super) fn encode_to(&self, tick: u32, dialect: &Dialect, out: &mut Vec<u8>) -> Result<(), RowError> {
         let server =
             [("tick", tick.into()), ("sequence", self.sequence as i64), ("margin", self.margin_ticks.into())];
-        self.row.encode(dialect, &server)
+        self.row.encode_to(dialect, &server, out)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct SimpleView {
     /// The versions of the state rows that the client has. 0 for none.
     versions: Vec<u64>,
     /// The values of the last `own_state` packet.
-    own: Option<OwnState>,
+    own: Option<Arc<OwnState>>,
     /// The rows that the client receives by datagram.
     lane: LaneRows,
     entities: KnownEntities,
@@ -119,8 +119,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         if let Some(lane) = lane {
             self.lane.write((lane, newest.tick), rows, own, dialect, &mut messages.datagram_writer(dialect));
         } else if let Some(own) = own.filter(|own| self.own.as_ref() != Some(own)) {
-            self.own = Some(own.clone());
-            send_row(OWN_STATE_PACKET, &own.encoded(newest.tick, dialect), dialect, messages);
+            self.own = Some(Arc::clone(own));
+            send_own_state(own, newest.tick, dialect, messages);
         }
         if let Some(frame) = entities.as_ref().filter(|_| turn == StateOutcome::Written) {
             match lane {
@@ -167,6 +167,18 @@ fn send_row(packet: &'static str, encoded: &EncodedMessage, dialect: &Dialect, m
     match encoded {
         Ok(_) => send_encoded(packet, encoded, &mut messages.writer(dialect, Lane::Latest)),
         Err(why) => messages.writer(dialect, Lane::Reliable).misfit(packet, &why.to_string()),
+    }
+}
+
+/// Queues `own_state` in the lane `latest`, or reports the rule that its values violate.
+fn send_own_state(own: &OwnState, tick: u32, dialect: &Dialect, messages: &mut Messages) {
+    let mut encoded = Ok(());
+    messages.writer(dialect, Lane::Latest).send_encoded(OWN_STATE_PACKET, |dialect, out| {
+        encoded = own.encode_to(tick, dialect, out);
+        encoded.is_ok()
+    });
+    if let Err(why) = encoded {
+        messages.writer(dialect, Lane::Reliable).misfit(OWN_STATE_PACKET, &why.to_string());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The differences between the entities that a client sees and those that it has.
 
 use super::entity_frame::{EncodedList, EntityChange, EntityFrame};
+use super::index_set::IndexSet;
 use super::layout::{EntityArgument, EntityLayout};
 use super::sight::{EntityRef, Viewer};
 use crate::game::encode_values::WireValues as _;
@@ -31,6 +32,7 @@ pub struct Received<'a> {
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct EntityScratch {
+    included: IndexSet,
     visible: Vec<u32>,
     pub(super) ids: Vec<u32>,
     enter: RecordList,
@@ -95,7 +97,8 @@ impl EntityScratch {
         index: usize,
     ) {
         let list = frame.list(index);
-        frame.find_included(index, &frame.game.sight(viewer, list.packet), &mut self.visible);
+        let sight = frame.game.sight(viewer, list.packet);
+        frame.find_included(index, &sight, &mut self.included, &mut self.visible);
         self.visible.retain(|&at| {
             let (id, info) = (Some(list.ids[at as usize]), list.infos[at as usize]);
             frame.game.sees(viewer, &EntityRef { packet: list.packet, id, info })
@@ -173,15 +176,15 @@ impl EntityScratch {
         encoded: &EncodedList,
         index: usize,
     ) {
-        let EntityScratch { visible, ids, enter, leave, changes, is_moving } = self;
+        let EntityScratch { visible, ids, enter, leave, changes, is_moving, .. } = self;
         let last = received.last;
         let list = frame.list(index);
         [&mut *enter, &mut *leave].into_iter().for_each(RecordList::clear);
         changes.begin(encoded.changes.len());
         ids.clear();
         *is_moving = false;
-        // Usually both lists are the same.
-        let is_certain = received.known == received.possible;
+        // Usually both are the same list.
+        let is_certain = std::ptr::eq(received.known, received.possible);
         let mut known = received.known.iter().copied().peekable();
         let mut possible = received.possible.iter().copied().peekable();
         for at in visible.iter().map(|at| *at as usize) {

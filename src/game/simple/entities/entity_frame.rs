@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tickwire_sim::spatial_index::SpatialIndex;
 
 use super::entity_values::{Entities, EntityValues};
+use super::index_set::IndexSet;
 use super::layout::EntityLayout;
 use super::received_entities::ReceivedEntities;
 use super::sight::{EntityInfo, EntityRef, Sight, Viewer};
@@ -88,7 +89,7 @@ impl<S> EntityFrame<S> {
     }
 
     /// Sets `out` to the indexes of the entities that a sight includes, in ascending order.
-    pub fn find_included(&self, list: usize, sight: &Sight, out: &mut Vec<u32>) {
+    pub fn find_included(&self, list: usize, sight: &Sight, included: &mut IndexSet, out: &mut Vec<u32>) {
         let (infos, index) = (&*self.lists[list].infos, &self.indexes[list]);
         out.clear();
         if sight.is_everything() {
@@ -98,21 +99,18 @@ impl<S> EntityFrame<S> {
         if let Some(owner) = sight.owner() {
             let owners =
                 index.owners.get_or_init(|| keyed(infos, |info| info.owner.map(|owner| owner.0.into())));
-            out.extend(entities_of(owners, owner.0.into()));
+            included.extend(entities_of(owners, owner.0.into()));
         }
         if let Some(team) = sight.team() {
             let teams = index.teams.get_or_init(|| keyed(infos, |info| info.team.map(u32::from)));
-            out.extend(entities_of(teams, team.into()));
+            included.extend(entities_of(teams, team.into()));
         }
         for circle in sight.circles() {
             let positions = || (0..).zip(infos).map(|(at, info)| (info.position, at));
             let positions = index.positions.get_or_init(|| SpatialIndex::new(positions()));
-            positions.append_within(circle.center, circle.radius, out);
+            positions.for_each_within(circle.center, circle.radius, |at| included.insert(at));
         }
-        if !out.windows(2).all(|pair| pair[0] < pair[1]) {
-            out.sort_unstable();
-            out.dedup();
-        }
+        included.drain_to(out);
     }
 
     /// Compares the entities that a client has received with the entities that it sees. Uses
@@ -292,24 +290,19 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// Makes the next frame of a game with these entities. `None` if the game has never had any.
-    pub fn next<S: Clone>(&mut self, game: &S, tick: u32, entities: Entities) -> Option<EntityFrame<S>> {
-        if entities.lists.is_empty() && self.last.is_none() {
+    /// Makes the next frame of a game. `None` if the game has never had entities.
+    pub fn next<S: SimpleGame>(&mut self, game: &S, tick: u32, tick_hz: u32) -> Option<EntityFrame<S>> {
+        // A list keeps its index, also while it is empty, and usually its size.
+        let known = self.last.iter().flat_map(|(lists, _)| lists.iter());
+        let mut entities = Entities::new(tick_hz);
+        entities.lists = known.map(EntityValues::empty_like).collect();
+        game.write_entities(&mut entities);
+        let mut lists = entities.lists;
+        if lists.is_empty() {
             return None;
         }
         self.number += 1;
         let previous = self.last.take().map(|(lists, last)| (lists, tick.saturating_sub(last)));
-        let mut added = entities.lists;
-        // A list keeps its index, also while it is empty.
-        let known = previous.iter().flat_map(|(lists, _)| lists.iter());
-        let mut lists: Vec<EntityValues> =
-            known.map(|list| EntityValues::new(list.packet, list.fields)).collect();
-        for list in &mut lists {
-            if let Some(at) = added.iter().position(|new| new.packet == list.packet) {
-                *list = added.swap_remove(at);
-            }
-        }
-        lists.append(&mut added);
         for (at, list) in lists.iter_mut().enumerate() {
             list.sort();
             let (previous, ticks) =

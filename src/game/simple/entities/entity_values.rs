@@ -62,6 +62,19 @@ impl EntityValues {
         EntityValues { packet, fields, velocities, ..EntityValues::default() }
     }
 
+    /// Creates an empty list with the packet of another one, and memory for as many entities.
+    pub fn empty_like(other: &EntityValues) -> EntityValues {
+        EntityValues {
+            packet: other.packet,
+            fields: other.fields,
+            velocities: other.velocities.clone(),
+            ids: Vec::with_capacity(other.ids.len()),
+            infos: Vec::with_capacity(other.infos.len()),
+            values: Vec::with_capacity(other.values.len()),
+            ..EntityValues::default()
+        }
+    }
+
     /// Returns the index of the entity with this id.
     pub fn index_of(&self, id: u32) -> Option<usize> {
         self.ids.binary_search(&id).ok()

@@ -36,6 +36,7 @@
 mod entity_diff;
 mod entity_frame;
 mod entity_values;
+mod index_set;
 mod known_entities;
 mod lane_entities;
 #[cfg(test)]

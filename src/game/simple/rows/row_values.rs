@@ -113,23 +113,69 @@ impl RowValues {
     /// # Errors
     /// The table lacks the packet or an argument, or a value does not fit its argument.
     pub fn encode(&self, dialect: &Dialect, server: &[(&str, i64)]) -> Result<Vec<u8>, RowError> {
+        let mut message = Vec::with_capacity(INTEGER_BYTES * (1 + server.len() + self.values.len()));
+        self.encode_to(dialect, server, &mut message)?;
+        Ok(message)
+    }
+
+    /// Appends the packet that [`RowValues::encode`] returns. Appends nothing after an error.
+    ///
+    /// # Errors
+    /// As [`RowValues::encode`].
+    pub fn encode_to(
+        &self,
+        dialect: &Dialect,
+        server: &[(&str, i64)],
+        out: &mut Vec<u8>,
+    ) -> Result<(), RowError> {
         let packet = self.packet;
         let row = dialect.row(Direction::ToClient, packet);
         let row = row.ok_or(RowError::UnknownPacket { packet })?;
-        let values: Vec<_> = row.arguments.iter().map(|argument| self.value_of(argument, server)).collect();
-        let is_own = |value: &&Option<Cow<'_, _>>| matches!(value, Some(Cow::Borrowed(_)));
-        if values.iter().filter(is_own).count() < self.fields.len() {
-            let is_unknown = |field: &&&str| row.argument(field).is_none();
-            if let Some(argument) = self.fields.iter().find(is_unknown) {
-                return Err(RowError::UnknownArgument { packet, argument });
+        let start = out.len();
+        let used = self.append_plain(dialect, row, server, out);
+        if used == Some(self.fields.len()) {
+            return Ok(());
+        }
+        let is_unknown = |field: &&&str| row.argument(field).is_none();
+        if let Some(argument) = self.fields.iter().find(is_unknown) {
+            out.truncate(start);
+            return Err(RowError::UnknownArgument { packet, argument });
+        }
+        if used.is_none() {
+            out.truncate(start);
+            let value = |argument| self.value_of(argument, server).as_deref().map_or(Value::Nil, Value::from);
+            let values: Vec<Value> = row.arguments.iter().map(value).collect();
+            let message = dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)?;
+            out.extend_from_slice(&message);
+        }
+        Ok(())
+    }
+
+    /// Appends a packet of integers and booleans without converting them first. Returns the number
+    /// of own fields that it has used, or `None` if a value has another type, or does not fit.
+    fn append_plain(
+        &self,
+        dialect: &Dialect,
+        row: &packet::Row,
+        server: &[(&str, i64)],
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let (prefix, _) = dialect.prefix(Direction::ToClient, self.packet)?;
+        out.extend_from_slice(prefix);
+        write_array_len(out, row.arguments.len());
+        let mut used = 0;
+        for argument in &row.arguments {
+            let value = self.value_of(argument, server)?;
+            used += usize::from(matches!(value, Cow::Borrowed(_)));
+            match (&argument.ty.shape, &*value) {
+                (Shape::Int { min, max, .. }, FieldValue::Int(number)) if (min..=max).contains(&number) => {
+                    write_int(out, *number);
+                }
+                (Shape::Bool, FieldValue::Int(number @ (0 | 1))) => write_bool(out, *number == 1),
+                _ => return None,
             }
         }
-        if let Some(message) = encode_plain(dialect, row, &values) {
-            return Ok(message);
-        }
-        let value = |value: &Option<Cow<'_, FieldValue>>| value.as_deref().map_or(Value::Nil, Value::from);
-        let values: Vec<Value> = values.iter().map(value).collect();
-        dialect.encode(Direction::ToClient, packet, &values).map_err(RowError::Value)
+        Some(used)
     }
 
     /// Returns the value of an argument: the server's, or the field of this name.
@@ -141,29 +187,6 @@ impl RowValues {
             }
         }
     }
-}
-
-/// Encodes a packet of integers and booleans without converting them first. `None` if a value has
-/// another type, or does not fit.
-fn encode_plain(
-    dialect: &Dialect,
-    row: &packet::Row,
-    values: &[Option<Cow<'_, FieldValue>>],
-) -> Option<Vec<u8>> {
-    let (prefix, _) = dialect.prefix(Direction::ToClient, &row.name)?;
-    let mut out = Vec::with_capacity(prefix.len() + INTEGER_BYTES * (1 + values.len()));
-    out.extend_from_slice(prefix);
-    write_array_len(&mut out, values.len());
-    for (argument, value) in row.arguments.iter().zip(values) {
-        match (&argument.ty.shape, value.as_deref()?) {
-            (Shape::Int { min, max, .. }, FieldValue::Int(number)) if (min..=max).contains(&number) => {
-                write_int(&mut out, *number);
-            }
-            (Shape::Bool, FieldValue::Int(number @ (0 | 1))) => write_bool(&mut out, *number == 1),
-            _ => return None,
-        }
-    }
-    Some(out)
 }
 
 /// The state rows of a tick, as a game adds them in
