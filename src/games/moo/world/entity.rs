@@ -39,6 +39,11 @@ impl Entity {
         matches!(&self.controller, Controller::Player(player) if player.alive)
     }
 
+    /// Whether attacks can hurt the entity: a living player without spawn protection.
+    pub(crate) fn is_vulnerable(&self) -> bool {
+        matches!(&self.controller, Controller::Player(player) if player.alive && !player.is_protected())
+    }
+
     /// The animal and its body; `None` if the entity is not an animal.
     pub(crate) fn animal_mut(&mut self) -> Option<(&mut Animal, &mut Body)> {
         match &mut self.controller {

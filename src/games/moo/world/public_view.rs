@@ -7,7 +7,7 @@ use crate::clan::{Clan, ClanId};
 use crate::controller::{Controller, Kit, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{self, AnimalKind, Item, Resource};
+use crate::rules::{self, AnimalKind, Item};
 use crate::world::World;
 
 /// The public view of a player.
@@ -58,7 +58,10 @@ pub struct PlayerView<'a> {
     pub join_request: Option<ClanId>,
     /// Whether the player is in a trap.
     pub held: bool,
-    /// Score: the player's gold. In MooMoo.io the two are the same number.
+    /// Whether spawn protection prevents damage.
+    pub is_protected: bool,
+    /// The score: gold, and points for gathering, hunting and building. In MooMoo.io the score is
+    /// the gold alone.
     pub score: u32,
     /// Sequence number of the last command applied; 0 before the first.
     pub sequence: u64,
@@ -255,7 +258,8 @@ fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
             clan: player.clan,
             join_request: player.join_request,
             held: player.ground.held,
-            score: player.resources[Resource::Gold as usize],
+            is_protected: player.is_protected(),
+            score: player.score(),
             sequence: player.sequence,
             direction: player.direction,
         }),

@@ -186,6 +186,8 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     )?;
     require(player.slow <= rules::MAX_SLOWNESS, "slowness of a player")?;
     require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "timer of a player")?;
+    let max_protection = if player.alive { rules::thirds(rules::SPAWN_PROTECTION_MS) } else { 0 };
+    require(player.protection <= max_protection, "spawn protection of a player")?;
     let growth = &player.growth;
     require((1..=rules::MAX_AGE).contains(&growth.age), "age of a player")?;
     require(growth.xp < rules::xp_next(growth.age).max(1), "experience of a player")?;

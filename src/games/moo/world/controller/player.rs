@@ -35,6 +35,8 @@ pub struct Player {
     pub slow: u16,
     /// Whether the player is alive.
     pub alive: bool,
+    /// Remaining time of the spawn protection, in thirds of a millisecond; 0 without protection.
+    pub protection: u16,
     /// Time until the next health point is regained, in thirds of a millisecond. Runs only below
     /// full health.
     pub heal_wait: u16,
@@ -52,9 +54,11 @@ pub struct Player {
     pub join_request: Option<ClanId>,
     /// Age and experience.
     pub growth: Growth,
-    /// Resources gathered and not yet spent, by [`rules::Resource`]. Gold also determines the rank
-    /// on the leaderboard.
+    /// Resources gathered and not yet spent, by [`rules::Resource`].
     pub resources: [u32; 4],
+    /// Points for work: a point for each unit of wood, food or stone that was gathered or hunted,
+    /// and for each unit of any resource that was built with.
+    pub work_points: u32,
     /// Number of players killed.
     pub kills: u32,
 }
@@ -68,6 +72,7 @@ fields!(Player:
     stirred: bool,
     slow: u16,
     alive: bool,
+    protection: u16,
     heal_wait: u16,
     hand: Hand,
     kit: Kit,
@@ -77,6 +82,7 @@ fields!(Player:
     join_request: Option<ClanId>,
     growth: Growth,
     resources: [u32; 4],
+    work_points: u32,
     kills: u32,
 );
 
@@ -119,6 +125,7 @@ impl Player {
             stirred: true,
             slow: 0,
             alive: true,
+            protection: rules::thirds(rules::SPAWN_PROTECTION_MS),
             heal_wait: 0,
             hand: Hand::new(),
             kit: Kit::new(),
@@ -128,8 +135,24 @@ impl Player {
             join_request: None,
             growth: Growth::new(),
             resources: [0; 4],
+            work_points: 0,
             kills: 0,
         }
+    }
+
+    /// Whether the spawn protection lasts: nothing hurts the player.
+    pub fn is_protected(&self) -> bool {
+        self.protection > 0
+    }
+
+    /// Ends the spawn protection, because the player attacks.
+    pub(crate) fn end_protection(&mut self) {
+        self.protection = 0;
+    }
+
+    /// The score: the player's gold and its points for work.
+    pub fn score(&self) -> u32 {
+        self.resources[rules::Resource::Gold as usize].saturating_add(self.work_points)
     }
 
     /// The reached ages with a pending upgrade. Ages that offer nothing for the current kit are

@@ -62,6 +62,11 @@ impl Group {
         matches!(self, Group::Heal)
     }
 
+    /// Whether structures of the group act against enemies. Building one is an attack.
+    pub const fn is_hostile(self) -> bool {
+        matches!(self, Group::Spikes | Group::Trap | Group::Turret)
+    }
+
     /// Whether structures of the group block players; otherwise players walk over them.
     pub const fn is_solid(self) -> bool {
         matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)

@@ -30,7 +30,7 @@ pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 /// Incremented with each change of the world's behaviour. It is part of
 /// [`rules_hash`](crate::rules_hash()), so that an old recording or an outdated browser is detected
 /// instead of computing a different world.
-pub const CODE_VERSION: u32 = 5;
+pub const CODE_VERSION: u32 = 6;
 
 // ---- texts ----
 
@@ -182,6 +182,9 @@ pub const HEAL_DELAY_MS: u16 = 5_000;
 pub const HEAL_PERIOD_MS: u16 = 1_000;
 /// Gold for killing a player, per age of the victim.
 pub const KILL_GOLD: u32 = 100;
+/// Duration of the spawn protection, in milliseconds: a whole number of ticks at each tick rate. In
+/// this time nothing hurts a player that has joined or respawned, unless the player attacks.
+pub const SPAWN_PROTECTION_MS: u16 = 5_000;
 
 // ---- items ----
 
@@ -417,6 +420,7 @@ pub(crate) fn visit_constants(mut put: impl FnMut(i64)) {
                 ANIMAL_RESPAWN_RETRY_MS,
             ])
             .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_SENSE_PERIOD_MS, POISON_DAMAGE, POISON_PERIOD_MS])
+            .chain([SPAWN_PROTECTION_MS])
             .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
     {
         put(i64::from(value));

@@ -53,14 +53,20 @@ pub(crate) fn join(sequence: u64, player: u16) -> Command {
     command(0, sequence, Action::Join { player: PlayerId(player), name, skin: 3 })
 }
 
-/// Joins a player, and moves it to a position.
+/// Joins a player without spawn protection, and moves it to a position.
 pub(crate) fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![join(sequence, player)]);
     assert_eq!(world.outcome().rejected, []);
+    unprotect(world, player);
     let body = body_mut(world, player);
     body.x = Fixed::from_px(x_px);
     body.y = Fixed::from_px(y_px);
+}
+
+/// Ends the spawn protection of a player, as if its time had passed.
+pub(crate) fn unprotect(world: &mut World, player: u16) {
+    player_mut(world, player).protection = 0;
 }
 
 pub(crate) fn body_mut(world: &mut World, player: u16) -> &mut Body {

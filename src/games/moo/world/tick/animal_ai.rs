@@ -84,17 +84,17 @@ impl World {
         }
     }
 
-    /// The nearest living player within hunting distance; at equal distances, the player with the
+    /// The nearest vulnerable player within hunting distance; at equal distances, the player with the
     /// lowest ID.
     fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
-        let living = self.state.players.iter().filter(|player| player.is_alive());
-        let near = living.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));
+        let vulnerable = self.state.players.iter().filter(|player| player.is_vulnerable());
+        let near = vulnerable.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));
         near.min_by_key(|player| (square_apart(body, &player.body), player.id)).and_then(|it| it.id.player())
     }
 
     fn is_within(&self, body: &Body, player: PlayerId, reach_px: i32) -> bool {
         let found = self.find(player).ok().map(|at| &self.state.players[at]);
-        found.is_some_and(|player| player.is_alive() && body.is_near(&player.body, reach_px))
+        found.is_some_and(|player| player.is_vulnerable() && body.is_near(&player.body, reach_px))
     }
 
     /// Attacks the animal's prey if it is in reach and the attack timer has expired.
@@ -154,6 +154,7 @@ impl World {
         let killer = killer.and_then(|killer| self.player_mut(killer));
         if let Some((player, _)) = killer.filter(|(player, _)| player.alive) {
             player.give(Resource::Food, kind.food);
+            player.earn_work_points(Resource::Food, kind.food);
             player.give(Resource::Gold, kind.gold);
             player.growth.gain(kind.food * rules::GATHER_XP);
         }

@@ -120,11 +120,12 @@ impl World {
         }
     }
 
-    /// Reduces the health of a living player; at 0 it dies. Records the health actually lost.
+    /// Reduces the health of a living player; at 0 it dies. Records the health actually lost. Spawn
+    /// protection prevents damage of any source.
     pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let (id, player) = match (id.player(), controller) {
-            (Some(id), Controller::Player(player)) => (id, player),
+            (Some(id), Controller::Player(player)) if !player.is_protected() => (id, player),
             _ => return,
         };
         let amount = damage.min(body.health);
@@ -176,6 +177,7 @@ impl World {
             }
             player.skin = skin;
             player.alive = true;
+            player.protection = rules::thirds(rules::SPAWN_PROTECTION_MS);
             player.stirred = true;
             body.x = x;
             body.y = y;
@@ -196,6 +198,7 @@ impl Player {
         self.direction = None;
         self.stirred = false;
         self.slow = 0;
+        self.protection = 0;
         self.heal_wait = 0;
         // Upgrades are lost; structures are retained.
         self.hand = Hand::new();

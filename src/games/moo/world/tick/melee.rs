@@ -112,6 +112,7 @@ impl World {
                 }
             };
             player.hand.swing(passed);
+            player.end_protection();
             let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
             shots_free -= usize::from(shoots);
             swingers.push(at as u32);
@@ -203,7 +204,7 @@ impl World {
         let hit = self.player_index.near(stroke.x, stroke.y, reach).filter(|spot| {
             spot.at as usize != own && stroke.hits(spot.x, spot.y, size_px) && {
                 let other = &self.state.players[spot.at as usize];
-                other.is_alive() && !share_clan(me, other)
+                other.is_vulnerable() && !share_clan(me, other)
             }
         });
         found.extend(hit.map(|spot| spot.at));
@@ -280,7 +281,15 @@ impl Player {
             _ => amount,
         };
         self.give(resource, gained);
+        self.earn_work_points(resource, gained);
         self.growth.gain(amount * rules::GATHER_XP);
+    }
+
+    /// Adds the points for gathered or hunted resources. Gold counts as itself in the score.
+    pub(crate) fn earn_work_points(&mut self, resource: Resource, amount: u32) {
+        if resource != Resource::Gold {
+            self.work_points = self.work_points.saturating_add(amount);
+        }
     }
 
     /// Adds to a resource, saturating at `u32::MAX`.

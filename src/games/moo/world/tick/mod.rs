@@ -42,6 +42,7 @@ impl World {
     /// whatever the commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &TickOutcome {
         self.outcome.clear();
+        self.run_spawn_protection();
         self.player_index.invalidate();
         // Equal commands are equal in every field, so an unstable sort has only one possible
         // result.
@@ -67,6 +68,16 @@ impl World {
         self.run_structures();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
+    }
+
+    /// Advances the spawn protection of all players by one tick. It runs before the commands, so the
+    /// tick of the spawn counts in full, and each tick has one state for all sources of damage.
+    fn run_spawn_protection(&mut self) {
+        for entity in &mut self.state.players {
+            if let Controller::Player(player) = &mut entity.controller {
+                player.protection = player.protection.saturating_sub(self.rates.tick_thirds);
+            }
+        }
     }
 
     /// Runs the controllers of all awake players. Returns whether any player was awake.

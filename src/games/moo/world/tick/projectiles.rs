@@ -170,10 +170,10 @@ impl World {
     }
 
     /// Whether the player at this index is an enemy of a projectile's or turret's owner: alive,
-    /// another player, and not a clan mate.
+    /// without spawn protection, another player, and not a clan mate.
     pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
         let other = &self.state.players[at];
-        other.is_alive() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
+        other.is_vulnerable() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
     }
 
     /// Applies the effect of a projectile to its target.

@@ -58,7 +58,7 @@ impl World {
                 let (vx, vy) = spikes.knock(hz);
                 body.vx = bounded(body.vx.saturating_add(vx));
                 body.vy = bounded(body.vy.saturating_add(vy));
-                if spikes.poisons {
+                if spikes.poisons && !player.is_protected() {
                     player.poison = Poison::of(spikes.owner);
                 }
                 self.hurt(at, spikes.damage, spikes.owner.as_player());

@@ -69,6 +69,10 @@ impl World {
             self.outcome.events.push(WorldEvent::Healed { player: id, amount });
         } else {
             player.kit.count(item);
+            player.work_points = player.work_points.saturating_add(item.cost.iter().sum());
+            if item.group.is_hostile() {
+                player.end_protection();
+            }
             let ((x, y), heading) = (position_in_front(body, item), body.heading);
             let vx = Fixed::ZERO;
             let radius_px = item.radius_px;

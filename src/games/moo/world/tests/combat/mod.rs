@@ -8,5 +8,6 @@ pub mod projectile_obstacles;
 pub mod projectile_state;
 pub mod projectiles;
 pub mod shields;
+pub mod spawn_protection;
 pub mod turrets;
 pub mod weapons;

@@ -9,7 +9,8 @@ use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, Resource, TickHz};
 use crate::tests::{
-    act, bare_world, body, body_mut, command, join, player, player_mut, put, without_animals, world,
+    act, bare_world, body, body_mut, command, join, player, player_mut, put, unprotect, without_animals,
+    world,
 };
 use crate::world::World;
 
@@ -163,6 +164,7 @@ fn each_reason_to_refuse() {
         let (player, body) = world.player_mut(PlayerId(2)).expect("it joined");
         (player.alive, body.health) = (false, 0);
         with_full_hands(&mut world);
+        (1..=6).for_each(|id| unprotect(&mut world, id));
         world.step(&mut Vec::new());
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);

@@ -6,7 +6,8 @@ use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{thirds, TickHz, HEAL_DELAY_MS};
 use crate::tests::{
-    act, bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, swing, wait, walk,
+    act, bare_world, body, body_mut, command, distance_px, events, player, player_mut, put, swing, unprotect,
+    wait, walk,
 };
 use crate::world::World;
 
@@ -84,7 +85,7 @@ fn four_strokes_of_the_hammer_kill() {
 }
 
 #[test]
-fn a_kill_is_worth_a_hundred_gold_for_each_age_of_the_victim_and_gold_is_the_score() {
+fn a_kill_is_worth_a_hundred_gold_for_each_age_of_the_victim_and_gold_counts_in_the_score() {
     for (age, gold) in [(1, 100), (2, 200), (17, 1_700), (100, 10_000)] {
         let mut world = two(TickHz::Hz30);
         player_mut(&mut world, 1).resources[3] = 5;
@@ -104,14 +105,14 @@ fn death_resets_only_the_age() {
     let mut world = two(TickHz::Hz30);
     let victim = player_mut(&mut world, 2);
     victim.resources = [1, 2, 3, 4];
-    victim.kills = 6;
+    (victim.work_points, victim.kills) = (50, 6);
     (victim.growth.age, victim.growth.xp) = (9, 100);
     walk(&mut world, 2, Some(0x4000));
     act(&mut world, 2, Action::Attack { on: true });
     kill(&mut world);
     let view = world.player(PlayerId(2)).expect("it keeps its number");
     assert_eq!((view.alive, view.health, view.age, view.xp, view.xp_next), (false, 0, 1, 0, 300));
-    assert_eq!((view.resources, view.score, view.kills), ([1, 2, 3, 4], 4, 6));
+    assert_eq!((view.resources, view.score, view.kills), ([1, 2, 3, 4], 54, 6));
     assert_eq!((view.direction, view.attacking, &**view.name), (None, false, "p2"));
     assert_eq!((view.body.vx, view.body.vy), (Fixed::ZERO, Fixed::ZERO));
     assert_eq!(world.player_count(), 2);
@@ -147,6 +148,7 @@ fn a_respawned_player_has_full_health_and_may_have_another_name() {
     walk(&mut world, 2, Some(0));
     wait(&mut world, 10);
     assert!(body(&world, 2).vx.0 > 0);
+    unprotect(&mut world, 2);
     kill(&mut world_with(&mut world));
 }
 
@@ -197,9 +199,10 @@ fn the_dead_can_leave_and_their_number_is_free() {
 fn counts_at_their_bounds_stay_there() {
     let mut world = two(TickHz::Hz30);
     let killer = player_mut(&mut world, 1);
-    (killer.resources[3], killer.kills) = (u32::MAX - 1, u32::MAX);
+    (killer.resources[3], killer.work_points, killer.kills) = (u32::MAX - 1, u32::MAX, u32::MAX);
     kill(&mut world);
     assert_eq!((player(&world, 1).resources[3], player(&world, 1).kills), (u32::MAX, u32::MAX));
+    assert_eq!(player(&world, 1).score(), u32::MAX);
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub mod experience;
 pub mod item_edges;
 pub mod items;
 pub mod key_presses;
+pub mod score;
 pub mod similar_names;
 pub mod sleep;
 pub mod spawn_point;

@@ -9,7 +9,7 @@ use crate::command::text::{
 use crate::command::{Action, Rejection};
 use crate::entity::PlayerId;
 use crate::rules::{TickHz, NAME_CHARS};
-use crate::tests::{act, bare_world, command, player};
+use crate::tests::{act, bare_world, command, player, unprotect};
 use crate::world::World;
 
 /// Joins a player. Returns the name that the world gave it.
@@ -107,6 +107,7 @@ fn a_respawning_player_keeps_its_name_or_takes_a_free_one() {
     enter(&mut world, 1, "Anna");
     enter(&mut world, 2, "Anna");
     let again = |world: &mut World, id: u16, name: &str| {
+        unprotect(world, id);
         world.hurt(usize::from(id) - 1, 500, None);
         act(world, id, Action::Respawn { name: name.to_string(), skin: 0 });
         player(world, id).name.to_string()

@@ -15,17 +15,20 @@ use crate::rules::{Resource, TickHz, ANIMALS};
 use crate::rules_hash;
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State};
-use crate::tests::{body, body_mut, command, difference, join, player, player_mut, put, wait, walk, world};
+use crate::tests::{
+    body, body_mut, command, difference, join, player, player_mut, put, unprotect, wait, walk, world,
+};
 use crate::world::World;
 
 /// A world in which every field has been used: players of all kinds, some of them walking, some
-/// disconnected.
+/// disconnected, one with spawn protection.
 pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
     // Without animals, no player is hunted during the setup.
     world.state.animals.clear();
     let mut joins = (1..=6).map(|id| join(u64::from(id), id * 100)).collect();
     world.step(&mut joins);
+    (1..=6).for_each(|id| unprotect(&mut world, id * 100));
     let mut rng = Rng::new(seed, 99);
     for round in 1..=rng.between(1, 4) as u32 {
         for id in [100, 200, 300] {
@@ -56,6 +59,7 @@ pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     found_clans(&mut world);
     let_animals_appear(&mut world);
     shoot(&mut world);
+    player_mut(&mut world, 200).protection = 9_000;
     world
 }
 

@@ -19,9 +19,10 @@ fn player(state: &mut State, at: usize, change: impl Fn(&mut Player)) {
 
 #[test]
 fn a_state_at_the_limit_is_accepted() {
-    let rows: [(&str, Change); 23] = [
+    let rows: [(&str, Change); 24] = [
         ("slowness", |state| player(state, 1, |player| player.slow = 21_000)),
         ("waiting for health", |state| player(state, 1, |player| player.heal_wait = 15_000)),
+        ("spawn protection", |state| player(state, 1, |player| player.protection = 15_000)),
         ("waiting for a touch", |state| player(state, 1, |player| player.ground.touch_wait = 600)),
         ("pay", |state| player(state, 1, |player| player.kit.earned = 5_999)),
         ("first age", |state| player(state, 0, |player| (player.growth.age, player.growth.xp) = (1, 0))),

@@ -66,7 +66,7 @@ fn builder(state: &mut State, spoil: impl Fn(&mut Player)) {
 
 #[test]
 fn a_player_with_anything_against_the_rules_is_refused() {
-    let rows: [(&str, Spoil); 21] = [
+    let rows: [(&str, Spoil); 23] = [
         ("life of a player", |state| builder(state, |player| player.alive = false)),
         ("life of a player", |state| state.players[1].body.health = 0),
         ("state of a dead body", |state| spoil_player(state, 4, |player| player.direction = Some(Angle(0)))),
@@ -74,6 +74,8 @@ fn a_player_with_anything_against_the_rules_is_refused() {
         ("state of a dead body", |state| spoil_player(state, 4, |player| player.stirred = true)),
         ("slowness of a player", |state| builder(state, |player| player.slow = 21_001)),
         ("timer of a player", |state| builder(state, |player| player.heal_wait = 15_001)),
+        ("spawn protection of a player", |state| builder(state, |player| player.protection = 15_001)),
+        ("spawn protection of a player", |state| spoil_player(state, 4, |player| player.protection = 1)),
         ("age of a player", |state| builder(state, |player| player.growth.age = 0)),
         ("age of a player", |state| builder(state, |player| player.growth.age = 101)),
         ("experience of a player", |state| spoil_player(state, 0, |player| player.growth.xp = 300)),

@@ -27,11 +27,11 @@ fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
 }
 
 #[test]
-fn each_kind_of_scenery_gives_its_resource_and_only_gold_is_score() {
+fn each_kind_of_scenery_gives_its_resource_and_a_point_of_score_for_each_unit() {
     let rows = [
-        (SceneryKind::Tree, 150, [1, 0, 0, 0], 0),
-        (SceneryKind::Bush, 80, [0, 1, 0, 0], 0),
-        (SceneryKind::Rock, 80, [0, 0, 1, 0], 0),
+        (SceneryKind::Tree, 150, [1, 0, 0, 0], 1),
+        (SceneryKind::Bush, 80, [0, 1, 0, 0], 1),
+        (SceneryKind::Rock, 80, [0, 0, 1, 0], 1),
         (SceneryKind::Gold, 80, [0, 0, 0, 5], 5),
     ];
     for (kind, scale_px, gained, score) in rows {
@@ -148,7 +148,7 @@ fn gathering_for_a_minute_gives_one_unit_a_stroke_at_each_tick_rate() {
 }
 
 #[test]
-fn a_grant_adds_resources_but_no_experience() {
+fn a_grant_adds_resources_but_no_experience_and_only_gold_to_the_score() {
     let mut world = before(SceneryKind::Bush, 80, Fixed::from_px(500));
     let grant = |sequence, resource, amount| {
         command(0, sequence, Action::Grant { player: PlayerId(1), resource, amount })

@@ -6,8 +6,8 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, TickHz};
 use crate::tests::animals::{animal_mut, appear, facing};
 use crate::tests::{
-    act, bare_world, body, body_mut, build, command, distance_px, join, player_mut, put, px, wait, walk,
-    world,
+    act, bare_world, body, body_mut, build, command, distance_px, join, player_mut, put, px, unprotect, wait,
+    walk, world,
 };
 use crate::world::World;
 
@@ -342,6 +342,7 @@ fn no_player_spawns_within_400_px_of_a_hunter() {
         world.step(&mut vec![join(sequence, 2)]);
         // The animals have moved for one tick since.
         assert!(nearest_hunter_px(&world, 2) > 380.0, "seed {seed}: {}", nearest_hunter_px(&world, 2));
+        unprotect(&mut world, 2);
         world.hurt(1, 500, None);
         act(&mut world, 2, Action::Respawn { name: "p2".to_string(), skin: 0 });
         assert!(nearest_hunter_px(&world, 2) > 380.0, "seed {seed}, again: {}", nearest_hunter_px(&world, 2));

@@ -6,7 +6,8 @@ use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz};
 use crate::tests::{
-    act, bare_world, body, body_mut, build, distance_px, events, player, player_mut, put, px, wait, walk,
+    act, bare_world, body, body_mut, build, distance_px, events, player, player_mut, put, px, unprotect,
+    wait, walk,
 };
 use crate::world::World;
 
@@ -201,6 +202,7 @@ fn a_player_respawns_on_its_spawn_pad() {
     let own = body(&world, 1);
     assert_eq!((own.x.to_px(), own.y.to_px()), (pad.x_px, pad.y_px));
     world.damage_structure(0, 5_000);
+    unprotect(&mut world, 1);
     world.hurt(0, 500, None);
     act(&mut world, 1, Action::Respawn { name: "p1".to_string(), skin: 0 });
     assert!(distance_px(body(&world, 1), &own_place(&world, pad.x_px)) > 60.0);
