@@ -145,6 +145,7 @@ to_client	state_sync	35	player:u16|nil tick:u32.tick snapshot_tick:u32.tick chec
 to_client	snapshot	36	tick:u32.tick state:bin
 to_client	command_frame	37	frame:bin
 to_client	desync_report	38	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] omitted:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
+to_client	spawn_protection	39	players:[player:u16,state:flag]
 ]=],
 [=[
 tanks:int

@@ -168,15 +168,16 @@ fn the_store_is_answered_by_a_chat_line_once_a_turn_in_each_moomoo_dialect() {
 }
 
 #[test]
-fn the_gold_of_a_hunt_is_on_the_counter_and_on_the_leaderboard_in_each_dialect() {
+fn the_gold_of_a_hunt_is_on_the_counter_and_the_score_on_the_leaderboard_in_each_dialect() {
+    // The animal gave 500 gold, and 200 food, which count as points.
     for dialect in DIALECTS {
         let mut game = grown(dialect);
         (0..60).for_each(|_| game.tick(&[]));
         let board = game.client.all("leaderboard").last().expect("once a second")[0].clone();
-        assert_eq!(board.as_array().map(|row| row[2].clone()), Some(Value::from(500)), "{dialect}");
+        assert_eq!(board.as_array().map(|row| row[2].clone()), Some(Value::from(700)), "{dialect}");
         if dialect == "native" {
             let stats = game.client.all("stats").last().expect("one's own")[..].to_vec();
-            assert_eq!((&stats[3], &stats[8]), (&Value::from(500), &Value::from(500)));
+            assert_eq!((&stats[3], &stats[8]), (&Value::from(500), &Value::from(700)));
         } else {
             let points = |value: &&&Vec<Value>| value[0] == Value::from("points");
             let told = game.client.all("value").iter().rfind(points).expect("told")[1].clone();

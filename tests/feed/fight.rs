@@ -128,6 +128,40 @@ fn a_fight_is_sent_to_both_players_in_both_layouts() {
     assert!(legacy_victim.all("floating_text").is_empty(), "only who strikes sees the number");
 }
 
+/// The `spawn_protection` that a client received: pairs of player and state.
+fn protection(client: &Client) -> Vec<Vec<i64>> {
+    client.numbers("spawn_protection").chunks(2).map(<[i64]>::to_vec).collect()
+}
+
+#[test]
+fn spawn_protection_is_sent_when_it_begins_and_when_it_ends() {
+    let mut fight = Fight::new();
+    assert_eq!(protection(&fight.clients[0]), [[1, 1], [2, 1]]);
+    assert_eq!(protection(&fight.clients[1]), [[1, 1], [2, 1]], "player 1 enters with it");
+    fight.step(vec![(ATTACKER, Action::Attack { on: true }), (ATTACKER, Action::Attack { on: false })]);
+    (0..147).for_each(|_| fight.step(Vec::new()));
+    assert_eq!(protection(&fight.clients[1]), [[1, 1], [2, 1], [1, 0]], "an attack ends it");
+    (0..2).for_each(|_| fight.step(Vec::new()));
+    for native in &fight.clients[..2] {
+        assert_eq!(protection(native), [[1, 1], [2, 1], [1, 0], [2, 0]], "its time ends it");
+    }
+    assert!(fight.clients[2..].iter().all(|legacy| legacy.all("spawn_protection").is_empty()));
+    fight.out();
+    fight.clients.iter_mut().for_each(|client| client.heard.clear());
+    fight.step(vec![(VICTIM, Action::Respawn { name: "bob".to_owned(), skin: 0 })]);
+    assert_eq!(protection(&fight.clients[1]), [[2, 1]], "a new life has it again");
+}
+
+#[test]
+fn a_protected_player_is_not_struck() {
+    let mut fight = Fight::new();
+    fight.step(vec![(ATTACKER, Action::Attack { on: true })]);
+    (0..140).for_each(|_| fight.follow());
+    assert!(fight.clients.iter().all(|client| client.all("health").is_empty()));
+    let swings = fight.clients[1].numbers("swings");
+    assert!(swings.len() > 30 && swings.chunks(3).all(|swing| swing == [1, 0, 0]), "{swings:?}");
+}
+
 #[test]
 fn a_dead_player_gets_a_new_setup() {
     let mut fight = Fight::new();

@@ -52,6 +52,8 @@ fn differences(world_model: &WorldModel, index: usize, state: &PublishedState) -
         near(&what, (known.x_px, known.y_px), expected_player.body.x, expected_player.body.y)?;
         check_same(&format!("the health of {what}"), known.health, expected_player.health.into())?;
         check_same(&format!("the name of {what}"), known.name.as_str(), &expected_player.name)?;
+        let is_protected = world_model.is_native && expected_player.is_protected;
+        check_same(&format!("the spawn protection of {what}"), known.is_protected, is_protected)?;
     }
     let animals = || state.animals.iter().filter(|animal| window.intersects(animal.place()));
     let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);

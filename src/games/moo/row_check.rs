@@ -116,6 +116,7 @@ const NATIVE_SAMPLES: &[(&str, &str)] = &[
     ("inventory", "[[15],[22],[13,255]]"),
     ("upgrade_offers", "[255,9,[38]]"),
     ("held_items", "[[ID,15,null]]"),
+    ("spawn_protection", "[[ID,1]]"),
     ("shots", "[[ALL,5,ALL,65535,65535,65535,1400]]"),
     ("shot_ends", "[[ALL,65535,65535]]"),
     ("animals", "[[ALL,4,65535,65535,255,ID]]"),

@@ -89,6 +89,17 @@ test('hands told in the same turn before the update belong to who enters', () =>
   assert.deepEqual([weapon, item], [7, 6]);
 });
 
+test('spawn protection is known until it ends, whichever packet comes first', () => {
+  const { world, take } = player();
+  assert.equal(world.players.get(ME).isProtected, false);
+  take('spawn_protection', [ME, 1, 5, 1]);
+  assert.equal(world.players.get(ME).isProtected, true);
+  take('update', 103, null, null, [5, 'Ada', 3, 2100, 8000, 0]);
+  assert.equal(world.players.get(5).isProtected, true);
+  take('spawn_protection', [ME, 0, 5, 0]);
+  assert.deepEqual([ME, 5].map((id) => world.players.get(id).isProtected), [false, false]);
+});
+
 test('health that rises with food in the hand was eaten, whichever packet comes first', () => {
   for (const order of [['held_items', 'health'], ['health', 'held_items']]) {
     const { take, happened } = player();

@@ -31,6 +31,8 @@ pub struct ModelPlayer {
     pub health: u32,
     /// Maximum health points.
     pub max_health: u32,
+    /// Native: whether spawn protection prevents damage.
+    pub is_protected: bool,
 }
 
 /// The client's knowledge of clans.
@@ -164,6 +166,13 @@ impl WorldModel {
                 for (player, health) in list {
                     if let Some(known) = self.players.get_mut(player) {
                         known.health = *health;
+                    }
+                }
+            }
+            ServerPacket::SpawnProtection(list) => {
+                for (player, is_protected) in list {
+                    if let Some(known) = self.players.get_mut(player) {
+                        known.is_protected = *is_protected;
                     }
                 }
             }
@@ -323,7 +332,11 @@ impl WorldModel {
     fn add_player(&mut self, pose: &Pose, name: &str, in_view: bool, (health, max_health): (u32, u32)) {
         let Pose { player, x_px, y_px, heading } = *pose;
         let name = name.to_owned();
-        self.players.insert(player, ModelPlayer { name, x_px, y_px, heading, in_view, health, max_health });
+        let is_protected = false;
+        self.players.insert(
+            player,
+            ModelPlayer { name, x_px, y_px, heading, in_view, health, max_health, is_protected },
+        );
     }
 
     fn spawn_own(&mut self, player: u32) {

@@ -91,6 +91,7 @@ impl WorldReader {
             body: view.body.clone(),
             direction: view.direction,
             alive: view.alive,
+            is_protected: view.is_protected,
             killer: None,
             health: view.health,
             max_health: view.max_health,

@@ -29,6 +29,8 @@ pub struct PublicPlayer {
     pub direction: Option<Angle>,
     /// Whether the player is alive. A dead player is not sent to clients.
     pub alive: bool,
+    /// Whether spawn protection prevents damage.
+    pub is_protected: bool,
     /// The player that killed this player in this tick.
     pub killer: Option<PlayerId>,
     /// Health points; 0 when dead.

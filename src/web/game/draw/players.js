@@ -232,12 +232,28 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     pose.sinceShotMs = hasStarted(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
+    if (player.isProtected) bubble(ctx, x, y, seconds);
   }
   return players;
 }
 
 /** Reused pose, so that a frame allocates nothing. @type {Pose} */
 const pose = { weapon: 0, item: null, part: 1, sinceShotMs: Infinity, flash: 0, scale: 1 };
+
+/**
+ * Draws the bubble of a player with spawn protection.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y
+ * @param {number} seconds
+ */
+function bubble(ctx, x, y, seconds) {
+  ctx.fillStyle = 'rgb(255 255 255 / 0.16)';
+  ctx.strokeStyle = `rgb(255 255 255 / ${0.6 + 0.2 * Math.sin(seconds * 5)})`;
+  ctx.lineWidth = 3;
+  ctx.beginPath();
+  ctx.arc(x, y, RADIUS + 14, 0, 7);
+  ctx.fill();
+  ctx.stroke();
+}
 
 /**
  * Draws rings around players in water.

@@ -24,6 +24,7 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  * @property {{ text: string, untilMs: number } | null} bubble
  * @property {number} health 0 to `player_health` of the rules
  * @property {number} shownHealth health that the bar shows; it approaches `health` smoothly
+ * @property {boolean} isProtected whether spawn protection prevents damage
  * @property {number} weapon weapon in its hand, or its last one while it holds an item
  * @property {number | null} item item in its hand instead of the weapon
  * @property {number | null} receivedItem item of the last packet; `item` of the local player is
@@ -75,7 +76,7 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  */
 export function newPlayer(id, name, skin, health, hand) {
   return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, errorBlend: new ErrorBlend(), walked: 0, pace: 0, way: 0,
-    bubble: null, health, shownHealth: health, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
+    bubble: null, health, shownHealth: health, isProtected: false, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }
 

@@ -119,6 +119,8 @@ export class World {
    * @type {Map<number, { weapon: number, item: number | null }>}
    */
   earlyHands = new Map();
+  /** Spawn protection of players that enter with the next update. @type {Map<number, boolean>} */
+  earlyProtection = new Map();
   /** Newest swing that hit something, of any player. */
   hitWith = { weapon: 0, atMs: -Infinity };
   /**
@@ -162,6 +164,7 @@ export class World {
       case 'inventory': return this.built.setInventory(values);
       case 'upgrade_offers': return this.built.setOffers(values);
       case 'held_items': return forEachGroup('held_items', values.held_items, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
+      case 'spawn_protection': return forEachGroup('players', values.players, (id, state) => this.setProtection(id, Boolean(state)));
       case 'shots': return this.shoot(values.shots, nowMs);
       case 'shot_ends': return this.projectiles.end(values.ends);
       case 'animals': return this.animals(values.animals, nowMs);
@@ -208,6 +211,7 @@ export class World {
     this.events.length = 0;
     this.earlyHealth.clear();
     this.earlyHands.clear();
+    this.earlyProtection.clear();
     for (const part of [this.built, this.projectiles, this.animalTracker, this.clans]) part.clear();
     this.onTick(values.tick, nowMs, false);
   }
@@ -247,6 +251,7 @@ export class World {
     if (this.lane.advance(tick)) applyPoses(this, tick, values, nowMs);
     this.earlyHealth.clear();
     this.earlyHands.clear();
+    this.earlyProtection.clear();
   }
 
   /**
@@ -267,7 +272,9 @@ export class World {
     // The server sends health only if it is not full.
     const health = this.earlyHealth.get(id) ?? rules.player_health;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
-    this.players.set(id, newPlayer(id, name, skin, health, hand));
+    const player = newPlayer(id, name, skin, health, hand);
+    player.isProtected = this.earlyProtection.get(id) ?? false;
+    this.players.set(id, player);
   }
 
   /** @param {number} id */
@@ -422,6 +429,13 @@ export class World {
     player.receivedItem = item;
     player.weapon = weapon;
     player.item = item;
+  }
+
+  /** @param {number} id @param {boolean} isProtected */
+  setProtection(id, isProtected) {
+    this.earlyProtection.set(id, isProtected);
+    const player = this.players.get(id);
+    if (player) player.isProtected = isProtected;
   }
 
   /**

@@ -188,7 +188,8 @@ impl PlayPolicy {
                 Some(GoalTarget { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
             }
             Goal::Player(player) => {
-                let known = world_model.players.get(&player).filter(|known| known.in_view)?;
+                let is_target = |known: &&ModelPlayer| known.in_view && !known.is_protected;
+                let known = world_model.players.get(&player).filter(is_target)?;
                 let is_mate = world_model.clan_state.is_mate(player);
                 (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - APPROACH_MARGIN_PX))
             }

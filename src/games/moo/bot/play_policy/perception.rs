@@ -79,14 +79,15 @@ pub(super) fn heading_to(me: &ModelPlayer, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
-/// The nearest player in view that is not a clan mate and satisfies `is_foe`.
+/// The nearest player in view that is not a clan mate, has no spawn protection, and satisfies
+/// `is_foe`.
 pub(super) fn nearest_enemy(
     world_model: &WorldModel,
     me: &ModelPlayer,
     is_foe: impl Fn(&ModelPlayer) -> bool,
 ) -> Option<(f64, u32)> {
     let strangers = other_players(world_model).filter(|(id, _)| !world_model.clan_state.is_mate(*id));
-    let foes = strangers.filter(|(_, known)| is_foe(known));
+    let foes = strangers.filter(|(_, known)| !known.is_protected && is_foe(known));
     let near = foes.map(|(id, known)| (distance_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }

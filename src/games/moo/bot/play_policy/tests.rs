@@ -15,7 +15,7 @@ fn player(seed: u64) -> PlayPolicy {
 
 fn known(x_px: f64) -> ModelPlayer {
     let (health, max_health) = (100, 100);
-    ModelPlayer { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health }
+    ModelPlayer { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health, is_protected: false }
 }
 
 fn world_model(me_px: f64) -> WorldModel {

@@ -58,7 +58,8 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "inventory" | "items" | "item_count" | "upgrade_offers" | "upgrades" | "age" => {
             return decode_upgrades(decoded);
         }
-        "swings" | "gather" | "object_hits" | "wiggle" | "health" | "stats" | "value" | "died" => {
+        "swings" | "gather" | "object_hits" | "wiggle" | "health" | "spawn_protection" | "stats" | "value"
+        | "died" => {
             return decode_melee(decoded);
         }
         "leaderboard" => ServerPacket::Leaderboard(leaderboard(decoded)?),
@@ -133,6 +134,10 @@ fn decode_melee(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
                 ServerPacket::Health(groups(decoded.get("health"), pair)?)
             }
         },
+        "spawn_protection" => {
+            let pair = |[player, state]: &[Value; 2]| Some((whole(player)?, flag(state)?));
+            ServerPacket::SpawnProtection(groups(decoded.get("players"), pair)?)
+        }
         "stats" => {
             let resources = [number("wood")?, number("food")?, number("stone")?, number("gold")?];
             ServerPacket::Stats { resources, kills: number("kills")?, age: number("age")? }

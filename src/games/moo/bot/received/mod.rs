@@ -112,6 +112,8 @@ pub enum ServerPacket {
     ObjectHits(Vec<u32>),
     /// Both: players and their health points.
     Health(Vec<(u32, u32)>),
+    /// Native: players, and whether spawn protection covers them now.
+    SpawnProtection(Vec<(u32, bool)>),
     /// Native: the receiver's resources, kills and age.
     Stats {
         /// Wood, food, stone, gold.

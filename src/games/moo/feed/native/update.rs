@@ -24,6 +24,7 @@ pub struct LastSent {
     /// The newest pose sent by datagram, and the tick in which it changed.
     by_datagram: (Pose, u32),
     hand: HeldItem,
+    is_protected: bool,
     /// The clan of the player's tag.
     clan: Option<ClanId>,
 }
@@ -81,6 +82,7 @@ pub struct PendingLists {
     pub animals: AnimalLists,
     health: RecordList,
     held_items: RecordList,
+    spawn_protection: RecordList,
     clan_tags: RecordList,
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
@@ -135,6 +137,7 @@ impl NativeView {
         write_update((state.tick, has_lane && lane.is_none()), lists, out);
         out.send_list("health", &mut lists.health);
         out.send_list("held_items", &mut lists.held_items);
+        out.send_list("spawn_protection", &mut lists.spawn_protection);
         let clan_bytes = self.clans(now, out);
         self.send_clan_mates(now, &mut lists.in_view, out);
         out.send_list("clan_tags", &mut lists.clan_tags);
@@ -229,7 +232,7 @@ impl NativeView {
             } else {
                 known.last.pose = pose;
             }
-            lists.collect_health_and_hand(&mut known, visible_player);
+            lists.collect_changed_values(&mut known, visible_player);
             let clan = visible_player.clan();
             if known.last.clan != clan && self.known.clans.may_send_tag(clan, is_newcomer, now.state) {
                 let bytes = lists.tag(&mut known, visible_player);
@@ -258,7 +261,7 @@ impl NativeView {
             self.own.clear();
         }
         let (Some(own_player), Some(known)) = (own_player, known) else { return };
-        lists.collect_health_and_hand(known, own_player);
+        lists.collect_changed_values(known, own_player);
         if known.last.clan != own_player.clan()
             && self.known.clans.may_send_own_tag(own_player.clan(), now.state)
         {
@@ -398,13 +401,16 @@ impl PendingLists {
         }
     }
 
-    /// Collects health and hand if they differ from the values last sent.
-    fn collect_health_and_hand(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
+    /// Collects health, hand and spawn protection if they differ from the values last sent.
+    fn collect_changed_values(&mut self, known: &mut KnownPlayer<LastSent>, player: &PublicPlayer) {
         if std::mem::replace(&mut known.health, player.health) != player.health {
             self.health.push((player.player, player.health));
         }
         if std::mem::replace(&mut known.last.hand, player.hand) != player.hand {
             self.held_items.push((player.player, player.hand.weapon, player.hand.item));
+        }
+        if std::mem::replace(&mut known.last.is_protected, player.is_protected) != player.is_protected {
+            self.spawn_protection.push((player.player, player.is_protected));
         }
     }
 
@@ -418,7 +424,7 @@ impl PendingLists {
 }
 
 /// A player that is sent now. Clients assume the initial weapon in the hand of a player that enters
-/// the view.
+/// the view, and no spawn protection.
 fn newcomer(player: &PublicPlayer) -> KnownPlayer<LastSent> {
     KnownPlayer::new(player, LastSent { pose: Pose::of(&player.body), ..LastSent::default() })
 }
