@@ -14,7 +14,7 @@ use tickwire::ws::message::{Limits, MessageReader};
 use tickwire::ws::{Side, handshake};
 
 /// Rows of all dialects in both directions, as the round trip of the packets counts them.
-const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 19 + 38 + 2;
+const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 19 + 39 + 2;
 
 fn side(direction: Direction) -> Side {
     match direction {

@@ -53,7 +53,7 @@ fn dialect(name: &str) -> std::sync::Arc<Dialect> {
 #[test]
 fn every_fixture_decodes_to_its_arguments() {
     let fixtures = fixtures();
-    assert_eq!(fixtures.len(), 300);
+    assert_eq!(fixtures.len(), 301);
     for fixture in fixtures {
         let dialect = dialect(fixture.dialect);
         let decoded = dialect.decode(fixture.direction, &fixture.bytes);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::client::bots::{Bot, BotStage};
 use crate::client::connection::ClientConnection;
+use crate::games::moo::PublishedState;
 use crate::games::moo::bot::agent::MooAgent;
 use crate::games::moo::bot::policy::{Intent, Policy};
 use crate::games::moo::bot::world_model::WorldModel;
@@ -354,4 +355,17 @@ fn a_watcher_is_not_delayed_and_what_a_page_sent_last_arrives_when_it_leaves() {
     server.receive(page.connection, &close, server.host.now);
     server.close(page.connection, server.host.now);
     assert!(matches!(client.sender.ending(), Some(crate::connection::DisconnectReason::PeerClosed(_))));
+}
+
+#[test]
+fn the_score_of_each_bot_rises_by_more_than_its_gold_in_the_first_minute() {
+    let mut server = server(8);
+    run(&mut server, None, None, 59 * 30);
+    server.record();
+    run(&mut server, None, None, 1);
+    let last = server.take_recorded().pop().expect("a tick");
+    let state = last.published.state().downcast_ref::<PublishedState>().expect("a state of this game");
+    let scores: Vec<(u32, u32)> = state.players.iter().map(|one| (one.resources[3], one.score)).collect();
+    assert_eq!(scores.len(), 8);
+    assert!(scores.iter().all(|(gold, score)| score > gold), "gold and score: {scores:?}");
 }

@@ -175,8 +175,16 @@ mod tests {
 
     fn world_model(x_px: f64, y_px: f64, others_in_view: usize) -> WorldModel {
         let (health, max_health) = (100, 100);
-        let me =
-            ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health, is_protected: false };
+        let me = ModelPlayer {
+            name: String::new(),
+            x_px,
+            y_px,
+            heading: 0,
+            in_view: true,
+            health,
+            max_health,
+            is_protected: false,
+        };
         let players = [(1, me)].into();
         WorldModel { own_player_id: Some(1), players, others_in_view, ..WorldModel::new() }
     }

@@ -151,7 +151,16 @@ mod tests {
 
     fn me(health: u32) -> ModelPlayer {
         let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);
-        ModelPlayer { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health, is_protected: false }
+        ModelPlayer {
+            name: String::new(),
+            x_px,
+            y_px,
+            heading,
+            in_view: true,
+            health,
+            max_health,
+            is_protected: false,
+        }
     }
 
     /// The immediate intents of a new bot with this world model and health.

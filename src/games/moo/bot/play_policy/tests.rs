@@ -14,8 +14,17 @@ fn player(seed: u64) -> PlayPolicy {
 }
 
 fn known(x_px: f64) -> ModelPlayer {
-    let (health, max_health) = (100, 100);
-    ModelPlayer { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health, is_protected: false }
+    let (health, max_health, is_protected) = (100, 100, false);
+    ModelPlayer {
+        name: String::new(),
+        x_px,
+        y_px: 500.0,
+        heading: 0,
+        in_view: true,
+        health,
+        max_health,
+        is_protected,
+    }
 }
 
 fn world_model(me_px: f64) -> WorldModel {
@@ -212,4 +221,16 @@ fn it_spares_its_clan_and_hunts_animals() {
     }
     assert_eq!(hunters, 0);
     assert!((3..30).contains(&herders), "{herders} of 60");
+}
+
+#[test]
+fn a_bot_does_not_attack_a_player_with_spawn_protection() {
+    for seed in 0..30 {
+        let (mut hunter, mut world_model) = (player(seed), world_model(720.0));
+        hunter.is_hunter = true;
+        world_model.objects.clear();
+        world_model.players.insert(2, ModelPlayer { is_protected: true, ..known(650.0) });
+        intents(&mut hunter, &world_model, 0);
+        assert_ne!(hunter.goal, Some(Goal::Player(2)), "seed {seed}");
+    }
 }

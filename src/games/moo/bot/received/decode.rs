@@ -58,8 +58,8 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "inventory" | "items" | "item_count" | "upgrade_offers" | "upgrades" | "age" => {
             return decode_upgrades(decoded);
         }
-        "swings" | "gather" | "object_hits" | "wiggle" | "health" | "spawn_protection" | "stats" | "value"
-        | "died" => {
+        "swings" | "gather" | "object_hits" | "wiggle" | "health" | "spawn_protection" | "stats"
+        | "value" | "died" => {
             return decode_melee(decoded);
         }
         "leaderboard" => ServerPacket::Leaderboard(leaderboard(decoded)?),
