@@ -29,7 +29,7 @@ def main():
     COMMITTED.unlink(missing_ok=True)
     server, port = serve(program, "127.0.0.1:0", "--map-size", "1440", "--capture", str(COMMITTED))
     try:
-        subprocess.run([program, "talk", f"ws://127.0.0.1:{port}/play"], input=SAID, text=True, check=True, timeout=60)
+        subprocess.run([program, "connect", f"ws://127.0.0.1:{port}/play"], input=SAID, text=True, check=True, timeout=60)
     finally:
         server.terminate()
         server.wait(60)
