@@ -72,11 +72,12 @@ import { BAR_MS, step, extrapolate, PositionHistory, ErrorBlend } from '../../li
  * @param {number} skin
  * @param {number} health
  * @param {{ weapon: number, item: number | null }} hand
+ * @param {boolean} [isProtected] whether spawn protection prevents damage
  * @returns {Player}
  */
-export function newPlayer(id, name, skin, health, hand) {
+export function newPlayer(id, name, skin, health, hand, isProtected = false) {
   return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, errorBlend: new ErrorBlend(), walked: 0, pace: 0, way: 0,
-    bubble: null, health, shownHealth: health, isProtected: false, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
+    bubble: null, health, shownHealth: health, isProtected, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }
 
@@ -88,6 +89,16 @@ const FULL_PACE = 0.3;
 const PREDICTED_MS = 1000;
 
 /** @typedef {import('./world.js').World} World */
+
+/**
+ * Sets the spawn protection of a player, which may enter with the next update.
+ * @param {World} world @param {number} id @param {boolean} isProtected
+ */
+export function setProtection(world, id, isProtected) {
+  world.earlyProtection.set(id, isProtected);
+  const player = world.players.get(id);
+  if (player) player.isProtected = isProtected;
+}
 
 /**
  * Moves all players and animals to their rendered positions.

@@ -10,7 +10,7 @@ import { Structures } from './structures.js';
 import { Clans } from './clans.js';
 import { RESOURCES, pushEvent, pushGains } from './events.js';
 import { TickClock, ageMs } from '../../lib/interpolation.js';
-import { wasPredicted, updatePositions, newPlayer } from './player.js';
+import { wasPredicted, updatePositions, newPlayer, setProtection } from './player.js';
 import { UNIT, forEachGroup } from '../net/protocol.js';
 import { itemOf, rules } from '../rules/rules.js';
 import { LanePoses, applyPoses } from './poses.js';
@@ -164,7 +164,7 @@ export class World {
       case 'inventory': return this.built.setInventory(values);
       case 'upgrade_offers': return this.built.setOffers(values);
       case 'held_items': return forEachGroup('held_items', values.held_items, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
-      case 'spawn_protection': return forEachGroup('players', values.players, (id, state) => this.setProtection(id, Boolean(state)));
+      case 'spawn_protection': return forEachGroup('players', values.players, (id, state) => setProtection(this, id, Boolean(state)));
       case 'shots': return this.shoot(values.shots, nowMs);
       case 'shot_ends': return this.projectiles.end(values.ends);
       case 'animals': return this.animals(values.animals, nowMs);
@@ -272,9 +272,7 @@ export class World {
     // The server sends health only if it is not full.
     const health = this.earlyHealth.get(id) ?? rules.player_health;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
-    const player = newPlayer(id, name, skin, health, hand);
-    player.isProtected = this.earlyProtection.get(id) ?? false;
-    this.players.set(id, player);
+    this.players.set(id, newPlayer(id, name, skin, health, hand, this.earlyProtection.get(id)));
   }
 
   /** @param {number} id */
@@ -429,13 +427,6 @@ export class World {
     player.receivedItem = item;
     player.weapon = weapon;
     player.item = item;
-  }
-
-  /** @param {number} id @param {boolean} isProtected */
-  setProtection(id, isProtected) {
-    this.earlyProtection.set(id, isProtected);
-    const player = this.players.get(id);
-    if (player) player.isProtected = isProtected;
   }
 
   /**

@@ -84,8 +84,8 @@ impl World {
         }
     }
 
-    /// The nearest vulnerable player within hunting distance; at equal distances, the player with the
-    /// lowest ID.
+    /// The nearest vulnerable player within hunting distance; at equal distances, the player with
+    /// the lowest ID.
     fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
         let vulnerable = self.state.players.iter().filter(|player| player.is_vulnerable());
         let near = vulnerable.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));

@@ -70,8 +70,8 @@ impl World {
         &self.outcome
     }
 
-    /// Advances the spawn protection of all players by one tick. It runs before the commands, so the
-    /// tick of the spawn counts in full, and each tick has one state for all sources of damage.
+    /// Advances the spawn protection of all players by one tick. Runs before the commands, so the
+    /// tick of the spawn counts in full, and all sources of damage find the same state.
     fn run_spawn_protection(&mut self) {
         for entity in &mut self.state.players {
             if let Controller::Player(player) = &mut entity.controller {

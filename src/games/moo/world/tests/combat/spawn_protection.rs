@@ -1,7 +1,7 @@
 //! Spawn protection: sources of damage, duration, end by an attack.
 
 use crate::command::{Action, Selection};
-use crate::controller::{Mood, Poison};
+use crate::controller::{Controller, Mood, Poison};
 use crate::entity::{Embodied as _, PlayerId};
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
@@ -37,10 +37,11 @@ const SOURCES: [Source; 7] = [
         "turret",
         |world| _ = build(world, 1, 17, 0x4000),
         |world| {
-            world.state.structures.iter_mut().for_each(|it| match &mut it.controller {
-                crate::controller::Controller::Structure(turret) => turret.wait = 0,
-                _ => {}
-            });
+            for it in &mut world.state.structures {
+                if let Controller::Structure(turret) = &mut it.controller {
+                    turret.wait = 0;
+                }
+            }
         },
     ),
     (
@@ -176,7 +177,7 @@ fn a_hunter_does_not_begin_to_hunt_a_protected_player() {
     }
 }
 
-/// Selects an item of which the kit has one, and uses it.
+/// Puts an item into the hand of player 2, and uses it.
 fn use_item(world: &mut World, item: u8) {
     hold(world, 2, item);
     act(world, 2, Action::Attack { on: true });
