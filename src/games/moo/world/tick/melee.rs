@@ -112,8 +112,10 @@ impl World {
                 }
             };
             player.hand.swing(passed);
-            player.end_protection();
             let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
+            if shoots {
+                player.end_protection();
+            }
             shots_free -= usize::from(shoots);
             swingers.push(at as u32);
         }
@@ -128,8 +130,13 @@ impl World {
         self.find_built(&stroke, &mut scratch.built);
         self.find_animals(&stroke, &mut scratch.animals);
         self.find_players(&stroke, at, &mut scratch.players);
-        let nothing = scratch.scenery.is_empty() && scratch.built.is_empty();
-        let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
+        let attacks = [scratch.built.len(), scratch.animals.len(), scratch.players.len()] != [0; 3];
+        let hit = attacks || !scratch.scenery.is_empty();
+        if attacks {
+            if let Controller::Player(player) = &mut self.state.players[at].controller {
+                player.end_protection();
+            }
+        }
         self.outcome.events.push(WorldEvent::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
         for thing in &scratch.scenery {
             self.hit_scenery(&stroke, *thing as usize);

@@ -186,9 +186,23 @@ fn use_item(world: &mut World, item: u8) {
 #[test]
 fn an_attack_ends_the_protection_and_nothing_else_does() {
     type Deed = fn(&mut World);
-    let rows: [(&str, bool, Deed); 14] = [
-        ("a swing that hits nothing", true, |world| swing(world, 2)),
-        ("a continuous attack", true, |world| act(world, 2, Action::Attack { on: true })),
+    let rows: [(&str, bool, Deed); 16] = [
+        ("a swing that hits nothing", false, |world| swing(world, 2)),
+        ("a swing at a player", true, |world| {
+            place(world, 1, (9_080, 5_000));
+            swing(world, 2);
+        }),
+        ("a swing at a structure", true, |world| {
+            place(world, 1, (9_160, 5_000));
+            build(world, 1, 3, 0x8000);
+            act(world, 1, Action::Select { what: Selection::Weapon(0) });
+            body_mut(world, 1).heading = Angle(0);
+            swing(world, 2);
+        }),
+        ("a swing at an animal", true, |world| {
+            appear(world, AnimalKind::Cow, 9_100, 5_000);
+            swing(world, 2);
+        }),
         ("a shot", true, |world| {
             arm(world, 2, 9);
             swing(world, 2);
@@ -231,6 +245,8 @@ fn an_attack_ends_the_protection_and_nothing_else_does() {
 #[test]
 fn a_respawn_protects_again_after_an_attack_and_a_death() {
     let mut world = before(TickHz::Hz30, |_| {}, false);
+    place(&mut world, 2, (9_000, 5_000));
+    place(&mut world, 1, (9_080, 5_000));
     swing(&mut world, 2);
     assert_eq!(first_hurt(&mut world, strike, 1), Some(1));
     world.hurt(1, 500, None);
