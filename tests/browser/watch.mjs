@@ -86,6 +86,19 @@ await check('its address leads to the capture, and it plays at once', async () =
   return `first picture after ${Math.round((await watch()).times.first)} ms, ticks ${first} to ${last}`;
 });
 
+await check('the players have the names of the game: in the world, in the leaders and in the menu', async () => {
+  const { players, last } = await watch();
+  assert.deepEqual(players.filter(([, name]) => !/^bot \d+$/.test(name)), [], `at tick ${last}`);
+  const drawn = await page.evaluate(() => Object.values(window.tickwire.players).map(({ name }) => name));
+  assert.ok(drawn.length > 0);
+  assert.deepEqual(drawn.filter((name) => !/^bot \d+$/.test(name)), []);
+  const menu = await page.locator('#watch .follow option').allTextContents();
+  assert.ok(menu.length > 1 && menu.slice(1).every((name) => /^bot \d+$/.test(name)), menu.join(', '));
+  const leaders = await page.locator('#board').textContent();
+  assert.match(leaders ?? '', /bot \d/);
+  return drawn.sort().join(', ');
+});
+
 await check('space pauses: time stands still, for the picture too; comma and point go by one tick', async () => {
   await page.keyboard.press(' ');
   const { tick, playing } = await watch();
