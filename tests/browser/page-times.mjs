@@ -1,6 +1,6 @@
-// Requests, connections and time until the game's page shows its first pictures, over a line of 100 ms, with a cold cache, in Chromium.
-// Run by hand: `node page-times.mjs [path of a server]...`; several servers take turns. TRIP_MS names another round trip, RUNS another number
-// of runs, LIST=1 lists the requests of the first run.
+// Requests, connections and time until the game's page shows its first pictures, over a line of 100 ms, in Chromium: with a cold cache, and
+// again after a reload. Run by hand: `node page-times.mjs [path of a server]...`; several servers take turns. TRIP_MS names another round
+// trip, RUNS another number of runs, LIST=1 lists the requests of the first run.
 //
 // The line delays every byte by half a round trip, and the first byte of a connection by a whole one more: the handshake of TCP.
 
@@ -68,7 +68,10 @@ function noteFrames() {
   });
 }
 
-/** Opens the page with a cold cache. @param {import('playwright-core').Browser} browser @param {number} port @param {boolean} isListed */
+/**
+ * Opens the page with a cold cache, and reloads it.
+ * @param {import('playwright-core').Browser} browser @param {number} port @param {boolean} isListed
+ */
 async function measure(browser, port, isListed) {
   const line = new Line(port);
   const url = await line.open();
@@ -78,18 +81,28 @@ async function measure(browser, port, isListed) {
   const from = performance.now();
   if (isListed) page.on('request', (request) => console.log(`${Math.round(performance.now() - from)} ms  ${request.url().replace(url, '/')}`));
   await page.goto(url, { waitUntil: 'commit' });
-  await page.waitForFunction(() => window.drawnAt.playable > 0, undefined, { timeout: LIMIT_MS, polling: 20 });
-  // What was requested before the picture has arrived by then.
-  await page.waitForTimeout(SETTLE_MS);
-  const times = await page.evaluate(() => {
-    const { drawnAt } = window;
-    const before = performance.getEntriesByType('resource').filter(({ startTime }) => startTime < drawnAt.worldBegun);
-    // The document and the WebSocket are no resources.
-    return { ...drawnAt, html: performance.getEntriesByType('navigation')[0].responseEnd, requests: before.length + 2 };
-  });
+  const cold = await times(page, line);
+  await page.reload({ waitUntil: 'commit' });
+  const reload = await times(page, line);
   await context.close();
   line.server.close();
-  return { ...times, connections: line.connections };
+  return { cold, reload };
+}
+
+/** Waits until the page can be played. @param {import('playwright-core').Page} page @param {Line} line */
+async function times(page, line) {
+  await page.waitForFunction(() => window.drawnAt?.playable > 0, undefined, { timeout: LIMIT_MS, polling: 20 });
+  // What was requested before the picture has arrived by then.
+  await page.waitForTimeout(SETTLE_MS);
+  const found = await page.evaluate(() => {
+    const { drawnAt } = window;
+    // A file from the cache has no transferred bytes. The document and the WebSocket are no resources.
+    const before = performance.getEntriesByType('resource').filter(({ startTime, transferSize }) => startTime < drawnAt.worldBegun && transferSize > 0);
+    return { ...drawnAt, html: performance.getEntriesByType('navigation')[0].responseEnd, requests: before.length + 2 };
+  });
+  const connections = line.connections;
+  line.connections = 0;
+  return { ...found, connections };
 }
 
 /** @param {number[]} values */
@@ -101,9 +114,9 @@ for (const program of programs) servers.push({ ...await start(0, [], [], program
 const browser = await launch(1);
 try {
   for (let run = 0; run < RUNS; run += 1) for (const { port, runs } of servers) runs.push(await measure(browser, port, run === 0 && process.env.LIST === '1'));
-  for (const { program, runs } of servers) {
-    const shown = (/** @type {keyof Times} */ name) => Math.round(median(runs.map((run) => run[name])));
-    console.log(`${program}, a round trip of ${TRIP_MS} ms, cold cache, median of ${RUNS}:\n  ${shown('requests')} requests until the first frame with the server's map, `
+  for (const { program, runs } of servers) for (const kind of /** @type {(keyof Times)[]} */ (['cold', 'reload'])) {
+    const shown = (/** @type {keyof Times['cold']} */ name) => Math.round(median(runs.map((run) => run[kind][name])));
+    console.log(`${program}, a round trip of ${TRIP_MS} ms, ${kind === 'cold' ? 'cold cache' : 'after a reload'}, median of ${RUNS}:\n  ${shown('requests')} requests until the first frame with the server's map, `
       + `${shown('connections')} connections; the document after ${shown('html')} ms, the first frame after ${shown('frame')} ms, `
       + `the first one with the server's map after ${shown('world')} ms, playable after ${shown('playable')} ms`);
   }

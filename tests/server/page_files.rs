@@ -86,3 +86,32 @@ fn a_page_and_its_files_are_not_sent_again_unless_they_have_changed() {
         assert_eq!(get_at(&hosts[0], path, "*").1, "", "{path} changes, or is no file");
     }
 }
+
+#[test]
+fn files_with_the_version_of_a_page_are_stored_for_good() {
+    let host = host::<Simple<Fog>>(None);
+    let cache_rule = |path: &str| {
+        let (response, _) = get_at(&host, path, "\"other\"");
+        let head = String::from_utf8(response.head).expect("text");
+        let rule = head.lines().find_map(|line| line.strip_prefix("Cache-Control: ")).unwrap_or_default();
+        (response.status, rule.to_owned())
+    };
+    let page = String::from_utf8(get_at(&host, "/quiz", "").0.body.into_owned()).expect("text");
+    let (_, rest) = page.split_once("src=\"v/").expect("a module with a version");
+    let (version, _) = rest.split_once('/').expect("a version");
+    for name in ["quiz/main.js", "quiz/quiz.css", "wasm/tickwire.wasm", "favicon.svg"] {
+        assert!(page.contains(&format!("=\"v/{version}/{name}\"")) || name.ends_with("wasm"), "{name}");
+        let path = format!("/v/{version}/{name}");
+        assert_eq!(cache_rule(&path), (200, "public, max-age=31536000, immutable".to_owned()), "{path}");
+        // The page of another build gets the file, and requests it again.
+        assert_eq!(cache_rule(&format!("/v/0123456789abcdef/{name}")), (200, "no-cache".to_owned()));
+        assert!(get_at(&host, &path, "").0.body == get_at(&host, &format!("/{name}"), "").0.body, "{name}");
+    }
+    // They depend on the server and its game.
+    for name in ["codes.json", "wasm/prediction.wasm"] {
+        assert_eq!(cache_rule(&format!("/v/{version}/{name}")), (200, "no-cache".to_owned()), "{name}");
+    }
+    for name in ["quiz.html", "quiz", "wire", "play", "metrics", "none.js", ""] {
+        assert_eq!(cache_rule(&format!("/v/{version}/{name}")).0, 404, "{name}");
+    }
+}

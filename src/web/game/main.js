@@ -24,8 +24,8 @@ import { World } from './world/world.js';
 
 /** Maximum duration of a frame, ms. */
 const MAX_FRAME_MS = 250;
-/** Style sheets that the first picture does not need. */
-const LATER_STYLES = ['game/hud/panels.css', 'game/split-view.css', 'game/hud/invite.css'];
+/** Style sheets that the first picture does not need, relative to this file. */
+const LATER_STYLES = ['hud/panels.css', 'split-view.css', 'hud/invite.css'];
 
 // Reads the token at once, so that it leaves the address bar.
 playerToken();
@@ -131,13 +131,13 @@ async function createControls() {
 
 /**
  * Adds a style sheet before the rules for small screens, which override it.
- * @param {string} href
+ * @param {string} path
  */
-function addStyle(href) {
-  const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href });
+function addStyle(path) {
+  const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: new URL(path, import.meta.url).href });
   return new Promise((resolve) => {
     link.onload = link.onerror = resolve;
-    document.querySelector('link[href="game/small.css"]')?.before(link);
+    document.querySelector('link[href$="game/small.css"]')?.before(link);
   });
 }
 

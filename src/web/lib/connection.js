@@ -19,8 +19,11 @@ import { offers, openChannel, openSocket } from '../wasm/open-socket.js';
 
 /** `readyState` of an open WebSocket. Node before 22 has no global `WebSocket`. */
 const OPEN = 1;
-/** Folder of `tickwire.js`. Paths of the server are relative to it. */
-const ROOT = new URL('../', import.meta.url).href;
+/**
+ * Folder of `tickwire.js`, without the version of the page's files. Paths of the server are
+ * relative to it.
+ */
+const ROOT = new URL('../', import.meta.url).href.replace(/\/v\/[0-9a-f]{16}\/$/, '/');
 
 /** Version of the protocol, in `hello` and `welcome`. */
 export const VERSION = 1;

@@ -27,6 +27,19 @@ async function open(game, change, search) {
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function lacking(game) {
+  await game.check('a reloaded page requests only itself, the figures of the server, and its WebSocket', async () => {
+    const { page, complaints, context } = await open(game, () => {}, '/');
+    await until(page, () => window.tickwire?.state === 'live');
+    await page.reload();
+    await until(page, () => window.tickwire?.state === 'live');
+    // A file from the cache has no transferred bytes.
+    const requested = await page.evaluate(() => performance.getEntriesByType('resource').filter(({ transferSize }) => transferSize > 0).map(({ name }) => name));
+    const names = new Set(requested.map((name) => new URL(name).pathname.replace(/^\/v\/[0-9a-f]{16}/, '')));
+    for (const name of ['/codes.json', '/rooms', '/rules.json', '/wasm/prediction.wasm']) names.delete(name);
+    assert.deepEqual([...names], []);
+    assert.deepEqual(complaints.list, []);
+    await context.close();
+  });
   await game.check('without sound, WebAssembly, storage, clipboard and locks one plays, and the card says what is missing and what is wrong in the address', async () => {
     const { page, complaints, context } = await open(game, removeAll, '/?netem=nonsense&mode=locstep&nett=1');
     await until(page, () => window.tickwire?.state === 'live');

@@ -13,6 +13,7 @@ pub mod page_response;
 pub mod playback_server;
 pub mod prediction_module;
 pub mod room_pages;
+mod versioned_files;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -236,6 +237,7 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     }
     // A room has its own pages, and they request their files below its path.
     let (room, path) = routes::split_room_path(head.path());
+    let (version, path) = versioned_files::split(path);
     let name = match path {
         "/" => "index.html",
         inspector::PATH => "inspector.html",
@@ -274,7 +276,10 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     if let (prediction_module::FILE, Some(built_in)) = (name, embedded(name)) {
         return prediction_module::respond(host.config.prediction_module.as_ref(), info, built_in);
     }
-    file_response(status, name, file(name))
+    let found = file_response(status, name, versioned_files::page(FILES, name).or_else(|| file(name)));
+    let is_current = version == Some(versioned_files::version(FILES)) && found.status == 200;
+    let (header, value) = versioned_files::CACHE_FOR_GOOD;
+    if is_current { PageResponse { extra_header: (header, value.into()), ..found } } else { found }
 }
 
 /// Returns the game's own page, if it has one and `name` is the index.
