@@ -125,7 +125,8 @@ impl<R: BufRead> Dialogue<'_, R> {
         Ok(right == count)
     }
 
-    /// Reads lines until one is an answer. `None` at the end of the input.
+    /// Reads lines until one is an answer. `None` at the end of the input. Text that is no answer
+    /// is wrong, unless the input is a terminal, which has another attempt.
     fn answer(&mut self, question: &Question) -> Result<Option<Verdict>, CliError> {
         loop {
             if self.is_terminal {
@@ -139,6 +140,10 @@ impl<R: BufRead> Dialogue<'_, R> {
                 "?" => print(&format!("{}\n", question.hint())),
                 answer => match self.quiz.check(question, answer) {
                     Ok(verdict) => return Ok(Some(verdict)),
+                    // The lines of a file answer one question each.
+                    Err(text) if !self.is_terminal => {
+                        return Ok(Some(Verdict { is_right: false, text, bits: None }));
+                    }
                     Err(reason) => print(&format!("{reason}\n")),
                 },
             }

@@ -25,12 +25,11 @@ fn lines(output: &Output) -> Vec<Value> {
 
 #[test]
 fn a_wrong_bit_is_named_and_the_exit_status_is_1() {
-    let output = quiz(&["--lesson", "1", "--seed", "7"], "?\n81 0\n81 05 72 69 76 65 72\n");
+    let output = quiz(&["--lesson", "1", "--seed", "7"], "?\n81 05 72 69 76 65 72\n");
     let printed = text(&output);
     for part in [
         "1-text_frame-7  A client sends the text \"river\"",
         "a client sets the mask bit",
-        "odd number of digits",
         "byte 1, bit 0 (mask): is 0, must be 1; mask must be 1, masked: as a client must; mask_missing: ",
         "one right answer: 81 85 be 3f da 0d cc 56 ac 68 cc",
         "0 of 1 right",
@@ -41,6 +40,17 @@ fn a_wrong_bit_is_named_and_the_exit_status_is_1() {
     let right = quiz(&["--lesson", "1", "--seed", "7"], "0x81 0x85 be3fda0d cc56ac68cc\n");
     assert!(text(&right).ends_with("right\n\n1 of 1 right\n"), "{}", text(&right));
     assert_eq!(right.status.code(), Some(0));
+}
+
+#[test]
+fn each_line_of_a_file_answers_one_question_also_after_text_that_is_no_answer() {
+    let asked = text(&quiz(&["--lesson", "3", "--seed", "2", "--count", "3", "--answers"], ""));
+    let answers: Vec<&str> = asked.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let input = format!("{}\n81 0\n{}\n", answers[0], answers[2]);
+    let printed = text(&quiz(&["--lesson", "3", "--seed", "2", "--count", "3"], &input));
+    assert!(printed.contains("odd number of digits"), "{printed}");
+    assert!(printed.contains(&format!("one right answer: {}", answers[1])), "{printed}");
+    assert!(printed.ends_with("2 of 3 right\n"), "{printed}");
 }
 
 #[test]

@@ -49,8 +49,13 @@ pub enum Expected {
     },
     /// This text.
     Text(String),
-    /// These numbers, in any order.
-    Numbers(Vec<i64>),
+    /// Numbers, in any order.
+    Numbers {
+        /// The right numbers.
+        numbers: Vec<i64>,
+        /// The reason why they are right: a part of a sentence.
+        reason: String,
+    },
 }
 
 /// The free choices of an answer.
@@ -77,7 +82,7 @@ impl Expected {
         match self {
             Expected::Bytes { layout, .. } => Some(layout.clone()),
             Expected::Rule { from, .. } => Some(Layout::Frames(*from)),
-            Expected::Text(_) | Expected::Numbers(_) => None,
+            Expected::Text(_) | Expected::Numbers { .. } => None,
         }
     }
 }
@@ -118,7 +123,7 @@ pub fn check(dialect: &Dialect, expected: &Expected, answer: &str) -> Result<Ver
             Ok(check_rule(&Layout::Frames(*from).explain(dialect, &bytes), *rule))
         }
         Expected::Text(text) => Ok(compare_text(answer.trim(), text)),
-        Expected::Numbers(numbers) => compare_numbers(answer.trim(), numbers),
+        Expected::Numbers { numbers, reason } => compare_numbers(answer.trim(), numbers, reason),
     }
 }
 
@@ -240,15 +245,32 @@ fn compare_text(answer: &str, text: &str) -> Verdict {
 }
 
 /// Compares numbers, separated by spaces or commas, in any order.
-fn compare_numbers(answer: &str, numbers: &[i64]) -> Result<Verdict, String> {
+fn compare_numbers(answer: &str, numbers: &[i64], reason: &str) -> Result<Verdict, String> {
+    let because = |what: String| wrong([&what, ": ", reason].concat(), None);
     let mut own = Vec::new();
     for word in answer.split([',', ' ']).filter(|word| !word.is_empty()) {
-        let number = word.parse().map_err(|_| "an answer is whole decimal numbers, such as 7 or 7 12")?;
+        let number = read_number(word)
+            .ok_or_else(|| format!("{word}: an answer is whole numbers, such as 7, 0x07 or 7 12"))?;
         if !numbers.contains(&number) {
-            return Ok(wrong(format!("{number} is wrong"), None));
+            return Ok(because(format!("{word} is wrong")));
         }
         own.push(number);
     }
+    if own.is_empty() {
+        return Err("no number: an answer is whole numbers, such as 7, 0x07 or 7 12".to_owned());
+    }
     let lacking = numbers.iter().find(|number| !own.contains(number));
-    Ok(lacking.map_or_else(right, |number| wrong(format!("right so far; {number} is missing"), None)))
+    Ok(lacking.map_or_else(right, |number| because(format!("right so far; {number} is missing"))))
+}
+
+/// Reads a decimal number, or a hexadecimal one after `0x`.
+fn read_number(word: &str) -> Option<i64> {
+    let (is_negative, digits) = word.strip_prefix('-').map_or((false, word), |digits| (true, digits));
+    let number = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    // A second sign is no digit.
+    let number = number.ok().filter(|_| digits.starts_with(|first: char| first.is_ascii_digit()))?;
+    (number >= 0).then_some(if is_negative { -number } else { number })
 }

@@ -75,9 +75,19 @@ pub fn masked_header(draw: &mut Draw<'_>) -> Draft {
 
 pub fn length(draw: &mut Draw<'_>) -> Draft {
     let length = draw_length(draw);
-    let header = hex::print(&encode::header(true, Opcode::Binary, None, length));
-    let task = format!("A frame begins with {header}. How many bytes of payload does it announce?");
-    (task, Expected::Numbers(vec![length as i64]))
+    let header = encode::header(true, Opcode::Binary, None, length);
+    let reason = match &header[2..] {
+        [] => format!("byte 1, {:02x}, is the length", header[1]),
+        more => format!(
+            "byte 1, {:02x}, puts the length into the next {} bytes, {}",
+            header[1],
+            more.len(),
+            hex::print(more)
+        ),
+    };
+    let task =
+        format!("A frame begins with {}. How many bytes of payload does it announce?", hex::print(&header));
+    (task, Expected::Numbers { numbers: vec![length as i64], reason })
 }
 
 /// Returns the masked bytes of a text.

@@ -74,7 +74,7 @@ impl Question {
     pub fn form(&self) -> AnswerForm {
         match self.expected {
             Expected::Bytes { .. } | Expected::Rule { .. } => AnswerForm::Hex,
-            Expected::Text(_) | Expected::Numbers(_) => AnswerForm::Text,
+            Expected::Text(_) | Expected::Numbers { .. } => AnswerForm::Text,
         }
     }
 
@@ -93,7 +93,9 @@ impl Question {
         match &self.expected {
             Expected::Bytes { model, .. } | Expected::Rule { model, .. } => hex::print(model),
             Expected::Text(text) => text.clone(),
-            Expected::Numbers(numbers) => numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(" "),
+            Expected::Numbers { numbers, .. } => {
+                numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(" ")
+            }
         }
     }
 

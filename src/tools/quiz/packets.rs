@@ -76,7 +76,19 @@ pub fn number(draw: &mut Draw<'_>) -> Draft {
     let number = if draw.below(4) == 0 { -1 - draw.below(32) as i64 } else { draw_number(draw) };
     let mut bytes = Vec::new();
     msgpack::write_int(&mut bytes, number);
-    (format!("Which number is {} in MessagePack?", hex::print(&bytes)), Expected::Numbers(vec![number]))
+    let reason = match &bytes[..] {
+        [byte @ 0xe0..=0xff] => format!("the byte {byte:02x} is the number plus 256"),
+        [byte] => format!("a byte below 80, such as {byte:02x}, is the number itself"),
+        [kind, rest @ ..] => {
+            format!(
+                "the byte {kind:02x} is the type, and the number follows: {}, highest byte first",
+                hex::print(rest)
+            )
+        }
+        [] => unreachable!("a number has bytes"),
+    };
+    let task = format!("Which number is {} in MessagePack?", hex::print(&bytes));
+    (task, Expected::Numbers { numbers: vec![number], reason })
 }
 
 /// Packets of a client with three arguments, and the steps and the bound of the last one.
@@ -140,5 +152,9 @@ pub fn lost(draw: &mut Draw<'_>) -> Draft {
         "The header of a datagram is {}. Which of the 32 datagrams before the newest one have not arrived?",
         hex::print(&header.bytes())
     );
-    (task, Expected::Numbers(missing))
+    let (bits, newest) = (header.received, header.newest);
+    let reason = format!(
+        "bit n of {bits:08x}, counted from the lowest, is the datagram {newest} - 1 - n; 0 is missing"
+    );
+    (task, Expected::Numbers { numbers: missing, reason })
 }

@@ -33,7 +33,8 @@ pub fn complete_frames(draw: &mut Draw<'_>) -> Draft {
         hex::print(&bytes[..cut])
     );
     let complete = ends.iter().filter(|end| **end <= cut).count();
-    (task, Expected::Numbers(vec![complete as i64]))
+    let reason = format!("the frames end after the bytes {}; the segment has {cut}", list(&ends));
+    (task, Expected::Numbers { numbers: vec![complete as i64], reason })
 }
 
 pub fn next_frame(draw: &mut Draw<'_>) -> Draft {
@@ -42,7 +43,15 @@ pub fn next_frame(draw: &mut Draw<'_>) -> Draft {
         "After the handshake, a server sends {}. At which bytes, counted from 0, do the second and the third frame begin?",
         hex::print(&bytes)
     );
-    (task, Expected::Numbers(vec![ends[0] as i64, ends[1] as i64]))
+    let lengths: Vec<usize> =
+        ends.iter().scan(0, |begin, end| Some(end - std::mem::replace(begin, *end))).collect();
+    let reason = format!("with 2 bytes of header each, the frames have {} bytes", list(&lengths));
+    (task, Expected::Numbers { numbers: vec![ends[0] as i64, ends[1] as i64], reason })
+}
+
+/// Returns numbers with commas between them.
+fn list(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Rules of frames and messages, with the code with which a receiver closes the connection.
@@ -60,7 +69,8 @@ const CLOSED: [(Violation, CloseCode); 8] = [
 pub fn close_code(draw: &mut Draw<'_>) -> Draft {
     let (rule, code) = draw.choose(&CLOSED);
     let task = format!("\"{rule}\" With which code does the receiver close the connection?");
-    (task, Expected::Numbers(vec![code.get().into()]))
+    let reason = format!("{} ({}) closes with {code}", rule.name(), rule.citation());
+    (task, Expected::Numbers { numbers: vec![code.get().into()], reason })
 }
 
 pub fn rule_close(draw: &mut Draw<'_>) -> Draft {
@@ -88,13 +98,15 @@ pub fn panel_length(draw: &mut Draw<'_>) -> Draft {
     let limit = draw.choose(&[125, LENGTH_16_MAX as usize, 1 << 20]);
     let length = 1 + draw.below(limit) as u64;
     let key = (from == Side::Client).then_some([0; 4]);
-    let bytes = encode::header(true, Opcode::Text, key, length).len() as u64 + length;
+    let header = encode::header(true, Opcode::Text, key, length).len() as u64;
     let sender = if from == Side::Client { "the page" } else { "the server" };
     let task = format!(
         "The network panel shows a text of {} from {sender}, in one frame without compression. How many bytes has the frame?",
         count_noun(length as usize, "byte")
     );
-    (task, Expected::Numbers(vec![bytes as i64]))
+    let key = if from == Side::Client { ", with the key" } else { "" };
+    let reason = format!("the header has {header} bytes{key}, and {length} follow");
+    (task, Expected::Numbers { numbers: vec![(header + length) as i64], reason })
 }
 
 #[cfg(test)]

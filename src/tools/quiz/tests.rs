@@ -158,8 +158,46 @@ fn text_and_numbers_name_what_is_wrong() {
     let question = find("10-lost-1");
     let numbers: Vec<String> = question.answer().split(' ').rev().map(str::to_owned).collect();
     assert!(check(&question, &numbers.join(", ")).is_right, "{numbers:?}");
-    assert_eq!(check(&question, "7").text, "7 is wrong");
-    assert!(quiz().check(&question, "some").is_err());
+    let reason = "is the datagram ";
+    assert!(check(&question, "7").text.starts_with("7 is wrong: bit n of "), "{:?}", check(&question, "7"));
+    assert!(check(&question, "0x7").text.starts_with("0x7 is wrong: bit n of "));
+    assert!(check(&question, "7").text.contains(reason));
+    for text in ["some", "0x", "0xfg", "--7", "-+7", "+7", "7.5", ","] {
+        let refused = quiz().check(&question, text).expect_err("no answer");
+        assert!(
+            refused.ends_with("an answer is whole numbers, such as 7, 0x07 or 7 12"),
+            "{text}: {refused}"
+        );
+    }
+}
+
+#[test]
+fn a_number_may_be_hexadecimal_and_a_wrong_one_has_a_reason() {
+    for (id, part) in [
+        ("2-length-3", "byte 1, "),
+        ("7-number-1", " is the "),
+        ("10-lost-2", "counted from the lowest"),
+        ("12-complete_frames-1", "the frames end after the bytes "),
+        ("12-next_frame-1", "with 2 bytes of header each, the frames have "),
+        ("13-close_code-1", " closes with 10"),
+        ("14-panel_length-1", "the header has "),
+    ] {
+        let question = find(id);
+        let numbers: Vec<i64> =
+            question.answer().split(' ').map(|number| number.parse().expect("a number")).collect();
+        let digits =
+            |number: &i64| format!("{}0x{:X}", if *number < 0 { "-" } else { "" }, number.unsigned_abs());
+        let answer = numbers.iter().map(digits).collect::<Vec<_>>().join(" ");
+        assert!(check(&question, &answer).is_right, "{id}: {answer}");
+        let verdict = check(&question, "123456789");
+        assert!(!verdict.is_right && verdict.text.starts_with("123456789 is wrong: "), "{verdict:?}");
+        assert!(verdict.text.contains(part), "{id}: {verdict:?}");
+        if let [first, second, ..] = &numbers[..] {
+            let text = check(&question, &first.to_string()).text;
+            let start = format!("right so far; {second} is missing: ");
+            assert!(text.starts_with(&start) && text.contains(part), "{id}: {text}");
+        }
+    }
 }
 
 #[test]
