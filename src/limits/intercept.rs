@@ -41,7 +41,7 @@ pub const INTERCEPT_RULES: usize = 64;
 /// with a reset.
 pub const INTERCEPT_CONNECTIONS: usize = 2_000;
 /// Time within which a client must complete its first request head, and the server its response to
-/// an upgrade. A later one ends the connection.
+/// an upgrade. The client then gets the status 408 or 504, and the connection ends.
 pub const INTERCEPT_HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for which one side may stay open after the other has ended and its bytes were delivered.
 /// The connection then ends, because it would otherwise keep its place.

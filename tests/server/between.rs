@@ -317,3 +317,33 @@ fn without_the_server_a_request_is_answered_with_502() {
     assert!(between.next("failed")["reason"].as_str().expect("text").contains("cannot connect"));
     assert!(limits::INTERCEPT_HEAD_TIMEOUT > PATIENCE / 4, "a slow machine completes its heads");
 }
+
+#[test]
+fn a_late_head_gets_408_and_an_upgrade_without_an_answer_504() {
+    // The system accepts the connections, and no program answers.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("ws://{}", silent.local_addr().expect("an address"));
+    let mut between = Between::start(&url, &["--no-page"]);
+    let upgrade = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let send = |text: &str| {
+        let mut stream = TcpStream::connect(between.address).expect("a connection");
+        stream.set_read_timeout(Some(limits::INTERCEPT_HEAD_TIMEOUT + PATIENCE)).expect("a timeout");
+        stream.write_all(text.as_bytes()).expect("sent");
+        stream
+    };
+    let streams = [send(upgrade), send("GET /chat HTTP/1.1\r\nHo"), send("")];
+    let answers = streams.map(|mut stream| {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer, and the end");
+        answer
+    });
+    let [upgraded, partial, silent] = answers;
+    assert!(upgraded.starts_with("HTTP/1.1 504 Gateway Timeout\r\n"), "{upgraded}");
+    assert!(upgraded.ends_with(" has not answered the upgrade within 30 s\n"), "{upgraded}");
+    assert!(upgraded.contains("\r\n\r\nupgrade_late: "), "{upgraded}");
+    assert!(partial.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{partial}");
+    assert!(partial.ends_with("\r\n\r\nhead_late: no complete head within 30 s\n"), "{partial}");
+    assert_eq!(silent, "", "a connection that a browser opened in advance");
+    assert!(between.next("failed")["reason"].as_str().expect("text").starts_with("upgrade_late: "));
+}

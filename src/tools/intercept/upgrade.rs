@@ -101,6 +101,16 @@ impl UpgradeRelay {
         }
     }
 
+    /// Whether an upgrade waits for the response to it.
+    pub fn awaits_response(&self) -> bool {
+        self.stage == Stage::Response
+    }
+
+    /// Whether a part of a request head has been received.
+    pub fn has_partial_head(&self) -> bool {
+        self.stage == Stage::Head && !self.client.is_empty()
+    }
+
     /// Whether more bytes of the client may be received. False while many wait for the response to
     /// an upgrade.
     pub fn accepts(&self) -> bool {

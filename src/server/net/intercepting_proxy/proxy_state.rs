@@ -72,7 +72,7 @@ pub(crate) enum ProxyEventKind<'a> {
     Message(&'a Observation<'a, 'a>),
     /// An upgraded connection has ended, for this reason.
     Ended(&'a str),
-    /// The server could not be reached.
+    /// The server could not be reached, or has not answered an upgrade in time.
     Failed(&'a str),
 }
 

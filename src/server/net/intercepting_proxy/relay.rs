@@ -72,10 +72,13 @@ pub fn serve(proxy: &ProxyState, client: &TcpStream, address: SocketAddr, number
 
 /// Sends a response and closes.
 fn refuse(client: &TcpStream, status: u16, why: &str) -> io::Result<()> {
-    let response = http::response(status, "text/plain; charset=utf-8", &[], format!("{why}\n").as_bytes());
-    write_all(client, &response, limits::PAGE_WRITE_TIMEOUT)?;
+    write_all(client, &text_response(status, why), limits::PAGE_WRITE_TIMEOUT)?;
     finish(client, limits::MAX_DRAIN_BYTES);
     Ok(())
+}
+
+fn text_response(status: u16, why: &str) -> Vec<u8> {
+    http::response(status, "text/plain; charset=utf-8", &[], format!("{why}\n").as_bytes())
 }
 
 struct Relay<'a> {
@@ -138,7 +141,7 @@ impl<'a> Relay<'a> {
             }
             let awaits_head = matches!(&self.stage, Stage::Http(relay) if relay.awaits_head());
             head_deadline = match head_deadline.filter(|_| awaits_head) {
-                Some(deadline) if deadline <= now => return Err(late_head()),
+                Some(deadline) if deadline <= now => return Err(self.respond_late()),
                 Some(deadline) => Some(deadline),
                 None => awaits_head.then_some(now + limits::INTERCEPT_HEAD_TIMEOUT),
             };
@@ -152,6 +155,45 @@ impl<'a> Relay<'a> {
             half_open_since = since.or_else(|| self.ways.iter().any(|way| way.is_over).then_some(now));
             self.wait(due)?;
         }
+        Ok(())
+    }
+
+    /// Responds to a client whose head is incomplete, or whose upgrade the server has not answered
+    /// in time. A client that has sent nothing gets no response. Returns the reason.
+    fn respond_late(&mut self) -> io::Error {
+        let seconds = limits::INTERCEPT_HEAD_TIMEOUT.as_secs();
+        let Stage::Http(relay) = &self.stage else { unreachable!("a deadline applies to heads only") };
+        let (is_answer, has_begun) = (relay.awaits_response(), relay.has_partial_head());
+        let (status, why) = if is_answer {
+            (
+                504,
+                format!(
+                    "upgrade_late: {} has not answered the upgrade within {seconds} s",
+                    self.proxy.config.to
+                ),
+            )
+        } else {
+            (408, format!("head_late: no complete head within {seconds} s"))
+        };
+        if is_answer {
+            self.proxy.emit(self.number, ProxyEventKind::Failed(&why));
+        }
+        // Bytes of an earlier response would precede this one.
+        let is_clear =
+            self.ways[1].pending.is_empty() && self.ways[1].out.is_empty() && !self.ways[1].is_over;
+        if is_clear && (is_answer || has_begun) {
+            let _ = self.respond(status, &why);
+        }
+        io::Error::new(ErrorKind::TimedOut, why)
+    }
+
+    /// Sends a response of the proxy itself, and ends the client's connection.
+    fn respond(&mut self, status: u16, why: &str) -> io::Result<()> {
+        let client = &mut self.streams[0];
+        client.write_all_within(&text_response(status, why), limits::PAGE_WRITE_TIMEOUT)?;
+        client.shutdown_write()?;
+        client.socket().set_nonblocking(false)?;
+        finish(client.socket(), limits::MAX_DRAIN_BYTES);
         Ok(())
     }
 
@@ -381,9 +423,4 @@ fn redacted(heads: &UpgradeHeads) -> UpgradeHeads {
     head_secrets::redact_head(&mut shown.request);
     head_secrets::redact_head(&mut shown.response);
     shown
-}
-
-fn late_head() -> io::Error {
-    let seconds = limits::INTERCEPT_HEAD_TIMEOUT.as_secs();
-    io::Error::new(ErrorKind::TimedOut, format!("no complete head within {seconds} s"))
 }
