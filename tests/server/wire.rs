@@ -234,6 +234,9 @@ fn an_ended_client_can_be_inspected_with_the_rule_that_closed_it() {
     let expected = [(client, None), (server_side, None), (client, Some("mask_missing")), (server_side, None)];
     assert_eq!(shown, expected);
     assert_eq!(frames[3]["opcode"], "close");
+    drop(Player::play(address, "Ada"));
+    let ada = watcher.hear("ended", ended_list(2)).remove(1);
+    assert_eq!((&ada["name"], &ada["ended"]), (&"Ada".into(), &"peer_lost".into()));
     server.stop();
 }
 

@@ -183,6 +183,7 @@ export class ProxyPanel {
   /** @param {string} text */
   note(text) {
     byId('proxy-note').textContent = text;
+    if (text !== '') byId('proxy-note').scrollIntoView({ block: 'nearest' });
   }
 }
 

@@ -28,8 +28,8 @@ const MAX_CONNECTIONS = 1000;
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
-  const ended = client.ended ? `${client.ended} · ` : '';
-  return `${ended}${name}${room} · ${client.dialect} · ${client.address}`;
+  const ended = client.ended ? ` · ${client.ended}` : '';
+  return `${name}${room} · ${client.dialect} · ${client.address}${ended}`;
 }
 
 /** Returns the menu text of a connection. @param {Connection} connection */
