@@ -17,11 +17,14 @@ use super::message::MessageContent;
 use super::observation::Outcome;
 use super::rule::Action;
 use crate::limits;
-use crate::tools::explain::Explanation;
+use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::deflate::Inflater;
 use crate::ws::extension::SenderParameters;
 use crate::ws::frame::Opcode;
+
+/// A close frame.
+pub const CLOSE: PieceKind = PieceKind::Control(Opcode::Close);
 
 /// One direction.
 #[derive(Debug)]
@@ -42,6 +45,9 @@ pub struct DirectionQueue<'c> {
     has_context_takeover: bool,
     /// Whether a message was changed, so that the receiver lacks the history of the compressor.
     pub has_diverged: bool,
+    /// The conversation before a close frame that waits. It explains the bytes that are sent before
+    /// this frame.
+    pub before_close: Option<Box<Conversation<'c>>>,
     /// Injected bytes that wait for the end of a message that is being forwarded.
     pub injected: Vec<Vec<u8>>,
     /// Whether the sender has ended its side.
@@ -112,6 +118,7 @@ impl DirectionQueue<'_> {
             inflater: None,
             has_context_takeover: false,
             has_diverged: false,
+            before_close: None,
             injected: Vec::new(),
             has_ended: false,
         }
@@ -157,6 +164,13 @@ impl DirectionQueue<'_> {
     /// Bytes of all messages that wait.
     pub fn waiting_bytes(&self) -> usize {
         self.queue.iter().map(|waiting| waiting.message.piece.bytes.len()).sum()
+    }
+
+    /// Forgets the conversation before a close frame, which has left the queue.
+    pub fn remove_close(&mut self, kind: PieceKind) {
+        if kind == CLOSE {
+            self.before_close = None;
+        }
     }
 
     /// Whether a piece must wait for the messages before it.

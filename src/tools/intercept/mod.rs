@@ -25,7 +25,7 @@ pub mod upgrade;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::direction::{ArrivedMessage, DirectionQueue, WaitState, WaitingMessage};
+use self::direction::{ArrivedMessage, CLOSE, DirectionQueue, WaitState, WaitingMessage};
 use self::framer::{PieceKind, WirePiece};
 use self::rule::{Action, Rule};
 use self::upgrade::UpgradeHeads;
@@ -155,6 +155,7 @@ impl<'c> Interceptor<'c> {
 
     /// Explains a piece, and forwards it, queues it or applies a rule.
     fn process(&mut self, from: Side, piece: WirePiece, now: Duration, observe: Observer<'_, 'c>) {
+        let before = (piece.kind == CLOSE).then(|| Box::new(self.conversation.clone()));
         let explained = self.explain(from, &piece);
         let half = self.half(from);
         let content = half.read_content(&piece);
@@ -168,7 +169,11 @@ impl<'c> Interceptor<'c> {
             .last()
             .and_then(|last| self.rules.iter().find(|rule| rule.matches(last, self.connection)));
         let action = rule.map(|rule| rule.action().clone());
-        let must_wait = self.half(from).must_wait(message.piece.kind);
+        let half = self.half(from);
+        let must_wait = half.must_wait(message.piece.kind);
+        if must_wait || matches!(action, Some(Action::Hold | Action::Delay(_))) {
+            half.before_close = half.before_close.take().or(before);
+        }
         match action {
             Some(Action::Hold) => self.wait(from, message, (WaitState::Held, now), observe),
             Some(Action::Delay(time)) => {
@@ -279,7 +284,11 @@ impl<'c> Interceptor<'c> {
     }
 
     fn explain_sent(&self, from: Side, sent: &[u8]) -> Vec<Explanation<'c>> {
-        if sent.is_empty() { Vec::new() } else { self.conversation.clone().receive(from, sent) }
+        if sent.is_empty() {
+            return Vec::new();
+        }
+        let conversation = self.half_ref(from).before_close.as_deref().unwrap_or(&self.conversation);
+        conversation.clone().receive(from, sent)
     }
 
     /// Sends the messages whose wait is over. Returns the time of the next call.
@@ -294,6 +303,7 @@ impl<'c> Interceptor<'c> {
                         self.forward(from, &waiting.message, outcome, observe);
                     }
                 }
+                self.half(from).remove_close(waiting.message.piece.kind);
             }
             self.flush_injected(from, observe);
         }
@@ -322,6 +332,7 @@ impl<'c> Interceptor<'c> {
                     self.send(from, &message, (Outcome::Changed, &sent), observe);
                 }
             }
+            self.half(from).remove_close(message.piece.kind);
         }
         self.poll(now, observe);
         true

@@ -3,6 +3,7 @@
 use super::fault::OutgoingMessage;
 use super::*;
 use crate::packet::PacketTables;
+use crate::tools::explain::color::ColorMode;
 use crate::ws::frame;
 use crate::ws::frame::Opcode;
 
@@ -221,4 +222,31 @@ fn a_rule_may_be_for_one_connection_and_holding_everything_lets_pings_pass() {
         let parsed = Rule::parse(rule).expect("a rule");
         assert_eq!([&text, &ping].map(|one| parsed.matches(one, connection)), expected, "{rule}");
     }
+}
+
+#[test]
+fn a_message_edited_before_a_held_close_frame_is_explained_without_it() {
+    with_rules(&["client: hold"], |bench| {
+        let Bench { mut interceptor, now, .. } = bench;
+        let mut close = Vec::new();
+        frame::write(&mut close, Opcode::Close, Some([0; 4]), &[3, 232]);
+        interceptor.receive(Side::Client, &[text(Side::Client, "buy 1"), close].concat(), now, &mut |_| ());
+        let mut lines = Vec::new();
+        let mut observe = |seen: &Observation<'_, '_>| {
+            lines.extend(seen.sent_explained.iter().map(|one| one.one_line(ColorMode::Plain)));
+        };
+        let edited = |text: &str| Substitute::Text(text.to_owned());
+        interceptor.inject(Side::Client, &edited("hi"), &mut observe);
+        assert!(interceptor.decide(1, &Decision::Replace(edited("buy 2")), now, &mut observe));
+        let substitute = Substitute::Wire(vec![0x88, 0x80, 0, 0, 0, 0]);
+        assert!(interceptor.decide(2, &Decision::Replace(substitute), now, &mut observe));
+        interceptor.inject(Side::Client, &edited("late"), &mut observe);
+        let expected = [
+            "> text, masked, 2 bytes: \"hi\"\n",
+            "> text, masked, 5 bytes: \"buy 2\"\n",
+            "> close, masked, 0 bytes: close without a code\n",
+            "> 10 bytes not decoded, after the close\n",
+        ];
+        assert_eq!(lines, expected);
+    });
 }
