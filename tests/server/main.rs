@@ -97,6 +97,8 @@ mod tanks_bots;
 mod tap;
 mod tap_runs;
 #[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(target_os = "linux")]
 mod tokens;
 mod units;
 mod untrusted;

@@ -20,7 +20,7 @@ use crate::limits;
 use crate::packet::{Direction, Row, grammar};
 use crate::tools::explain::color::ColorMode;
 use crate::util::escape;
-use crate::util::os::{self, PollInterest};
+use crate::util::os::{self, PollInterest, TerminalMode};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
@@ -40,6 +40,9 @@ pub struct FrameOutput<'a> {
     pub paint: ColorMode,
 }
 
+/// Ends the editor's mode for pasted text, and the line of its prompt.
+const END_OF_PROMPT: &str = "\x1b[?2004l\n";
+
 /// A running session at the prompt.
 pub struct PromptSession<'a, 'c> {
     connection: ExplainedConnection<'c>,
@@ -52,6 +55,8 @@ pub struct PromptSession<'a, 'c> {
     is_prompted: bool,
     pending_lines: VecDeque<String>,
     is_input_over: bool,
+    /// The mode of the terminal without the editor.
+    terminal_mode: Option<TerminalMode>,
     /// Number of Ctrl-C and other signals to stop.
     stops: Arc<AtomicUsize>,
     /// Number of the current line, from 1.
@@ -72,9 +77,11 @@ impl<'a, 'c> PromptSession<'a, 'c> {
     ) -> Result<PromptSession<'a, 'c>, CliError> {
         let (waker, wake) = wake::pair().map_err(failure)?;
         let stops = Arc::new(AtomicUsize::new(0));
-        let (of_signals, to_wake) = (Arc::clone(&stops), waker.clone());
+        let terminal_mode = TerminalMode::current();
+        let (of_signals, to_wake, mode) = (Arc::clone(&stops), waker.clone(), terminal_mode.clone());
         signals::on_stop(move || {
             if of_signals.fetch_add(1, Ordering::AcqRel) > 0 {
+                mode.iter().for_each(TerminalMode::restore);
                 process::exit(INTERRUPTED_STATUS);
             }
             to_wake.wake();
@@ -88,6 +95,7 @@ impl<'a, 'c> PromptSession<'a, 'c> {
             is_prompted: false,
             pending_lines: VecDeque::new(),
             is_input_over: false,
+            terminal_mode,
             stops,
             line_number: 0,
             received: ReceivedFrames::default(),
@@ -259,16 +267,22 @@ impl<'a, 'c> PromptSession<'a, 'c> {
         self.connection.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
-    /// Waits until the editor ends, because it alone can give the terminal its normal mode again. A
-    /// line that was being typed thus does not reach the shell.
+    /// Waits until the editor ends, which restores the mode of the terminal. A line that was being
+    /// typed thus does not reach the shell. A signal to stop does not end the editor.
     fn end_editor(&mut self) -> Result<(), CliError> {
         self.input.end_after_line();
-        if !self.input.is_edited() || self.is_input_over || self.is_stopping() {
+        if !self.input.is_edited() || self.is_input_over {
             return Ok(());
         }
-        self.print_above_prompt("press Enter to leave\n");
+        if !self.is_stopping() {
+            self.print_above_prompt("press Enter to leave\n");
+        }
         while !self.is_input_over && !self.is_stopping() {
             self.wait(None, true)?;
+        }
+        if let Some(mode) = self.terminal_mode.as_ref().filter(|_| !self.is_input_over) {
+            mode.restore();
+            print(END_OF_PROMPT);
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt};
 use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
+use rustix::termios::{self, OptionalActions, Termios};
 use rustix::time::ClockId;
 
 use super::capacity::MachineCapacity;
@@ -283,6 +284,26 @@ pub fn is_foreground() -> bool {
 fn is_foreground_group(status: &str) -> Option<bool> {
     let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(2)? == fields.get(5)?)
+}
+
+/// The mode of the terminal on standard input.
+#[derive(Debug, Clone)]
+pub struct TerminalMode(Termios);
+
+impl TerminalMode {
+    /// Returns the current mode; `None` without a terminal.
+    pub fn current() -> Option<TerminalMode> {
+        termios::tcgetattr(io::stdin()).ok().map(TerminalMode)
+    }
+
+    /// Sets this mode, unless another program is in the foreground of the terminal. The system
+    /// would then stop this program.
+    pub fn restore(&self) {
+        let foreground = termios::tcgetpgrp(io::stdin());
+        if foreground.is_err() || foreground.is_ok_and(|group| group == rustix::process::getpgrp()) {
+            let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+        }
+    }
 }
 
 /// Enables colours in the terminal. Does nothing on Linux, where terminals support them.

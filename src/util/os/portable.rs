@@ -10,6 +10,7 @@
 //! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts
 //!   it.
 //! - **Ignored signals** of the parent are unknown: SIGHUP stops the server also under `nohup`.
+//! - **The mode of a terminal** is unknown: a signal that stops `connect` leaves that of its editor.
 //! - **A private file** is private on Unix; on Windows it has the permissions of its directory.
 //!
 //! A room's thread never waits for a client here either: [`try_send`] does not block.
@@ -320,6 +321,22 @@ impl PollableStdin {
 /// Always true: whether this program is in the foreground of its terminal is unknown.
 pub fn is_foreground() -> bool {
     true
+}
+
+/// The mode of the terminal on standard input, which is unknown here.
+#[derive(Debug, Clone)]
+pub enum TerminalMode {}
+
+impl TerminalMode {
+    /// Always `None`.
+    pub fn current() -> Option<TerminalMode> {
+        None
+    }
+
+    /// Sets this mode.
+    pub fn restore(&self) {
+        match *self {}
+    }
 }
 
 /// Enables colours in the Windows console. Other terminals support them by default.
