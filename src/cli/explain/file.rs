@@ -104,17 +104,16 @@ fn no_connection(client: usize) -> String {
     format!("there is no connection {client} in this capture")
 }
 
-/// Names by address.
-type Names<'a> = BTreeMap<IpAddr, Untrusted<&'a str>>;
+/// The names of the players, by connection.
+type Names<'a> = Vec<Option<Untrusted<&'a str>>>;
 
-/// The clients' names, for addresses with only one client. The file stores names by address, and
-/// several clients may share an address.
-fn names<'a>(capture: &Capture<'a>, connections: &[TcpConnection<'_>]) -> Names<'a> {
+fn names<'a>(capture: &'a Capture<'a>, connections: &[TcpConnection<'_>]) -> Names<'a> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in connections {
         *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
     }
-    capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
+    let is_only = |connection: &TcpConnection<'_>| clients[&connection.client.ip().to_canonical()] == 1;
+    connections.iter().map(|connection| capture.name_of(connection, is_only(connection))).collect()
 }
 
 fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> String {
@@ -164,13 +163,13 @@ fn format_item(
             item.one_line(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
         }
         _ if wanted.packet.is_some() => String::new(),
-        CaptureItemKind::Begin { guess, client, server, is_whole } => {
-            let name =
-                names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
+        CaptureItemKind::Begin { guess, client: address, server, is_whole } => {
+            let name = names.get(client - 1).copied().flatten();
+            let name = name.map(|name| format!(" {name:?}")).unwrap_or_default();
             let whole = if *is_whole { "" } else { " (the capture lacks the beginning of the connection)" };
             let guess =
                 guess.as_ref().map(|guess| format!("{at}    {}\n", guess.describe())).unwrap_or_default();
-            format!("{at}    {client}{name} at {server}{whole}\n{guess}")
+            format!("{at}    {address}{name} at {server}{whole}\n{guess}")
         }
         CaptureItemKind::Gap(side, bytes) => {
             format!("{at}  ? the capture lacks {} from the {}\n", count_noun(*bytes, "byte"), name(*side))

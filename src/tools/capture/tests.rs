@@ -434,3 +434,32 @@ proptest! {
         prop_assert_eq!(missing, came[..last].iter().filter(|came| !**came).count() as u64);
     }
 }
+
+#[test]
+fn a_connection_has_the_name_of_its_player_also_if_others_share_the_address() {
+    let name_of = |comments: &[&str], is_only| {
+        let (mut out, mut sequence) = (file(&[]), 7);
+        for comment in comments {
+            let mut packet = Vec::new();
+            packet::encode(&mut packet, &head(PSH | ACK, sequence, 9), b"x");
+            write_packet(&mut out, &PacketMeta { interface: 0, at_ns: 1, inbound: None, comment }, &packet);
+            sequence += 1;
+        }
+        write_name(&mut out, address(CLIENT).ip(), "Bo");
+        let capture = read(&out).expect("our own");
+        capture.name_of(&capture.connections()[0], is_only).map(|name| name.raw().to_owned())
+    };
+    for (comments, shared, only) in [
+        (
+            &["tick=3", "tick=3 player=2", "tick=4 slack=9ms player=2 \u{c4}nne M"][..],
+            Some("\u{c4}nne M"),
+            None,
+        ),
+        (&["tick=3 player=2 Ann injected", "tick=3 player=2 Ann"], Some("Ann"), None),
+        (&["tick=3", "tick=3 player=2 injected", "tick=3 player=2 "], None, Some("Bo")),
+        (&["", "a note of a person, player=2 Ann"], None, Some("Bo")),
+    ] {
+        assert_eq!(name_of(comments, false).as_deref(), shared, "{comments:?}");
+        assert_eq!(name_of(comments, true).as_deref(), shared.or(only), "{comments:?}");
+    }
+}

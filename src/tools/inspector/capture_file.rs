@@ -9,9 +9,6 @@
 //! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. The page
 //! explains a frame again to show it, starting at the last checkpoint before the frame.
 
-use core::net::IpAddr;
-use std::collections::BTreeMap;
-
 use serde_json::{Value as Json, json};
 
 use super::entry::{EntryKind, FrameEntry};
@@ -23,7 +20,7 @@ use super::{frame_json, packet_diff};
 use crate::datagram::header::DatagramHeader;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::tools::capture::TcpConnection;
+use crate::tools::capture::{Capture, TcpConnection};
 use crate::tools::explain::capture_walk::{
     self, CaptureItemKind, CapturedDatagram, ConnectionReader, Survey,
 };
@@ -443,9 +440,9 @@ impl FileConnection {
         64
     }
 
-    /// Sets the name of the client's address, if the file has one.
-    pub(super) fn take_name(&mut self, names: &BTreeMap<IpAddr, &str>) {
-        self.name = names.get(&self.tcp.client.ip().to_canonical()).map(|name| (*name).to_owned());
+    /// Sets the name of the player, if the file has one.
+    pub(super) fn take_name(&mut self, capture: &Capture<'_>, is_only: bool) {
+        self.name = capture.name_of(&self.tcp, is_only).map(|name| name.raw().to_owned());
     }
 
     fn json(&self) -> Json {

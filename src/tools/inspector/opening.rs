@@ -234,10 +234,10 @@ impl Connections {
     }
 
     fn finish(mut self) -> CaptureFile {
-        // A name applies only to an address with a single client.
-        let known = self.capture.names.iter().filter(|(address, _)| self.clients.get(address) == Some(&1));
-        let names: BTreeMap<IpAddr, &str> = known.map(|(address, name)| (*address, name.raw())).collect();
-        self.connections.iter_mut().for_each(|connection| connection.take_name(&names));
+        for connection in &mut self.connections {
+            let is_only = self.clients.get(&connection.tcp.client.ip().to_canonical()) == Some(&1);
+            connection.take_name(&self.capture, is_only);
+        }
         if self.connections.len() < self.all {
             let without = count_noun(self.all - self.connections.len(), "connection");
             self.notes.push(format!("{without} without data: not in the menu"));
