@@ -213,6 +213,12 @@ impl<L: Transport> Client<L> {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
+    /// Returns the name of the client's last player, also after it has left. Empty if the client
+    /// never had a player.
+    pub fn last_name(&self) -> String {
+        self.name.lock().clone()
+    }
+
     /// Stores the client's player and the player's name. After a resume, `resume_tick` is the last
     /// tick that the client received.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, resume_tick: Option<u32>) {

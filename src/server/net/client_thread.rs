@@ -78,13 +78,12 @@ impl<'a> ClientEvents<'a> {
     /// ended its connection.
     pub fn release(self, rule: &'static str) {
         let ClientEvents { host, client } = self;
-        // The player has its name until it leaves.
-        host.ended.client_ends(client, rule);
         client.leave_world(host.now());
         if client.pass().is_some() {
             let profile = ClientProfile { connection: client.id, account: client.account() };
             host.events.push(&client.transport.room, ServerEventKind::Closed(profile), &host.metrics);
         }
+        host.ended.client_ends(client, rule);
         host.tap.record_close(client.event_source(host.now(), client.room.tick()), rule);
         client.mark_reader_ended();
         client.transport.lanes.iter().for_each(|lanes| lanes.remove(client.id));

@@ -112,6 +112,8 @@ impl EndedClients {
         if state.listener.is_some() {
             let mut entry = inspector_session::entry(client);
             entry["ended"] = rule.into();
+            // The player has left by now.
+            entry["name"] = client.last_name().into();
             let entry_info =
                 About { entry, room: Arc::clone(&client.room.options.name), address: client.address };
             state.ending.insert(client.id, entry_info);
