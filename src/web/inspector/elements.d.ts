@@ -101,6 +101,7 @@ export interface Elements {
   'xor-back': HTMLButtonElement;
   'xor-forward': HTMLButtonElement;
   'xor-play': HTMLButtonElement;
+  'xor-play-word': HTMLElement;
   'xor-steps': HTMLElement;
   'xor-why': HTMLElement;
 }

@@ -49,6 +49,16 @@ export class HostPage {
     this.page.frameElement?.dispatchEvent(new Event('close'));
   }
 
+  /**
+   * Marks the page while it has the keyboard focus. Otherwise its keys are those of the game.
+   * @param {DOMTokenList} classes
+   */
+  markFocus(classes) {
+    const update = () => classes.toggle('has-keys', this.page.document.hasFocus());
+    for (const event of ['focus', 'blur']) this.page.addEventListener(event, update);
+    update();
+  }
+
   /** Moves the keyboard focus to the game. */
   focusGame() {
     if (this.isOpen) this.page.parent.focus();

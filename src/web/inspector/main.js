@@ -444,6 +444,7 @@ function closeOrOpenGame() {
 /** Hides frequent frames in the game's page: frames of the server, automatic ones, and `aim`. */
 function adaptToGamePage() {
   document.body.classList.add('game');
+  hostPage.markFocus(document.body.classList);
   byId('game').textContent = 'Close';
   byId('hint').textContent = `${matchMedia('(pointer: coarse)').matches ? 'Tap' : 'Press a key in'} the game: its frame is shown here, bit by bit.`;
   filterBar.setAutomatic(false);

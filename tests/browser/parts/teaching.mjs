@@ -140,6 +140,22 @@ export async function flipping(game, keysUntil, inWindow) {
     assert.equal(await chosen.getAttribute('data-n'), before, 'updates, pings and aims do not take its place');
     await keep(page, 'wire-pinned');
   });
+  await game.check('beside the game the buttons show their keys while the inspector has the keyboard focus', async () => {
+    const isShown = () => inside.locator('#flip kbd').evaluate((key) => getComputedStyle(key).visibility === 'visible');
+    /** @param {boolean} wanted */
+    const becomes = async (wanted) => {
+      for (let tries = 0; await isShown() !== wanted; tries += 1) {
+        assert.ok(tries < 100, `${wanted}`);
+        await page.waitForTimeout(50);
+      }
+    };
+    assert.equal(await isShown(), false);
+    await inside.locator('#frame-title').click();
+    await becomes(true);
+    // The inspector passes this key on, and the focus with it.
+    await page.keyboard.press('d');
+    await becomes(false);
+  });
   await game.check('a flipped bit is sent as one\'s own client: the rule, the close frame, and back in the game', async () => {
     await breakARule(page, inWindow);
     await keep(page, 'wire-story');

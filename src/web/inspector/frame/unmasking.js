@@ -138,7 +138,7 @@ export class Unmasking {
     byId('xor').hidden = !masked && !edited;
     byId('xor').classList.toggle('editing', edited !== null);
     byId('xor').classList.toggle('stepping', stepper.at !== null);
-    byId('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
+    byId('xor-play-word').textContent = stepper.isPlaying ? 'Pause' : 'Play';
     byId('xor-steps').hidden = edited !== null;
     byId('xor-why').hidden = !masked || edited !== null;
     this.drawByte();
