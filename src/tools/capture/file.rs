@@ -3,7 +3,6 @@
 use core::net::IpAddr;
 use std::fmt;
 
-use super::reassembly::TcpConnection;
 use crate::util::escape::Untrusted;
 
 /// A packet of the file.
@@ -37,27 +36,6 @@ pub struct Capture<'a> {
     /// The offset of an incomplete block at the end of the file, in bytes. Everything before it is
     /// read.
     pub truncated_at: Option<usize>,
-}
-
-impl Capture<'_> {
-    /// Returns the name of a connection's player: that in the comments of its packets, otherwise
-    /// that of its client's address, if no other client has this address.
-    pub fn name_of(&self, connection: &TcpConnection<'_>, is_only: bool) -> Option<Untrusted<&str>> {
-        let packet = |number: usize| self.packets.get(number.checked_sub(1)?);
-        let packets = connection.pieces.iter().filter_map(|piece| packet(piece.packet));
-        let mut comments = packets.flat_map(|packet| &packet.comments);
-        let of_player = comments.find_map(|comment| name_in_comment(comment.raw()));
-        let address = connection.client.ip().to_canonical();
-        let by_address = || self.names.iter().find(|(known, _)| is_only && *known == address);
-        of_player.map(Untrusted::new).or_else(|| by_address().map(|(_, name)| *name))
-    }
-}
-
-/// The name in `tick=3 player=2 Ann`. `None` if another word may follow it.
-fn name_in_comment(comment: &str) -> Option<&str> {
-    let (_, player) = comment.strip_prefix("tick=")?.split_once(" player=")?;
-    let (_, name) = player.split_once(' ')?;
-    (!name.is_empty() && !name.ends_with("injected")).then_some(name)
 }
 
 /// A file that is not a capture, or is damaged.

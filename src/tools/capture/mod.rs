@@ -65,6 +65,18 @@ impl<'a> Capture<'a> {
         reassembly::connections(&self.packets)
     }
 
+    /// Returns the name of a connection's player: the name in the comments of its packets,
+    /// otherwise the name of its client's address, if no other client has this address.
+    pub fn name_of(&self, connection: &TcpConnection<'_>, is_only: bool) -> Option<Untrusted<&str>> {
+        let packet = |number: usize| self.packets.get(number.checked_sub(1)?);
+        let packets = connection.pieces.iter().filter_map(|piece| packet(piece.packet));
+        let mut comments = packets.flat_map(|packet| &packet.comments);
+        let of_player = comments.find_map(|comment| name_in_comment(comment.raw()));
+        let address = connection.client.ip().to_canonical();
+        let by_address = || self.names.iter().find(|(known, _)| is_only && *known == address);
+        of_player.map(Untrusted::new).or_else(|| by_address().map(|(_, name)| *name))
+    }
+
     /// Describes the packets that contain neither a TCP segment nor a record, with counts by
     /// content; `None` if there are none.
     #[cfg(not(target_family = "wasm"))]
@@ -88,6 +100,13 @@ impl<'a> Capture<'a> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, world_record::decode(packet.bytes)))
     }
+}
+
+/// The name in `tick=3 player=2 Ann`. `None` if another word may follow it.
+fn name_in_comment(comment: &str) -> Option<&str> {
+    let (_, player) = comment.strip_prefix("tick=")?.split_once(" player=")?;
+    let (_, name) = player.split_once(' ')?;
+    (!name.is_empty() && !name.ends_with("injected")).then_some(name)
 }
 
 /// Counts packets that contain neither a TCP segment nor a record, by content.

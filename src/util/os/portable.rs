@@ -10,7 +10,7 @@
 //! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts
 //!   it.
 //! - **Ignored signals** of the parent are unknown: SIGHUP stops the server also under `nohup`.
-//! - **The mode of a terminal** is unknown: a signal that stops `connect` leaves that of its editor.
+//! - **The mode of a terminal** is unknown: a signal that stops `connect` leaves the editor's mode.
 //! - **A private file** is private on Unix; on Windows it has the permissions of its directory.
 //!
 //! A room's thread never waits for a client here either: [`try_send`] does not block.

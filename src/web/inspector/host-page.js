@@ -50,7 +50,7 @@ export class HostPage {
   }
 
   /**
-   * Marks the page while it has the keyboard focus. Otherwise its keys are those of the game.
+   * Marks the page while it has the keyboard focus. Otherwise the game receives the keys.
    * @param {DOMTokenList} classes
    */
   markFocus(classes) {

@@ -29,9 +29,11 @@ async function open(game, change, search) {
 export async function lacking(game) {
   await game.check('a reloaded page requests only itself, the figures of the server, and its WebSocket', async () => {
     const { page, complaints, context } = await open(game, () => {}, '/');
-    await until(page, () => window.tickwire?.state === 'live');
+    // The last file that the page loads.
+    const isLoaded = () => performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.endsWith('/wasm/instance.js') && responseEnd > 0);
+    await until(page, isLoaded);
     await page.reload();
-    await until(page, () => window.tickwire?.state === 'live');
+    await until(page, isLoaded);
     // A file from the cache has no transferred bytes.
     const requested = await page.evaluate(() => performance.getEntriesByType('resource').filter(({ transferSize }) => transferSize > 0).map(({ name }) => name));
     const names = new Set(requested.map((name) => new URL(name).pathname.replace(/^\/v\/[0-9a-f]{16}/, '')));
