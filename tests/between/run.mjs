@@ -130,6 +130,31 @@ async function checkInjected({ name, proxy, page, wire }) {
   });
 }
 
+/** The error of a wrong rule is whole, and overlaps nothing, also on a phone in landscape. @param {Stage} stage */
+async function checkRuleError({ name, wire }) {
+  await check(`${name}: the error of a rule overlaps no other part`, async () => {
+    const before = wire.viewportSize();
+    await wire.locator('#proxy-rules').fill('client move: fly');
+    await wire.locator('#proxy-rules-form button').click();
+    await wire.locator('#proxy-note', { hasText: '"fly" is no action' }).waitFor();
+    for (const [width, height] of [[1440, 900], [1280, 720], [390, 844], [844, 390]]) {
+      await wire.setViewportSize({ width, height });
+      const [note, text, form, frame] = await wire.evaluate(() => {
+        const part = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+        const written = document.createRange();
+        written.selectNodeContents(part('proxy-note'));
+        return [part('proxy-note'), written, part('proxy-send'), part('frame')].map((one) => one.getBoundingClientRect());
+      });
+      assert.ok(text.bottom <= note.bottom + 1 && note.bottom <= form.top, `${width}: ${JSON.stringify([text, note, form])}`);
+      assert.ok(frame.left >= note.right || frame.top >= note.bottom, `${width}: ${JSON.stringify([note, frame])}`);
+    }
+    await wire.setViewportSize(before);
+    await wire.locator('#proxy-rules').fill('');
+    await wire.locator('#proxy-rules-form button').click();
+    await wire.locator('#proxy-note:empty').waitFor({ state: 'attached' });
+  });
+}
+
 async function tryApp(name, start) {
   const app = await start();
   const capture = `${OUTPUT}between-${name}.pcapng`;
@@ -148,6 +173,7 @@ async function tryApp(name, start) {
     await checkReadable(stage);
     await checkHeld(stage);
     await checkInjected(stage);
+    await checkRuleError(stage);
     await check(`${name}: no page complains`, () => assert.deepEqual(complaints.list, []));
   } finally {
     await context.close();

@@ -45,6 +45,27 @@ export async function teaching(game, wire, inWindow) {
     await keep(wire, 'wire-lanes');
     await wire.setViewportSize(before);
   });
+  await game.check('on a phone each bit has its whole name, and no word of a value is cut', async () => {
+    const before = wire.viewportSize();
+    for (const [width, height] of [[390, 844], [844, 390]]) {
+      await wire.setViewportSize({ width, height });
+      const bits = await wire.locator('#figure .box:has(.bit:only-child) .name').evaluateAll((all) => all.map((name) => {
+        const text = document.createRange();
+        text.selectNodeContents(name);
+        return { name: name.textContent, text: text.getBoundingClientRect().width, box: name.parentElement?.clientWidth ?? 0 };
+      }));
+      assert.equal(bits.length, 5);
+      for (const { name, text, box } of bits) assert.ok(text <= box + 1, `${name} at ${width}: ${text} of ${box} px`);
+      const wraps = await wire.locator('.lane .box div').evaluateAll((all) => all.map((one) => getComputedStyle(one).overflowWrap));
+      assert.deepEqual([...new Set(wraps)], ['normal']);
+    }
+    await wire.setViewportSize(before);
+  });
+  await game.check('the help of the filter names a connection', async () => {
+    await wire.locator('#filter-help summary').click();
+    await wire.locator('#filter-help dt', { hasText: 'connection = 3' }).waitFor();
+    await wire.locator('#filter-help summary').click();
+  });
   await game.check('the XOR is stepped with keys: bits of the byte at hand, bytes after it still masked', async () => {
     const later = () => wire.locator('#cells .later').count();
     const bits = (kind) => wire.locator(`#byte .${kind} button`).allInnerTexts().then((all) => parseInt(all.join(''), 2));
