@@ -36,15 +36,7 @@ async function rightLabels(inspector) {
 }
 
 /** @param {import('../lib/game.mjs').Game} game @param {import('playwright-core').Page} wire shows a `move` */
-export async function teaching(game, wire, inWindow) {
-  await game.check('at 1280 × 720 header, key, masked bytes, XOR, unmasked bytes and fields of a move are in sight at once', async () => {
-    const before = wire.viewportSize();
-    await wire.setViewportSize(DESK);
-    await inSight(wire, wire, inWindow);
-    await rightLabels(wire);
-    await keep(wire, 'wire-lanes');
-    await wire.setViewportSize(before);
-  });
+async function readable(game, wire) {
   await game.check('on a phone each bit has its whole name, and no word of a value is cut', async () => {
     const before = wire.viewportSize();
     for (const [width, height] of [[390, 844], [844, 390]]) {
@@ -66,6 +58,19 @@ export async function teaching(game, wire, inWindow) {
     await wire.locator('#filter-help dt', { hasText: 'connection = 3' }).waitFor();
     await wire.locator('#filter-help summary').click();
   });
+}
+
+/** @param {import('../lib/game.mjs').Game} game @param {import('playwright-core').Page} wire shows a `move` */
+export async function teaching(game, wire, inWindow) {
+  await game.check('at 1280 × 720 header, key, masked bytes, XOR, unmasked bytes and fields of a move are in sight at once', async () => {
+    const before = wire.viewportSize();
+    await wire.setViewportSize(DESK);
+    await inSight(wire, wire, inWindow);
+    await rightLabels(wire);
+    await keep(wire, 'wire-lanes');
+    await wire.setViewportSize(before);
+  });
+  await readable(game, wire);
   await game.check('the XOR is stepped with keys: bits of the byte at hand, bytes after it still masked', async () => {
     const later = () => wire.locator('#cells .later').count();
     const bits = (kind) => wire.locator(`#byte .${kind} button`).allInnerTexts().then((all) => parseInt(all.join(''), 2));
