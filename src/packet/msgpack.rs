@@ -250,7 +250,6 @@ fn repair(value: &mut Value) {
 // Writing to a `Vec` cannot fail. The functions of `rmp` return a result because they are generic.
 
 /// Appends an unsigned integer in its shortest form.
-#[inline]
 pub fn write_uint(out: &mut Vec<u8>, value: u64) {
     // Most numbers are one byte.
     if value < 128 {
@@ -261,7 +260,6 @@ pub fn write_uint(out: &mut Vec<u8>, value: u64) {
 }
 
 /// Appends a signed integer in its shortest form.
-#[inline]
 pub fn write_int(out: &mut Vec<u8>, value: i64) {
     if (0..128).contains(&value) {
         out.push(value as u8);
