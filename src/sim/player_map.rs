@@ -84,7 +84,7 @@ impl<T> PlayerMap<T> {
 
     fn index_of(&self, player: PlayerId) -> Result<usize, usize> {
         // Numbers ascend by at least 1, so a player is at most this far from the first one. It is
-        // exactly there while nobody has left.
+        // exactly there while no player has left.
         let first = self.0.first().map_or(player, |(first, _)| *first);
         let last = usize::from(player.0.saturating_sub(first.0));
         match self.0.get(last) {

@@ -122,7 +122,7 @@ impl RowValues {
     ///
     /// # Errors
     /// As [`RowValues::encode`].
-    pub fn encode_to(
+    pub(in super::super) fn encode_to(
         &self,
         dialect: &Dialect,
         server: &[(&str, i64)],
