@@ -30,7 +30,7 @@ pub struct PlayerView<'a> {
     pub health: u16,
     /// Maximum health points.
     pub max_health: u16,
-    /// Resources gathered and not yet spent, by [`Resource`].
+    /// Resources gathered and not yet spent, by [`rules::Resource`].
     pub resources: [u32; 4],
     /// Experience gained since the last age.
     pub xp: u32,
