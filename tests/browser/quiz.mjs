@@ -64,7 +64,7 @@ await game.check('an answer in text is checked, a hint and an answer can be show
   await page.click('#show-hint');
   await says('#hint-text', /least significant bit/);
   await answer('221');
-  await says('#verdict-text', /^221 is wrong$/);
+  await says('#verdict-text', /^221 is wrong: bit n of ffffffef/);
   await page.click('#show-model');
   await says('#model', /^220$/);
 });

@@ -30,13 +30,14 @@ const sheet = { name: '', rows: [] };
 async function fromDisk(page) {
   if (!process.env.DISK) return;
   const folder = fileURLToPath(new URL('../../src/web/', import.meta.url));
-  await page.route(/\.(css|js)$/, (route) => route.fulfill({ path: folder + new URL(route.request().url()).pathname.slice(1) }));
+  await page.route(/\.(css|js)$/, (route) => route.fulfill({ path: folder + new URL(route.request().url()).pathname.replace(/^\/(v\/[0-9a-f]+\/)?/, '') }));
 }
 
 /** Others stand in the world, so that the board is full, and say something. They are sockets of the page, which speak by its own tables. */
 async function crowd(page) {
   await page.evaluate(async (count) => {
-    const { encode } = await import('./game/net/protocol.js');
+    // The module that the page itself uses, with the version in its path.
+    const { encode } = await import(new URL('net/protocol.js', document.querySelector('script[type=module]').src).href);
     window.others = await Promise.all(Array.from({ length: count }, (_, at) => new Promise((ready) => {
       const socket = new WebSocket('play', ['tickwire.v1']);
       socket.onopen = () => {

@@ -8,7 +8,7 @@ use tickwire::game::{Publisher as _, UpdateRates};
 use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::world::rules::Resource;
 use tickwire::internal::games::moo::world::{
-    Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World,
+    Action, Angle, Command, Identity, PlayerId, Rejection, Selection, Spawned, TickHz, World,
 };
 use tickwire::packet::Value;
 
@@ -138,8 +138,13 @@ fn spawn_protection_is_sent_when_it_begins_and_when_it_ends() {
     let mut fight = Fight::new();
     assert_eq!(protection(&fight.clients[0]), [[1, 1], [2, 1]]);
     assert_eq!(protection(&fight.clients[1]), [[1, 1], [2, 1]], "player 1 enters with it");
+    let body = fight.world.player(PlayerId(ATTACKER)).expect("in the world").body;
+    let place = [body.x.to_px() - 90, body.y.to_px()];
+    let [x_px, y_px] = place.map(|px| u16::try_from(px).expect("on the map"));
+    let wall = Action::Spawn { what: Spawned::Item(3), x_px, y_px };
+    fight.step(vec![(0, wall), (ATTACKER, Action::Aim { heading: Angle(0x8000) })]);
     fight.step(vec![(ATTACKER, Action::Attack { on: true }), (ATTACKER, Action::Attack { on: false })]);
-    (0..147).for_each(|_| fight.step(Vec::new()));
+    (0..146).for_each(|_| fight.step(Vec::new()));
     assert_eq!(protection(&fight.clients[1]), [[1, 1], [2, 1], [1, 0]], "an attack ends it");
     (0..2).for_each(|_| fight.step(Vec::new()));
     for native in &fight.clients[..2] {

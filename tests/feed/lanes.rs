@@ -161,7 +161,7 @@ fn sent(codes: &PacketTables, dialect: &str, ticks: &[Published]) -> BTreeSet<St
 
 #[test]
 fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
-    let ticks = ticks(1, 2_500);
+    let ticks = ticks(2, 2_500);
     for (at, (file, text)) in BUILTIN.iter().enumerate() {
         let dialects: Vec<&str> =
             DIALECTS.into_iter().filter(|name| (*name == "native") == (*file == "native.tsv")).collect();

@@ -88,7 +88,8 @@ async function through(scene, proxy) {
     await check(`${proxy}: the page over ${name}`, async () => {
       const page = await ask(scene, port, { secure });
       assert.equal(page.status, 200);
-      assert.deepEqual(page.body, readFileSync(new URL('../../src/web/index.html', import.meta.url)));
+      const text = readFileSync(new URL('../../src/web/index.html', import.meta.url), 'utf8');
+      assert.equal(String(page.body).replaceAll(/="v\/[0-9a-f]{16}\//g, '="'), text);
       const world = await ask(scene, port, { secure, path: '/wasm/tickwire.wasm' });
       assert.deepEqual(world.body, readFileSync(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url)));
     });

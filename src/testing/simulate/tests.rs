@@ -97,9 +97,16 @@ const INJECTED: [&str; 63] = [
 #[test]
 fn every_promise_holds_and_every_fault_is_injected() {
     let mut all = SimulationCounts::default();
-    for (seed, peers, seconds) in
-        [(1, 10, 60), (2, 10, 60), (3, 10, 60), (5, 60, 60), (13, 60, 60), (27, 10, 60)]
-    {
+    for (seed, peers, seconds) in [
+        (1, 10, 60),
+        (2, 10, 60),
+        (3, 10, 60),
+        (5, 60, 60),
+        (13, 60, 60),
+        (27, 10, 60),
+        (29, 10, 60),
+        (30, 10, 60),
+    ] {
         let (counts, failure) = run(&plan(seed, peers, seconds));
         assert_eq!(failure, None, "seed {seed}, {peers} peers");
         all.merge(&counts);
