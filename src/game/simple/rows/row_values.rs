@@ -151,8 +151,8 @@ impl RowValues {
         Ok(())
     }
 
-    /// Appends a packet of integers and booleans without converting them first. Returns the number
-    /// of own fields that it has used, or `None` if a value has another type, or does not fit.
+    /// Appends a packet of integers and booleans without converting them first. Returns how many
+    /// fields of the row it encoded, or `None` if a value has another type, or does not fit.
     fn append_plain(
         &self,
         dialect: &Dialect,

@@ -21,8 +21,8 @@ const PAGES: [&str; 4] = ["admin.html", "index.html", "inspector.html", "quiz.ht
 /// The header of a file that never changes at its path.
 pub const CACHE_FOR_GOOD: (&str, &str) = ("Cache-Control", "public, max-age=31536000, immutable");
 
-/// Splits `/v/VERSION/NAME` into the version and `/NAME`. Other paths, also pages and endpoints, have
-/// no version.
+/// Splits `/v/VERSION/NAME` into the version and `/NAME`. Other paths, also pages and endpoints,
+/// have no version.
 pub fn split(path: &str) -> (Option<&str>, &str) {
     let below = path.strip_prefix(PREFIX).filter(|_| is_file(path));
     let parts = below.and_then(|rest| rest.find('/').map(|end| rest.split_at(end)));
