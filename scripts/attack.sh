@@ -61,13 +61,11 @@ herd() {
 }
 # Whether all honest bots of a run played, and every command of theirs was executed: well RUN BOTS
 well() {
-    [[ ! -s $work/$1.err ]] || say "  bots: $(cat "$work/$1.err")"
     say "  bots    $(field "$1" commands_sent) commands sent, $(field "$1" commands_accepted) accepted, $(field "$1" commands_rejected) rejected"
     # The answers to the newest ones may not have come when the time was over.
     expect "$1: every command of the $2 was accepted, but for at most four of each at the end" \
         "$([[ $1 == many ]] && echo 1 || field "$1" commands_sent)+0 > 0 && $(field "$1" commands_accepted)+4*$2 >= $(field "$1" commands_sent) && $(field "$1" commands_rejected)+0 == 0"
-    expect "$1: all $2 played, no error, none disconnected" \
-        "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
+    expect_bots "$1" "$2"
 }
 
 # The server's resources: threads, descriptors, mappings.

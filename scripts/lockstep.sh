@@ -38,11 +38,6 @@ herd() {
     shift 3
     "$tickwire" bots --play --count "$count" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" >"$work/$name.json" 2>"$work/$name.err" || true
 }
-well() {
-    [[ ! -s $work/$1.err ]] || cat "$work/$1.err"
-    expect "$1: all $2 played, no error, no disconnect" \
-        "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
-}
 
 title "$game: bytes a second to each client, while all play"
 printf '  %8s %12s %12s\n' players stream lockstep
@@ -56,8 +51,8 @@ for count in $players; do
     printf '  %8s %12s %12s\n' "$count" "$(field "stream-$count" bytes_in_per_s)" "$(field "lockstep-$count" bytes_in_per_s)"
 done
 for count in $players; do
-    well "stream-$count" "$count"
-    well "lockstep-$count" "$count"
+    expect_bots "stream-$count" "$count"
+    expect_bots "lockstep-$count" "$count"
 done
 
 if ((both > 0)); then
@@ -69,7 +64,7 @@ if ((both > 0)); then
     wait "$stream" "$lockstep"
     for kind in stream lockstep; do
         say "  $kind: $(field "both-$kind" bytes_in_per_s) bytes a second to each, gap p50 $(field "both-$kind" gap_p50_ms) ms, p99 $(field "both-$kind" gap_p99_ms) ms"
-        well "both-$kind" "$both"
+        expect_bots "both-$kind" "$both"
     done
     checksums=$(metric tickwire_lockstep_checksums_total)
     expect "$checksums checksums were compared" "$checksums > $both * $both_seconds * 30 / 100 / 2"
@@ -91,7 +86,7 @@ if [[ -n $attack ]]; then
         "$tickwire" bots --attack "$kind" --count "$count" --seconds "$seconds" --source 127.77.x.y "ws://127.0.0.1:$port" | sed 's/^/  /'
         wait "$herd"
         say "  $kind: gap p50 $(field "$kind" gap_p50_ms) ms, p99 $(field "$kind" gap_p99_ms) ms; alone p99 $(field alone gap_p99_ms) ms"
-        well "$kind" 100
+        expect_bots "$kind" 100
         expect "$kind: the gap is at most 5 ms above that without" "$(field "$kind" gap_p99_ms) <= $(field alone gap_p99_ms) + 5"
     done
     say "  $(metric tickwire_lockstep_snapshots_total) snapshots, $(metric tickwire_lockstep_desyncs_total) checksums differed"

@@ -50,14 +50,6 @@ herd() {
     "$tickwire" bots --count "$count" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" \
         >"$work/$name.json" 2>"$work/$name.err" || true
 }
-# Whether the honest bots received what they should: well NAME
-well() {
-    if [[ -s $work/$1.err || ! -s $work/$1.json ]]; then
-        say "  bots: $(cat "$work/$1.err" "$work/$1.json")"
-    fi
-    expect "$1: all $count played, no error, no disconnect" \
-        "$(field "$1" playing)+0 == $count && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
-}
 
 row() {
     printf '  %-16s %7s %7s %7s %9s %9s %9s %7s %6s\n' "$@"
@@ -98,7 +90,7 @@ against() {
     # Reconnecting uses up the rate limits of the address, with 429.
     others=$(grep '^  "' "$work/$kind.endings" | grep -vcE ', as expected$|"still open"|"status 429"' || true)
     expect "$kind gets an end of its kind and no other" "$closed > 0 && $others == 0"
-    well "$kind"
+    expect_bots "$kind" "$count"
     if ! unharmed "$kind"; then
         # Other load on this machine lengthens gaps as well. So both runs are repeated, one right
         # after the other.
@@ -127,7 +119,7 @@ clients=$(metric tickwire_clients)
 ticks=$(($(metric tickwire_ticks_total) - ticks)) turns=$(($(metric tickwire_client_updates_total) - turns))
 sent=$(($(metric tickwire_update_sends_total) - sent))
 wait "$standing"
-well still
+expect_bots still "$count"
 say "  $clients clients, $ticks ticks, $turns turns with something to say, $sent sends"
 # An animal that walks by is sent to the clients that see it, so not every tick is empty; but no
 # client sees one all the time. The two counters are read one after the other while the game
@@ -141,7 +133,7 @@ sleep $((SECONDS - left_at < 11 ? 11 - (SECONDS - left_at) : 0))
 herd legacy "$seconds" --dialect legacy
 heading; report native; report legacy
 for run in native legacy; do
-    well $run
+    expect_bots $run "$count"
     expect "$run: at least $in_view_least others in view" "$(field $run in_view)+0 >= $in_view_least"
 done
 say "  native: $walked turns with something to say, $sends sends"

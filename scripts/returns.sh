@@ -80,8 +80,7 @@ expect "each of $(field returns returns) returns led to the client's own player"
 expect "no player is doubled: at most $most players for $((count + clients)) clients" "$most <= $count + $clients && $(field returns doubled) == 0"
 for _ in {1..100}; do (($(players) == 0)) && break; sleep 0.1; done
 expect "seats are back at the start" "$(players) == 0"
-expect "all $count bots played, no error, no disconnect" \
-    "$(field beside playing)+0 == $count && $(field beside error_count)+0 == 0 && $(field beside disconnect_count)+0 == 0"
+expect_bots beside "$count"
 expect "the bots notice nothing" "$(field beside "gap_${judged}_ms")+0 <= $(field alone "gap_${judged}_ms") + $slack_ms"
 title "the server"
 say "  $(metric tickwire_ticks_late_total) ticks late, $(metric tickwire_ticks_skipped_total) skipped"

@@ -33,7 +33,7 @@ if [[ -z $capture ]]; then
     start_server --capture "$capture"
     "$tickwire" bots --play --count "$players" --seconds "$seconds" --json "ws://127.0.0.1:$port" >"$work/bots.json" 2>"$work/bots.err" || true
     stop_server
-    expect "all played, no error, no disconnect" "$(field bots playing)+0 == $players && $(field bots error_count)+0 == 0 && $(field bots disconnect_count)+0 == 0"
+    expect_bots bots "$players"
 fi
 say "  $(($(wc -c <"$capture") / 1000000)) MB"
 

@@ -79,6 +79,16 @@ metric() { metrics | awk -v name="$1" '$1 == name { value = $2 } END { print val
 # A figure from a report of the bots: field RUN NAME
 field() { sed -n "s/.*\"$2\":\(-\{0,1\}[0-9.]*\).*/\1/p" "$work/$1.json"; }
 
+# Checks that all bots of a run played, without an error and without a disconnect: expect_bots RUN BOTS
+expect_bots() {
+    [[ ! -s $work/$1.err ]] || say "  bots: $(cat "$work/$1.err")"
+    if awk "BEGIN { exit !($(field "$1" playing)+0 != $2 || $(field "$1" error_count)+0 || $(field "$1" disconnect_count)+0) }"; then
+        say "  $1: $(cat "$work/$1.json")"
+    fi
+    expect "$1: all $2 bots played, no error, no disconnect" \
+        "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
+}
+
 # Waits until that many clients are connected.
 until_all_came() {
     for _ in {1..150}; do

@@ -284,6 +284,8 @@ impl CrowdReport {
         let Measurements { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
         let errors: BTreeMap<_, _> =
             self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
+        let examples: BTreeMap<_, _> =
+            self.tally.errors.iter().map(|(name, errors)| (name, &errors.examples)).collect();
         let tenth = |number: f64| (number * 10.0).round() / 10.0;
         let mut line = serde_json::json!({
             "dialect": self.dialect,
@@ -306,6 +308,9 @@ impl CrowdReport {
             "disconnect_count": self.disconnects(),
             "disconnects": self.tally.disconnects,
         });
+        if !examples.is_empty() {
+            line["error_examples"] = serde_json::json!(examples);
+        }
         if self.tally.returns > 0 {
             line["returns"] = self.tally.returns.into();
         }

@@ -28,6 +28,17 @@ test('the address names a tick, among others or alone, or none', () => {
   assert.deepEqual(['#tick=4711', '#a=1&tick=7', '#tick=7&b', '', '#tick=', '#tick=x', '#tock=5', '#tick=99999999999'].map(tickFromHash), [4711, 7, 7, null, null, null, null, null]);
 });
 
+test('at 16 times the speed as many ticks are played, however long the frames are', () => {
+  for (const [speed, frameMs, ticks] of [[16, 25, 480], [1, 25, 30], [0.25, 100, 7], [64, 250, 1920]]) {
+    const playback = new Playback(async () => null, { onMessage: () => {}, onSeekDone: () => {}, onChange: () => {} });
+    playback.play = () => {};
+    Object.assign(playback, { status: { tick_hz: 30, first: 0, last: 1e6 }, playing: true, tick: 1, speed });
+    for (let frame = 1; frame <= 1000 / frameMs; frame += 1) playback.advance(frame * frameMs);
+    assert.equal(Math.round(playback.ms), 1000 * speed);
+    assert.ok(Math.abs(playback.tick - 1 - ticks) <= 1, `${speed}: ${playback.tick}`);
+  }
+});
+
 test('a mark says who did what', () => {
   const words = [[1, 'joined', 'Ann', ''], [1, 'left', '', ''], [1, 'away', 'Bo', ''], [1, 'back', 'Bo', ''], [1, 'killed', 'Ann', 'Bo'], [1, 'killed', 'Ann', '']].map(describeMarker);
   assert.deepEqual(words, ['Ann joined', 'a guest left', 'Bo lost the connection', 'Bo came back', 'Bo killed Ann', 'Ann died']);
