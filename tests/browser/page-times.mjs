@@ -1,6 +1,7 @@
-// Requests, connections and time until the game's page shows its first pictures, over a line of 100 ms, in Chromium: with a cold cache, and
-// again after a reload. Run by hand: `node page-times.mjs [path of a server]...`; several servers take turns. TRIP_MS names another round
-// trip, RUNS another number of runs, LIST=1 lists the requests of the first run.
+// Requests, connections and time until the game's page shows its first picture, its first frame and the world, over a line of 100 ms, in
+// Chromium: with a cold cache, and again after a reload. Run by hand: `node page-times.mjs [path of a server | URL]...`; several servers
+// take turns. A URL is that of a server or a proxy that runs already. TRIP_MS names another round trip, RUNS another number of runs, LIST=1
+// lists the requests of the first run.
 //
 // The line delays every byte by half a round trip, and the first byte of a connection by a whole one more: the handshake of TCP.
 
@@ -14,6 +15,7 @@ const LIMIT_MS = 60_000;
 const SETTLE_MS = 600;
 
 /** @typedef {Awaited<ReturnType<typeof measure>>} Times */
+/** @typedef {{ port: number, scheme: string, stop: () => Promise<unknown> }} Server */
 
 /** A line to a port that delays what it carries, and counts its connections. */
 class Line {
@@ -31,7 +33,7 @@ class Line {
 
   async open() {
     await new Promise((resolve) => { this.server.listen(0, '127.0.0.1', () => resolve(undefined)); });
-    return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.server.address()).port}/`;
+    return `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.server.address()).port}/`;
   }
 }
 
@@ -70,12 +72,12 @@ function noteFrames() {
 
 /**
  * Opens the page with a cold cache, and reloads it.
- * @param {import('playwright-core').Browser} browser @param {number} port @param {boolean} isListed
+ * @param {import('playwright-core').Browser} browser @param {Server} server @param {boolean} isListed
  */
-async function measure(browser, port, isListed) {
+async function measure(browser, { port, scheme }, isListed) {
   const line = new Line(port);
-  const url = await line.open();
-  const context = await browser.newContext();
+  const url = `${scheme}//${await line.open()}`;
+  const context = await browser.newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
   await page.addInitScript(noteFrames);
   const from = performance.now();
@@ -98,11 +100,19 @@ async function times(page, line) {
     const { drawnAt } = window;
     // A file from the cache has no transferred bytes. The document and the WebSocket are no resources.
     const before = performance.getEntriesByType('resource').filter(({ startTime, transferSize }) => startTime < drawnAt.worldBegun && transferSize > 0);
-    return { ...drawnAt, html: performance.getEntriesByType('navigation')[0].responseEnd, requests: before.length + 2 };
+    const picture = performance.getEntriesByName('first-contentful-paint')[0].startTime;
+    return { ...drawnAt, picture, html: performance.getEntriesByType('navigation')[0].responseEnd, requests: before.length + 2 };
   });
   const connections = line.connections;
   line.connections = 0;
   return { ...found, connections };
+}
+
+/** Starts a program, or takes the URL of a server. @param {string} program @returns {Promise<Server>} */
+async function serverAt(program) {
+  if (!/^https?:/.test(program)) return { ...await start(0, [], [], program), scheme: 'http:' };
+  const { protocol, port } = new URL(program);
+  return { port: Number(port), scheme: protocol, stop: async () => {} };
 }
 
 /** @param {number[]} values */
@@ -110,14 +120,14 @@ const median = (values) => values.sort((one, other) => one - other)[values.lengt
 
 const programs = process.argv.length > 2 ? process.argv.slice(2) : [binary()];
 const servers = [];
-for (const program of programs) servers.push({ ...await start(0, [], [], program), program, runs: /** @type {Times[]} */ ([]) });
+for (const program of programs) servers.push({ ...await serverAt(program), program, runs: /** @type {Times[]} */ ([]) });
 const browser = await launch(1);
 try {
-  for (let run = 0; run < RUNS; run += 1) for (const { port, runs } of servers) runs.push(await measure(browser, port, run === 0 && process.env.LIST === '1'));
+  for (let run = 0; run < RUNS; run += 1) for (const server of servers) server.runs.push(await measure(browser, server, run === 0 && process.env.LIST === '1'));
   for (const { program, runs } of servers) for (const kind of /** @type {(keyof Times)[]} */ (['cold', 'reload'])) {
     const shown = (/** @type {keyof Times['cold']} */ name) => Math.round(median(runs.map((run) => run[kind][name])));
     console.log(`${program}, a round trip of ${TRIP_MS} ms, ${kind === 'cold' ? 'cold cache' : 'after a reload'}, median of ${RUNS}:\n  ${shown('requests')} requests until the first frame with the server's map, `
-      + `${shown('connections')} connections; the document after ${shown('html')} ms, the first frame after ${shown('frame')} ms, `
+      + `${shown('connections')} connections; the document after ${shown('html')} ms, the first picture after ${shown('picture')} ms, the first frame of the canvas after ${shown('frame')} ms, `
       + `the first one with the server's map after ${shown('world')} ms, playable after ${shown('playable')} ms`);
   }
 } finally {

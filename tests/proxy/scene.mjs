@@ -77,7 +77,7 @@ export class Scene {
   nginx({ plain, tls, own }) {
     const sample = render('nginx.conf', [
       ['listen 80;', `listen 127.0.0.1:${plain};`],
-      ['listen 443 ssl;', `listen 127.0.0.1:${tls} ssl;`],
+      ['listen 443 ssl http2;', `listen 127.0.0.1:${tls} ssl http2;`],
       ['http://127.0.0.1:3000', `http://127.0.0.1:${this.server.port}`],
       ['/etc/ssl/tickwire', this.folder],
       ['/var/log/nginx', this.folder],
