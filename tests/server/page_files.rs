@@ -1,7 +1,11 @@
 //! Pages and their files as a browser requests them: the prediction module of a room's game, and entity tags.
 
+use std::io::Read as _;
+
+use flate2::read::MultiGzDecoder;
 use tickwire::game::Game;
 use tickwire::game::simple::Simple;
+use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::limits;
 use tickwire::internal::server::admission::{Admission, Capacity};
@@ -31,7 +35,11 @@ fn get(host: &ServerState, tag: &str) -> (Response, String) {
 }
 
 fn get_at(host: &ServerState, path: &str, tag: &str) -> (Response, String) {
-    let head = format!("GET {path} HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\n\r\n");
+    get_with(host, path, &format!("If-None-Match: {tag}\r\n"))
+}
+
+fn get_with(host: &ServerState, path: &str, headers: &str) -> (Response, String) {
+    let head = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{headers}\r\n");
     let head = HeadReader::new(limits::HEAD_LIMITS).receive(head.as_bytes()).expect("well formed");
     let head = head.expect("complete");
     let response = pages::respond(host, &head, "127.0.0.1:9".parse().expect("an address"), false);
@@ -99,8 +107,13 @@ fn files_with_the_version_of_a_page_are_stored_for_good() {
     let page = String::from_utf8(get_at(&host, "/quiz", "").0.body.into_owned()).expect("text");
     let (_, rest) = page.split_once("src=\"v/").expect("a module with a version");
     let (version, _) = rest.split_once('/').expect("a version");
-    for name in ["quiz/main.js", "quiz/quiz.css", "wasm/tickwire.wasm", "favicon.svg"] {
-        assert!(page.contains(&format!("=\"v/{version}/{name}\"")) || name.ends_with("wasm"), "{name}");
+    for (name, is_in_page) in [
+        ("quiz/main.js", true),
+        ("favicon.svg", true),
+        ("quiz/quiz.css", false),
+        ("wasm/tickwire.wasm", false),
+    ] {
+        assert_eq!(page.contains(&format!("=\"v/{version}/{name}\"")), is_in_page, "{name}");
         let path = format!("/v/{version}/{name}");
         assert_eq!(cache_rule(&path), (200, "public, max-age=31536000, immutable".to_owned()), "{path}");
         // The page of another build gets the file, and requests it again.
@@ -113,5 +126,51 @@ fn files_with_the_version_of_a_page_are_stored_for_good() {
     }
     for name in ["quiz.html", "quiz", "wire", "play", "metrics", "none.js", ""] {
         assert_eq!(cache_rule(&format!("/v/{version}/{name}")).0, 404, "{name}");
+    }
+}
+
+#[test]
+fn files_are_compressed_for_a_client_that_accepts_it() {
+    let host = host::<Simple<Fog>>(Some(OWN));
+    let text = |response: &Response| String::from_utf8(response.head.clone()).expect("text");
+    for path in ["/quiz", "/tickwire.js", "/tab/", "/tab/wasm/edition.js", "/wasm/prediction.wasm"] {
+        let (file, tag) = get_at(&host, path, "");
+        let (response, other) = get_with(&host, path, "Accept-Encoding: deflate, GZip\r\n");
+        let mut body = Vec::new();
+        MultiGzDecoder::new(&*response.body).read_to_end(&mut body).expect("gzip");
+        assert!(body == *file.body && response.body != file.body, "{path}");
+        assert_eq!(other, format!("{}-gzip\"", tag.trim_end_matches('"')), "{path}");
+        let (again, _) =
+            get_with(&host, path, &format!("Accept-Encoding: gzip\r\nIf-None-Match: {other}\r\n"));
+        assert!(again.status == 304 && again.body.is_empty(), "{path}");
+        for head in [&file, &response, &again].map(text) {
+            assert!(head.contains("\r\nVary: Accept-Encoding\r\n"), "a cache separates them: {head}");
+        }
+        assert!(
+            text(&response).contains("\r\nContent-Encoding: gzip\r\n")
+                && !text(&file).contains("Encoding: gzip")
+        );
+    }
+    for (path, encoding) in [("/metrics", "gzip"), ("/none.js", "gzip"), ("/tickwire.js", "br, gzip;q=0")] {
+        let (response, _) = get_with(&host, path, &format!("Accept-Encoding: {encoding}\r\n"));
+        assert!(!text(&response).contains("Content-Encoding"), "{path}");
+    }
+}
+
+#[test]
+fn the_first_page_is_sent_in_one_round_trip() {
+    // Ten segments: the initial window of TCP (RFC 6928) at an MTU of 1,500 bytes.
+    const FIRST_FLIGHT_BYTES: usize = 10 * 1460;
+    let host = host::<Moo>(None);
+    for path in ["/", "/quiz"] {
+        let (response, _) = get_with(&host, path, "Accept-Encoding: gzip\r\n");
+        let bytes = response.head.len() + response.body.len();
+        assert!(bytes < FIRST_FLIGHT_BYTES, "{path}: {bytes} bytes");
+        let (response, _) = get_with(&host, path, "");
+        let page = String::from_utf8(response.body.into_owned()).expect("text");
+        let blocks = |tag: &str| {
+            tag.contains("rel=\"stylesheet\"") || (tag.starts_with("script src") && !tag.contains("defer"))
+        };
+        assert_eq!(page.split('<').find(|tag| blocks(tag)), None, "{path} waits for a file");
     }
 }

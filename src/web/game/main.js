@@ -137,7 +137,8 @@ function addStyle(path) {
   const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: new URL(path, import.meta.url).href });
   return new Promise((resolve) => {
     link.onload = link.onerror = resolve;
-    document.querySelector('link[href$="game/small.css"]')?.before(link);
+    // A link in the browser edition, and a style in the page of a server.
+    /** @type {HTMLElement} */ (document.getElementById('small-styles')).before(link);
   });
 }
 

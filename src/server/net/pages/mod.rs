@@ -9,9 +9,11 @@
 //! play.
 
 pub mod browser_edition;
+mod content_encoding;
 pub mod page_response;
 pub mod playback_server;
 pub mod prediction_module;
+mod prepared_page;
 pub mod room_pages;
 mod versioned_files;
 
@@ -141,18 +143,20 @@ pub struct Response {
 /// Returns the response to a request. The connection stays open after it if `is_persistent`.
 pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr, is_persistent: bool) -> Response {
     let is_head = head.method == "HEAD";
-    let found = if head.method == "GET" || is_head {
+    let mut found = if head.method == "GET" || is_head {
         find_page(host, head, address)
     } else {
         let allowed = if head.path() == http_admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
         let body = format!("only the methods {allowed} are allowed\n");
         PageResponse { extra_header: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
     };
+    let encoding = content_encoding::compress(&mut found, head);
     let is_cached = found.entity_tag.as_ref().is_some_and(|tag| has_tag(head, tag));
     let status = if is_cached { 304 } else { found.status };
     let found = PageResponse { status, ..found };
     let mut headers = sharing(head, &host.config.allowed_origins);
     headers.extend(found.entity_tag.iter().map(|tag| ("ETag", tag.clone())));
+    headers.extend(encoding);
     if is_persistent {
         let (name, value) = keep_alive::HEADER;
         headers.push((name, value.to_owned()));
@@ -276,7 +280,11 @@ fn find_page(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Pag
     if let (prediction_module::FILE, Some(built_in)) = (name, embedded(name)) {
         return prediction_module::respond(host.config.prediction_module.as_ref(), info, built_in);
     }
-    let found = file_response(status, name, versioned_files::page(FILES, name).or_else(|| file(name)));
+    if let Some(page) = prepared_page::find(FILES, name) {
+        let found = file_response(status, name, Some(page.text.as_bytes().into()));
+        return PageResponse { policy: &page.policy, ..found };
+    }
+    let found = file_response(status, name, file(name));
     let is_current = version == Some(versioned_files::version(FILES)) && found.status == 200;
     let (header, value) = versioned_files::CACHE_FOR_GOOD;
     if is_current { PageResponse { extra_header: (header, value.into()), ..found } } else { found }

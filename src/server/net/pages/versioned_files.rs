@@ -4,7 +4,6 @@
 //! The imports of a module are relative, so all modules of a page have the same version. A request
 //! with another version, from the page of another build, gets the current file.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use sha1_smol::Sha1;
@@ -15,9 +14,6 @@ use super::browser_edition::Files;
 const PREFIX: &str = "/v/";
 /// Hexadecimal digits of the version.
 const DIGITS: usize = 16;
-/// Pages that request their files with a version. The page of another game may contain paths that
-/// a program computes.
-const PAGES: [&str; 4] = ["admin.html", "index.html", "inspector.html", "quiz.html"];
 /// The header of a file that never changes at its path.
 pub const CACHE_FOR_GOOD: (&str, &str) = ("Cache-Control", "public, max-age=31536000, immutable");
 
@@ -52,20 +48,10 @@ fn version_of(files: Files) -> String {
     sum.digest().to_string()[..DIGITS].to_owned()
 }
 
-/// Returns a page with the versions of its files. `None` if the page has none.
-pub fn page(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
-    static WITH_VERSIONS: [OnceLock<String>; PAGES.len()] = [const { OnceLock::new() }; PAGES.len()];
-    let at = PAGES.iter().position(|page| *page == name)?;
-    let (_, page) = files.iter().find(|(known, _)| *known == name)?;
-    let text = WITH_VERSIONS[at].get_or_init(|| add_versions(files, page, version(files)));
-    Some(Cow::Borrowed(text.as_bytes()))
-}
-
 /// Adds the version to each attribute that is the name of a file.
-fn add_versions(files: Files, page: &[u8], version: &str) -> String {
-    let text = String::from_utf8_lossy(page);
+pub fn add_versions(files: Files, page: &str, version: &str) -> String {
     let is_embedded = |name: &str| is_file(name) && files.iter().any(|(known, _)| *known == name);
-    let parts = text.split("=\"").map(|part| match part.split('"').next() {
+    let parts = page.split("=\"").map(|part| match part.split('"').next() {
         Some(name) if is_embedded(name) => format!("{}{version}/{part}", &PREFIX[1..]),
         _ => part.to_owned(),
     });
@@ -105,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_page_requests_its_files_with_a_version_that_each_file_changes() {
-        let page = add_versions(FILES, FILES[0].1, "12");
+        let page = add_versions(FILES, &String::from_utf8_lossy(FILES[0].1), "12");
         assert_eq!(
             page,
             "<link href=\"v/12/a/b.css\"> <a href=\"wire\"> <script src=\"v/12/a/c.js\"> <i title=\"c.js\">"

@@ -1,0 +1,40 @@
+//! Compression of pages and their files by gzip (RFC 9110, section 8.4).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use parking_lot::Mutex;
+
+use super::page_response::PageResponse;
+use crate::ws::http::RequestHead;
+
+/// The name of the encoding.
+const GZIP: &str = "gzip";
+
+/// Compressed files by the entity tag of the file.
+static COMPRESSED: Mutex<BTreeMap<String, &'static [u8]>> = Mutex::new(BTreeMap::new());
+
+/// Compresses the body if it is a file of the program and the client accepts gzip, and returns the
+/// headers for this. The entity tag then differs from that of the file (RFC 9110, section 8.8.3.3).
+///
+/// Other bodies are not compressed: each would take CPU time for one response.
+pub fn compress(found: &mut PageResponse, head: &RequestHead) -> Vec<(&'static str, String)> {
+    let (Some(tag), Cow::Borrowed(file)) = (&mut found.entity_tag, &found.body) else { return Vec::new() };
+    let mut headers = vec![("Vary", "Accept-Encoding".to_owned())];
+    if head.headers.has_token("Accept-Encoding", GZIP) {
+        headers.push(("Content-Encoding", GZIP.to_owned()));
+        let compressed = *COMPRESSED.lock().entry(tag.clone()).or_insert_with(|| gzip(file).leak());
+        found.body = compressed.into();
+        tag.insert_str(tag.len() - 1, "-gzip");
+    }
+    headers
+}
+
+fn gzip(file: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let written = encoder.write_all(file).and_then(|()| encoder.finish());
+    written.expect("a vector takes all bytes")
+}
