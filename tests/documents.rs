@@ -100,7 +100,7 @@ const PLAIN: [(&str, &str); 25] = [
 const UNTIL_IT_SERVES: &str = "\
 trap 'kill $server' EXIT
 tries=0
-until grep -qs 'command delay' server.txt; do tries=$((tries + 1)); [ $tries -le 200 ]; sleep 0.1; done
+until grep -qs 'this machine supports' server.txt; do tries=$((tries + 1)); [ $tries -le 200 ]; sleep 0.1; done
 ";
 /// Programs that are always available.
 const ALWAYS_THERE: [&str; 5] = ["tickwire", "printf", "echo", "cat", "head"];

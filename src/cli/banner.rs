@@ -6,10 +6,12 @@ use super::output::reachable;
 use super::{bot_args, player_args};
 use crate::game::{GameInfo, UpdateRates};
 use crate::packet::routes;
+use crate::server::net::config::ServerConfig;
 use crate::server::net::console::http_admin;
 use crate::server::net::pages::room_pages;
 use crate::server::net::{ServerHandle, inspector};
 use crate::server::room::RoomHandle;
+use crate::util::plural::count_noun;
 
 /// The link and the active settings. A new token is printed only here. A given token is not
 /// printed, because the operator knows it.
@@ -42,21 +44,17 @@ pub fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> 
         config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
         "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}{}  \
-         bind {address}, {}, seed {}{},\n  \
-         trusted proxies {},\n  this machine supports {},\n  \
-         at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
+         bind {address}, {}, seed {}{},\n{}  \
+         at most {} clients ({} per address), this machine supports {}\n\n",
         bot_args::line(config.bots),
         player_args::line(&config.players),
         rates(rooms[0].about, config.rates()),
         identity.seed,
         options(rooms[0].about, identity),
-        join_or(&config.trusted_proxies, "none"),
-        server.ceilings(),
+        unusual_settings(config),
         config.max_clients,
         config.max_clients_per_address,
-        if config.address_rate_limits { "on" } else { "off" },
-        config.command_delay_ticks,
-        join_or(&config.allowed_origins, "any"),
+        server.ceilings(),
     ));
     text
 }
@@ -98,10 +96,18 @@ fn options(info: &GameInfo, identity: &WorldParams) -> String {
     info.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
 }
 
-/// The items separated by commas, or `word` if the list is empty.
-fn join_or(list: &[impl ToString], word: &str) -> String {
-    if list.is_empty() {
-        return word.to_owned();
-    }
-    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+/// A line for each setting that differs from what most servers have.
+fn unusual_settings(config: &ServerConfig) -> String {
+    let list = |name: &str, items: &[String]| {
+        Some(format!("  {name} {},\n", items.join(", "))).filter(|_| !items.is_empty())
+    };
+    let proxies: Vec<String> = config.trusted_proxies.iter().map(ToString::to_string).collect();
+    let delay = config.command_delay_ticks;
+    let lines = [
+        list("trusted proxies", &proxies),
+        list("origins", &config.allowed_origins),
+        (delay > 0).then(|| format!("  command delay {},\n", count_noun(delay, "tick"))),
+        (!config.address_rate_limits).then(|| "  no rate limits per address,\n".to_owned()),
+    ];
+    lines.into_iter().flatten().collect()
 }

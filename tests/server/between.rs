@@ -15,6 +15,9 @@ use tungstenite::{Message, WebSocket};
 use crate::program::{said_at_its_end, tickwire};
 use crate::support::PATIENCE;
 
+const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
 /// A running proxy that prints JSON. Dropped, it is ended.
 struct Between {
     child: Child,
@@ -319,20 +322,41 @@ fn without_the_server_a_request_is_answered_with_502() {
 }
 
 #[test]
+fn an_upgrade_that_the_server_ends_gets_502() {
+    let closing = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("ws://{}/", closing.local_addr().expect("an address"));
+    let mut between = Between::start(&url, &["--no-page"]);
+    for partial in ["", "HTTP/1.1 101 Switching"] {
+        let mut stream = TcpStream::connect(between.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.write_all(UPGRADE.as_bytes()).expect("sent");
+        let (mut server, _) = closing.accept().expect("a connection of the proxy");
+        let mut head = [0; 1024];
+        let _ = server.read(&mut head).expect("the upgrade");
+        server.write_all(partial.as_bytes()).expect("sent");
+        drop(server);
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer, and the end");
+        assert!(answer.starts_with("HTTP/1.1 502 Bad Gateway\r\n"), "{answer}");
+        let why = format!("upgrade_unanswered: {url} has closed the connection before its answer");
+        assert!(answer.ends_with(&format!("\r\n\r\n{why}\n")), "{answer}");
+        assert_eq!(between.next("failed")["reason"], why.as_str());
+    }
+}
+
+#[test]
 fn a_late_head_gets_408_and_an_upgrade_without_an_answer_504() {
     // The system accepts the connections, and no program answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("ws://{}", silent.local_addr().expect("an address"));
     let mut between = Between::start(&url, &["--no-page"]);
-    let upgrade = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     let send = |text: &str| {
         let mut stream = TcpStream::connect(between.address).expect("a connection");
         stream.set_read_timeout(Some(limits::INTERCEPT_HEAD_TIMEOUT + PATIENCE)).expect("a timeout");
         stream.write_all(text.as_bytes()).expect("sent");
         stream
     };
-    let streams = [send(upgrade), send("GET /chat HTTP/1.1\r\nHo"), send("")];
+    let streams = [send(UPGRADE), send("GET /chat HTTP/1.1\r\nHo"), send("")];
     let answers = streams.map(|mut stream| {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer, and the end");

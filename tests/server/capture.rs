@@ -387,7 +387,7 @@ fn piped() -> (std::process::Child, BufReader<std::process::ChildStderr>, Socket
         .expect("the program starts");
     let mut lines = BufReader::new(child.stderr.take().expect("piped"));
     let mut banner = String::new();
-    while !banner.contains("command delay") {
+    while !banner.contains("this machine supports") {
         assert!(lines.read_line(&mut banner).expect("text") > 0, "{banner}");
     }
     let (_, rest) = banner.split_once("http://").expect("the page's URL");

@@ -38,7 +38,7 @@ impl Running {
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut banner = String::new();
-        while !banner.contains("command delay") {
+        while !banner.contains("this machine supports") {
             banner.push_str(&lines.next().expect("the whole banner").expect("text"));
             banner.push('\n');
         }

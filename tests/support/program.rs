@@ -65,7 +65,7 @@ impl Program {
             log
         });
         let mut banner = String::new();
-        while !banner.contains("command delay") {
+        while !banner.contains("this machine supports") {
             banner.push_str(&lines.recv_timeout(PATIENCE).expect("the whole banner"));
             banner.push('\n');
         }

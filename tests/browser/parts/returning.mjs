@@ -24,6 +24,9 @@ export async function returning(game) {
   });
   await game.check('a copy of the tab is a second player, and both stay who they are when they are loaded again', async () => {
     const copy = await copyOf(ada);
+    const [{ score }, best] = [await state(ada, 'figures'), await copy.locator('#title-best').innerText()];
+    const shown = Number(best.match(/^Your best score: ([0-9,]+)$/)?.[1].replaceAll(',', ''));
+    assert.ok(score > 0 && shown >= score, `${best}, now ${score}`);
     await press(copy, '#play');
     await until(copy, () => window.tickwire.id !== null);
     const id = await state(copy, 'id');

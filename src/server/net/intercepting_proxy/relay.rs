@@ -135,6 +135,9 @@ impl<'a> Relay<'a> {
             for at in 0..SIDES.len() {
                 self.read(at, now, &mut buffer);
             }
+            if let Some(error) = self.respond_unanswered() {
+                return Err(error);
+            }
             let due = self.poll(now);
             for at in 0..SIDES.len() {
                 self.write(at, self.began.elapsed());
@@ -163,28 +166,41 @@ impl<'a> Relay<'a> {
     fn respond_late(&mut self) -> io::Error {
         let seconds = limits::INTERCEPT_HEAD_TIMEOUT.as_secs();
         let Stage::Http(relay) = &self.stage else { unreachable!("a deadline applies to heads only") };
-        let (is_answer, has_begun) = (relay.awaits_response(), relay.has_partial_head());
-        let (status, why) = if is_answer {
-            (
-                504,
-                format!(
-                    "upgrade_late: {} has not answered the upgrade within {seconds} s",
-                    self.proxy.config.to
-                ),
-            )
+        let (status, why) = if relay.awaits_response() {
+            let to = &self.proxy.config.to;
+            (504, format!("upgrade_late: {to} has not answered the upgrade within {seconds} s"))
         } else {
-            (408, format!("head_late: no complete head within {seconds} s"))
+            let status = if relay.has_partial_head() { 408 } else { 0 };
+            (status, format!("head_late: no complete head within {seconds} s"))
         };
-        if is_answer {
-            self.proxy.emit(self.number, ProxyEventKind::Failed(&why));
+        self.fail(status, &why);
+        io::Error::new(ErrorKind::TimedOut, why)
+    }
+
+    /// Responds to a client whose upgrade can have no answer any more, and returns the reason.
+    /// `None` while the server can answer.
+    fn respond_unanswered(&mut self) -> Option<io::Error> {
+        let awaits = matches!(&self.stage, Stage::Http(relay) if relay.awaits_response());
+        if !awaits || !self.ways[1].has_ended {
+            return None;
+        }
+        let to = &self.proxy.config.to;
+        let why = format!("upgrade_unanswered: {to} has closed the connection before its answer");
+        self.fail(502, &why);
+        Some(io::Error::new(ErrorKind::UnexpectedEof, why))
+    }
+
+    /// Ends the client's connection before an upgrade, with a response unless the status is 0. A
+    /// fault of the server is reported.
+    fn fail(&mut self, status: u16, why: &str) {
+        if status >= 500 {
+            self.proxy.emit(self.number, ProxyEventKind::Failed(why));
         }
         // Bytes of an earlier response would precede this one.
-        let is_clear =
-            self.ways[1].pending.is_empty() && self.ways[1].out.is_empty() && !self.ways[1].is_over;
-        if is_clear && (is_answer || has_begun) {
-            let _ = self.respond(status, &why);
+        let Way { pending, out, is_over, .. } = &self.ways[1];
+        if status > 0 && pending.is_empty() && out.is_empty() && !is_over {
+            let _ = self.respond(status, why);
         }
-        io::Error::new(ErrorKind::TimedOut, why)
     }
 
     /// Sends a response of the proxy itself, and ends the client's connection.
