@@ -88,7 +88,7 @@ async function watching() {
     await until(ada, () => window.tickwire.own !== null);
     await wire.goto(`${game.server.url}/wire`);
     await wire.locator('#list li').first().waitFor({ timeout: 15000 });
-    assert.match(await wire.locator('#client option:checked').innerText(), /^Ada · native · 127\.0\.0\.1:\d+$/);
+    assert.match(await wire.locator('#client option:checked').innerText(), /^#\d+ · Ada · native · 127\.0\.0\.1:\d+$/);
   });
   await game.check('frames come as they happen, both ways, and a filter leaves what is asked for', async () => {
     for (const key of ['d', 's']) await step(ada, key);
@@ -405,7 +405,7 @@ async function between() {
     await until(bob, () => window.tickwire.own !== null);
     await wire.bringToFront();
     await wire.locator('#client option', { hasText: 'Bob' }).waitFor({ state: 'attached', timeout: 15000 });
-    const [ada, other] = await wire.locator('#client option').evaluateAll((all) => ['Ada', 'Bob'].map((name) => all.find((one) => one.text.startsWith(name)).value));
+    const [ada, other] = await wire.locator('#client option').evaluateAll((all) => ['Ada', 'Bob'].map((name) => all.find((one) => one.text.includes(` · ${name} · `)).value));
     const before = (await rows(wire))[0].n;
     await wire.locator('#client').selectOption(other);
     // No row of the one before.

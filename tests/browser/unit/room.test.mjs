@@ -35,6 +35,6 @@ test('a page of any room finds what is at the server\'s root', () => {
 
 test('a client is named with its room, unless that is the default one', () => {
   const client = { id: 3, player: 1, name: 'Ann', room: '', dialect: 'native', address: '127.0.0.1:9' };
-  assert.equal(nameOfClient(client), 'Ann · native · 127.0.0.1:9');
-  assert.equal(nameOfClient({ ...client, room: 'two' }), 'Ann · room two · native · 127.0.0.1:9');
+  assert.equal(nameOfClient(client), '#3 · Ann · native · 127.0.0.1:9');
+  assert.equal(nameOfClient({ ...client, room: 'two' }), '#3 · Ann · room two · native · 127.0.0.1:9');
 });

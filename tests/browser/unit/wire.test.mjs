@@ -200,7 +200,7 @@ test('the frames of an ended client are asked for once', () => {
   assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ select: null }, { select: 8 }, { select: null }]);
   past.forget();
   assert.deepEqual(past.request(7), { select: 7 }, 'another server counts its clients from 1');
-  assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^watching · native · 127\.0\.0\.1:4 · mask_missing$/);
+  assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^#7 · watching · native · 127\.0\.0\.1:4 · mask_missing$/);
 });
 
 test('ticks without an update are a silence that is named, and late ticks are a gap', () => {

@@ -24,12 +24,12 @@ import { ALL_CLIENTS } from '../explainer.js';
  */
 const MAX_CONNECTIONS = 1000;
 
-/** Returns the menu text of a client. @param {Client} client */
+/** Returns the menu text of a client, with the number that its rows have. @param {Client} client */
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
   const ended = client.ended ? ` · ${client.ended}` : '';
-  return `${name}${room} · ${client.dialect} · ${client.address}${ended}`;
+  return `#${client.id} · ${name}${room} · ${client.dialect} · ${client.address}${ended}`;
 }
 
 /** Returns the menu text of a connection. @param {Connection} connection */
