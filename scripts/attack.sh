@@ -62,9 +62,9 @@ herd() {
 # Whether all honest bots of a run played, and every command of theirs was executed: well RUN BOTS
 well() {
     say "  bots    $(field "$1" commands_sent) commands sent, $(field "$1" commands_accepted) accepted, $(field "$1" commands_rejected) rejected"
-    # The answers to the newest ones may not have come when the time was over.
-    expect "$1: every command of the $2 was accepted, but for at most four of each at the end" \
-        "$([[ $1 == many ]] && echo 1 || field "$1" commands_sent)+0 > 0 && $(field "$1" commands_accepted)+4*$2 >= $(field "$1" commands_sent) && $(field "$1" commands_rejected)+0 == 0"
+    # The answers to the newest ones may not have come when the time was over. Bots with an address may use up its rate limit for clans.
+    expect "$1: every command of the $2 was accepted, but for at most four of each at the end, and one in a thousand" \
+        "$([[ $1 == many ]] && echo 1 || field "$1" commands_sent)+0 > 0 && $(field "$1" commands_accepted)+4*$2 >= 0.999*$(field "$1" commands_sent) && $(field "$1" commands_rejected)+0 <= 0.001*$(field "$1" commands_sent)"
     expect_bots "$1" "$2"
 }
 

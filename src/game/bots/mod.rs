@@ -75,7 +75,7 @@ pub struct ViewStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tolerance {
-    /// The address is shared with misbehaving clients.
+    /// The address is shared with other clients, which may use up its rate limits.
     SharedAddress,
     /// The connection had faults, so packets may arrive late.
     Network,
