@@ -25,7 +25,8 @@ use crate::client::tls;
 use crate::client::url::Url;
 use crate::limits;
 use crate::server::net::{InterceptConfig, InterceptingProxy, ProxyEvent};
-use crate::tools::inspector::{MessageFilter, NO_DIALECT};
+use crate::tools::explain::NO_DIALECT;
+use crate::tools::inspector::MessageFilter;
 use crate::tools::intercept::rule::Rule;
 use crate::tools::intercept::upgrade::HeadRewrite;
 use crate::util::plural::count_noun;
@@ -256,6 +257,10 @@ impl BetweenArgs {
         }
         let (scheme, own) = (if self.tls { "wss" } else { "ws" }, reachable(address));
         let mut text = format!("between {scheme}://{own}/ and {}\n", self.upstream);
+        let pages = if self.tls { "https" } else { "http" };
+        text.push_str(&format!(
+            "  use {scheme}://{own}/, and {pages}://{own}/ for its pages, instead of the server's address\n"
+        ));
         if let Some(page) = page {
             text.push_str(&format!("  page: http://{page}/ (hold, edit and send messages)\n"));
         }

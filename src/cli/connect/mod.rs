@@ -34,6 +34,7 @@ use crate::client::stream::Stream;
 use crate::client::tls;
 use crate::client::url::Url;
 use crate::packet::{Dialect, Direction, Row};
+use crate::tools::explain::NO_DIALECT;
 use crate::ws::frame::Opcode;
 
 /// Options of `connect`.
@@ -129,7 +130,7 @@ fn check_quiet(quiet: &[String], dialect: Option<&Dialect>) -> Result<(), CliErr
     };
     let opcodes: Vec<&str> = (0..=u8::MAX).filter_map(Opcode::new).map(Opcode::name).collect();
     let unknown = quiet.iter().find(|name| !is_packet(name) && !opcodes.contains(&name.as_str()));
-    let known = dialect.map_or(protocol::NO_DIALECT, Dialect::name);
+    let known = dialect.map_or(NO_DIALECT, Dialect::name);
     unknown.map_or(Ok(()), |name| {
         Err(format!(
             "--quiet: {known} has no packet {name:?} (`tickwire codes` lists the packets), and the frame types are {}",

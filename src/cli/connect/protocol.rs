@@ -22,9 +22,7 @@ use crate::client::url::Url;
 use crate::limits;
 use crate::packet::routes::split_room_path;
 use crate::packet::{Dialect, PacketTables};
-
-/// The value of `--dialect` for messages that are not packets.
-pub const NO_DIALECT: &str = "none";
+use crate::tools::explain::NO_DIALECT;
 
 /// Paths of a game, each with its dialect.
 type GamePaths = &'static [(&'static str, &'static str)];

@@ -11,8 +11,9 @@ use std::net::IpAddr;
 
 use super::super::output::{CliError, print, print_error};
 use super::received::{EntityFilter, ReceivedTable};
-use crate::packet::{Dialect, PacketTables};
+use crate::packet::PacketTables;
 use crate::tools::capture::{Capture, TcpConnection, Untrusted};
+use crate::tools::explain::DialectChoice;
 use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary, Detail};
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
@@ -38,11 +39,11 @@ const BATCH_BYTES: usize = 32 * 1024;
 /// Nanoseconds per second.
 pub const SECOND: f64 = 1e9;
 
-/// Explains a capture in the given dialect, or in the dialects of its requests.
+/// Explains a capture.
 pub fn run(
     capture: &Capture<'_>,
     codes: &PacketTables,
-    dialects: (Option<&Dialect>, &Dialect),
+    choice: DialectChoice<'_>,
     wanted: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
     let unread = capture.unread().map(|words| capture_walk::with_links(words, capture));
@@ -57,10 +58,8 @@ pub fn run(
     let names = names(capture, &connections);
     if let Some(filter) = wanted.received {
         let mut table = ReceivedTable::new(filter.clone(), codes)?;
-        let tallies =
-            capture_walk::walk((&connections, &datagrams), codes, dialects, wanted.client, |found| {
-                table.add(&found)
-            });
+        let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, Detail::Tree));
+        let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| table.add(&found));
         table.finish();
         if let (Some(client), true) = (wanted.client, tallies.is_empty()) {
             return Err(no_connection(client));
@@ -78,7 +77,7 @@ pub fn run(
     let (mut is_silent, mut has_begun, mut lines) = (true, false, String::new());
     let detail = if wanted.form == OutputFormat::Line { Detail::Line } else { Detail::Tree };
     let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, detail));
-    let tallies = capture_walk::walk_in_detail(captured, codes, dialects, scope, |found| {
+    let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| {
         let text = format_item(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         lines.push_str(&text);

@@ -6,10 +6,10 @@
 use super::super::output::{CliError, print};
 use super::file::{SECOND, ShowOptions};
 use crate::packet::{Dialect, PacketTables};
-use crate::tools::explain::Conversation;
 use crate::tools::explain::input::InputMessage;
 use crate::tools::explain::input::har::{self, HarConnection};
 use crate::tools::explain::print::streaming::OutputFormat;
+use crate::tools::explain::{Conversation, DialectChoice};
 use crate::util::escape;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
@@ -18,19 +18,19 @@ use crate::ws::Side;
 const NOTE: &str =
     "a HAR file has messages, and no frame headers: no masking keys, fragments, pings or pongs";
 
-/// Explains the messages in the given dialect, or in the dialects of their requests.
+/// Explains the messages.
 pub fn run(
     contents: &[u8],
     codes: &PacketTables,
-    (dialect, otherwise): (Option<&Dialect>, &Dialect),
+    choice: DialectChoice<'_>,
     wanted: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
     let connections = har::read(contents)?;
     let mut conversations: Vec<Conversation<'_>> = connections
         .iter()
-        .map(|connection| match dialect {
-            Some(dialect) => Conversation::in_dialect(dialect),
-            None => begin(connection, codes, otherwise),
+        .map(|connection| match choice {
+            DialectChoice::FromPath(otherwise) => begin(connection, codes, otherwise),
+            fixed => fixed.conversation(codes),
         })
         .collect();
     let mut order: Vec<(u64, usize, usize)> = Vec::new();

@@ -18,12 +18,14 @@ use super::color::Color;
 use super::game_list::GameList;
 use super::output::{CliError, print, print_error};
 use super::tables;
-use crate::packet::{Dialect, PacketTables};
+use crate::packet::PacketTables;
 use crate::tools::capture;
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::input::{Input, InputContent, InputMessage, InputPiece, Notation, network_packet};
 use crate::tools::explain::print::streaming::{self, OutputFormat};
-use crate::tools::explain::{self, Conversation, Explanation, bare_message, capture_walk};
+use crate::tools::explain::{
+    self, Conversation, DialectChoice, Explanation, NO_DIALECT, bare_message, capture_walk,
+};
 use crate::ws::Side;
 use file::ShowOptions;
 use received::EntityFilter;
@@ -42,8 +44,8 @@ pub struct ExplainArgs {
     /// digits instead, put a space before them.
     #[arg(required = true, value_name = "BYTES|-|FILE")]
     what: Vec<OsString>,
-    /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
-    /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
+    /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023, or none for
+    /// messages that are no packets. Default: the dialect of the request's path. If a capture lacks the request, the dialect is guessed from
     /// the packets and marked as a guess. Otherwise it is native.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -117,7 +119,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
         Source::Input(input) => input,
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
-    let dialect = dialect(args, &codes)?;
+    let choice = dialect_choice(args, &codes)?;
     if args.client.is_some() || args.packet.is_some() || args.received.is_some() {
         return Err("--client, --packet and --received need a capture, and this input is not one".to_owned());
     }
@@ -126,10 +128,10 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
         print_error(&format!("read as {notation}"));
     }
     match content {
-        InputContent::Message(message) => explain_message(args, &message, dialect),
+        InputContent::Message(message) => explain_message(args, &message, choice, &codes),
         InputContent::Pieces(mut pieces) => {
             pieces.iter_mut().for_each(unwrap_packet);
-            explain_pieces(args, &pieces, &codes, dialect);
+            explain_pieces(args, &pieces, &codes, choice);
         }
     }
     Ok(())
@@ -147,12 +149,14 @@ fn unwrap_packet(piece: &mut InputPiece) {
 }
 
 /// Explains bytes of a connection, a datagram, or the payload of a message.
-fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTables, dialect: &Dialect) {
+fn explain_pieces(
+    args: &ExplainArgs,
+    pieces: &[InputPiece],
+    codes: &PacketTables,
+    choice: DialectChoice<'_>,
+) {
     let begin = || {
-        let mut conversation = match args.dialect {
-            Some(_) => Conversation::in_dialect(dialect),
-            None => Conversation::new(codes, dialect),
-        };
+        let mut conversation = choice.conversation(codes);
         if args.deflate {
             conversation.agree_on_deflate();
         }
@@ -163,27 +167,28 @@ fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTable
         for (at, InputPiece { from, bytes }) in pieces.iter().enumerate() {
             let side = from.or(side(args)).unwrap_or(Side::Client);
             let between = if at == 0 || form != OutputFormat::Full { "" } else { "\n" };
-            let explanation = explain::parse::datagram::explain(bytes, side, dialect);
+            let explanation = explain::parse::datagram::explain(bytes, side, choice.dialect());
             print(&format!("{between}{}", format_explanation(&explanation, form, args.color.paint())));
         }
         return;
     }
     if let [InputPiece { from, bytes }] = pieces {
         let wanted = from.or(side(args));
-        let of_dialect = args.dialect.as_ref().map(|_| dialect);
+        let given = args.dialect.as_ref().map(|_| choice.dialect());
         let found = match args.message {
-            true => Some((bare_message::as_message(bytes, wanted), dialect)),
-            false if args.deflate => None,
-            false => bare_message::find(bytes, wanted, codes, of_dialect),
+            true => Some((bare_message::as_message(bytes, wanted), choice)),
+            false if args.deflate || matches!(choice, DialectChoice::Foreign(_)) => None,
+            false => bare_message::find(bytes, wanted, codes, given)
+                .map(|(message, dialect)| (message, DialectChoice::Fixed(dialect))),
         };
-        if let Some((message, dialect)) = found {
+        if let Some((message, choice)) = found {
             if !args.message {
                 print_error(&format!(
                     "no frame header: these bytes are the payload of a message in the dialect {} (--dialect and --from if not)",
-                    dialect.name()
+                    choice.dialect().name()
                 ));
             }
-            return explain_message(args, &message, dialect);
+            return explain_message(args, &message, choice, codes);
         }
         let side = wanted.unwrap_or_else(|| explain::guess_side(bytes));
         return streaming::write(begin, (side, bytes), (form, args.color.paint()), print);
@@ -196,10 +201,19 @@ fn explain_pieces(args: &ExplainArgs, pieces: &[InputPiece], codes: &PacketTable
 }
 
 /// Explains a message without its frames.
-fn explain_message(args: &ExplainArgs, message: &InputMessage, dialect: &Dialect) {
+fn explain_message(
+    args: &ExplainArgs,
+    message: &InputMessage,
+    choice: DialectChoice<'_>,
+    codes: &PacketTables,
+) {
     let InputMessage { from, opcode, payload } = message;
-    let from = side(args).or(*from).unwrap_or_else(|| bare_message::sender_of(message, dialect));
-    let explanation = Conversation::in_dialect(dialect).explain_message(from, *opcode, payload);
+    let from = side(args).or(*from).unwrap_or_else(|| bare_message::sender_of(message, choice.dialect()));
+    let mut conversation = match choice {
+        DialectChoice::FromPath(dialect) => Conversation::in_dialect(dialect),
+        fixed => fixed.conversation(codes),
+    };
+    let explanation = conversation.explain_message(from, *opcode, payload);
     print(&format_explanation(&explanation, form(args), args.color.paint()));
 }
 
@@ -216,8 +230,7 @@ fn explain_har(args: &ExplainArgs, contents: &[u8], codes: &PacketTables) -> Res
     if args.received.is_some() || args.datagram {
         return Err("--received and --datagram need other input, and this is a HAR file".to_owned());
     }
-    let dialect = dialect(args, codes)?;
-    har::run(contents, codes, (args.dialect.as_ref().map(|_| dialect), dialect), &show_options(args))
+    har::run(contents, codes, dialect_choice(args, codes)?, &show_options(args))
 }
 
 /// The options for the output of a capture or a HAR file.
@@ -232,12 +245,17 @@ fn show_options(args: &ExplainArgs) -> ShowOptions<'_> {
     }
 }
 
-/// The requested dialect, otherwise the default dialect of the tables.
-fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, CliError> {
-    match (&args.dialect, codes.default_dialect()) {
-        (None, Some(dialect)) => Ok(dialect),
-        (name, _) => Ok(tables::dialect_by_name(codes, name.as_deref().unwrap_or(tables::DIALECT))?),
-    }
+/// The requested dialect, otherwise that of the path, with the default dialect of the tables.
+fn dialect_choice<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<DialectChoice<'c>, CliError> {
+    let default = || match codes.default_dialect() {
+        Some(dialect) => Ok(dialect),
+        None => tables::dialect_by_name(codes, tables::DIALECT),
+    };
+    Ok(match args.dialect.as_deref() {
+        None => DialectChoice::FromPath(default()?),
+        Some(NO_DIALECT) => DialectChoice::Foreign(default()?),
+        Some(name) => DialectChoice::Fixed(tables::dialect_by_name(codes, name)?),
+    })
 }
 
 /// Explains a capture with its own packet tables. A capture without tables uses the given ones.
@@ -248,10 +266,7 @@ fn explain_capture(
 ) -> Result<(), CliError> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let codes = capture_walk::capture_tables(&capture, given).map_err(|error| error.to_string())?;
-    let dialect = dialect(args, &codes)?;
-    let given_dialect = args.dialect.as_ref().map(|_| dialect);
-    let wanted = show_options(args);
-    file::run(&capture, &codes, (given_dialect, dialect), &wanted)
+    file::run(&capture, &codes, dialect_choice(args, &codes)?, &show_options(args))
 }
 
 /// Explains pieces of both directions, in order.

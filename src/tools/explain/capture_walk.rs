@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Conversation;
+use super::dialect_choice::DialectChoice;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
 use super::parse::datagram;
@@ -146,14 +147,15 @@ pub fn walk<'c>(
     only: Option<usize>,
     each: impl FnMut(CaptureItem<'c>),
 ) -> Vec<(usize, ConnectionSummary)> {
-    walk_in_detail((connections, datagrams), codes, (dialect, otherwise), (only, Detail::Tree), each)
+    let choice = dialect.map_or(DialectChoice::FromPath(otherwise), DialectChoice::Fixed);
+    walk_in_detail((connections, datagrams), codes, choice, (only, Detail::Tree), each)
 }
 
-/// Like [`walk`], with the detail in which payloads are explained.
+/// Like [`walk`], also without packets, with the detail in which payloads are explained.
 pub(crate) fn walk_in_detail<'c>(
     (connections, datagrams): (&[TcpConnection<'_>], &[CapturedDatagram<'_>]),
     codes: &'c PacketTables,
-    (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
+    choice: DialectChoice<'c>,
     (only, detail): (Option<usize>, Detail),
     mut each: impl FnMut(CaptureItem<'c>),
 ) -> Vec<(usize, ConnectionSummary)> {
@@ -161,9 +163,11 @@ pub(crate) fn walk_in_detail<'c>(
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
     let begin = |(number, connection): (&usize, &&TcpConnection<'_>)| {
-        let mut conversation = match dialect {
-            Some(dialect) => start_midstream(connection, Conversation::in_dialect(dialect)),
-            None => conversation(connection, connection.pieces.iter().copied(), codes, otherwise),
+        let mut conversation = match choice {
+            DialectChoice::FromPath(otherwise) => {
+                conversation(connection, connection.pieces.iter().copied(), codes, otherwise)
+            }
+            fixed => start_midstream(connection, fixed.conversation(codes)),
         };
         conversation.set_detail(detail);
         ConnectionReader::new(*number, connection, conversation)

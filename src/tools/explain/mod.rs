@@ -35,6 +35,7 @@ pub(crate) mod bare_message;
 pub mod capture_walk;
 pub(crate) mod color;
 mod conversation;
+pub(crate) mod dialect_choice;
 pub(crate) mod dialect_guess;
 mod encode;
 mod explanation;
@@ -50,6 +51,7 @@ use crate::ws::Side;
 use crate::ws::frame::MASK;
 use color::ColorMode;
 pub use conversation::Conversation;
+pub(crate) use dialect_choice::{DialectChoice, NO_DIALECT};
 pub use dialect_guess::DialectGuess;
 pub use explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,

@@ -15,12 +15,9 @@ use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::bare_message;
 use crate::tools::explain::parse::datagram;
-use crate::tools::explain::{Conversation, Explanation};
+use crate::tools::explain::{Conversation, Explanation, NO_DIALECT};
 use crate::ws::Side;
 use crate::ws::frame::Header;
-
-/// The dialect name of a connection whose messages are no packets.
-pub const NO_DIALECT: &str = "none";
 
 /// The stored state of one inspected client.
 #[derive(Debug)]

@@ -25,6 +25,8 @@ pub struct FrameEntry {
     pub kind: EntryKind,
     /// The opcode, if the header was decoded.
     pub opcode: Option<Opcode>,
+    /// Whether the frame has a message, or a part of it, of another protocol.
+    pub is_foreign: bool,
     /// The name of the packet.
     pub packet: NameId,
     /// The name of the broken rule.
@@ -169,6 +171,7 @@ impl FrameEntry {
             from: explained.from,
             kind,
             opcode: header.map(|header| header.opcode),
+            is_foreign: explained.is_foreign && header.is_some_and(|header| !header.opcode.is_control()),
             packet: names.intern(frame_json::packet(explained)),
             rule: names.intern(frame_json::rule(explained)),
             at_us: 0,
@@ -208,6 +211,7 @@ impl FrameEntry {
             from,
             kind,
             opcode,
+            is_foreign: false,
             packet,
             rule,
             at_us,

@@ -16,6 +16,7 @@ use crate::tools::capture::Untrusted;
 use crate::tools::capture::lane_packet;
 use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
+use crate::tools::explain::NO_DIALECT;
 use crate::ws::Side;
 
 /// The player of a client.
@@ -36,9 +37,13 @@ pub fn export_capture<'a>(
     (began, codes): (Duration, &PacketTables),
 ) -> Vec<u8> {
     let mut writer = CaptureWriter::new(began);
-    writer.begin(true);
-    writer.tables(at, &codes.texts());
-    room(&mut writer, opened, at);
+    // A proxy of another protocol has no rooms and no packet tables.
+    let is_foreign = opened.dialect == NO_DIALECT;
+    writer.begin(!is_foreign);
+    if !is_foreign {
+        writer.tables(at, &codes.texts());
+        room(&mut writer, opened, at);
+    }
     // If both ends have the same address, the name would apply to the server too.
     if !client.name.is_empty() && opened.address.ip() != opened.local.ip() {
         writer.name(opened.address.ip(), &client.name);
@@ -60,7 +65,10 @@ pub fn export_capture<'a>(
             continue;
         }
         let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
-        let comment = format!("tick={} player={player} {name}", frame.tick);
+        let comment = match (is_foreign, frame.mark) {
+            (true, mark) => mark.map_or(String::new(), |mark| mark.comment()),
+            (false, _) => format!("tick={} player={player} {name}", frame.tick),
+        };
         flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
     }
     writer.blocks
@@ -105,6 +113,55 @@ fn room(writer: &mut CaptureWriter, opened: &Handshake, at: Duration) {
 mod tests {
     use super::*;
     use crate::tools::explain::capture_walk;
+
+    #[test]
+    fn a_connection_of_another_protocol_is_saved_without_tables_and_with_what_the_proxy_did() {
+        let opened = Handshake {
+            address: "127.0.0.1:40000".parse().expect("an address"),
+            local: "127.0.0.1:3000".parse().expect("an address"),
+            dialect: NO_DIALECT.to_owned(),
+            json: false,
+            // The example of RFC 6455, section 1.3.
+            request: b"GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+                .to_vec(),
+            response: b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
+                .to_vec(),
+        };
+        let frame = |n, mark| RetainedFrame {
+            n,
+            from: Side::Server,
+            at: Duration::from_millis(10 * n),
+            tick: 0,
+            piece: b"\x81\x02{}".as_slice().into(),
+            begin: 0,
+            end: 4,
+            is_head: false,
+            is_message: false,
+            mark,
+            compressed_bytes: None,
+            datagram: None,
+        };
+        let frames =
+            [frame(3, None), frame(4, Some(FrameMark::Dropped)), frame(5, Some(FrameMark::Injected))];
+        let (client, began) = (ExportedClient { player: 0, name: String::new() }, Duration::from_secs(1));
+        let codes = PacketTables::builtin();
+        let file = export_capture((&opened, Duration::ZERO), &client, frames.iter(), (began, &codes));
+        let read = crate::tools::capture::read(&file).expect("a capture");
+        assert!(read.tables().expect("readable").is_none());
+        let comments: Vec<_> = read.packets.iter().flat_map(|packet| &packet.comments).collect();
+        assert_eq!(comments[1..], ["injected by the proxy"], "the first one names the frames before");
+        let native = codes.dialect("native").expect("built in");
+        let mut lines = Vec::new();
+        capture_walk::walk((&read.connections(), &[]), &codes, (None, &native), None, |found| {
+            if let capture_walk::CaptureItemKind::Item(item) = found.what {
+                assert!(item.problem().is_none());
+                lines.extend(item.frames.iter().map(ToString::to_string));
+            }
+        });
+        assert_eq!(lines.iter().filter(|line| line.contains("JSON {}")).count(), 2, "{lines:?}");
+    }
 
     #[test]
     fn a_saved_ring_is_read_back_as_one_connection_without_a_gap() {

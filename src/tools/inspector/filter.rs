@@ -1,7 +1,8 @@
 //! Parses the filter of the frame list.
 //!
 //! ```text
-//!   move aim                frames with one of these names or parts of names: packet, opcode, rule
+//!   move aim                frames with one of these names or parts of names: packet, opcode, rule;
+//!                           messages of another protocol with one of these texts
 //!   -ping   not broken      excludes frames
 //!   from client             the sender
 //!   x > 7000                the value of a field: = != < <= > >=, and ~ for "contains"
@@ -142,11 +143,6 @@ impl Filter {
             parts.extend(fast.into_iter().chain(slow));
         }
         Ok(filter)
-    }
-
-    /// Whether any term needs the explanation of a frame.
-    pub fn is_deep(&self) -> bool {
-        self.alternatives.iter().flatten().any(|part| part.test.needs_explanation())
     }
 }
 

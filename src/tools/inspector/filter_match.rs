@@ -38,9 +38,9 @@ impl FilterMatcher {
         FilterMatcher { filter, tallies }
     }
 
-    /// Whether the filter needs explanations.
-    pub fn needs_explanation(&self) -> bool {
-        self.filter.is_deep()
+    /// Whether the filter needs the explanation of this entry.
+    pub fn needs_explanation(&self, entry: &FrameEntry) -> bool {
+        self.filter.alternatives.iter().flatten().any(|part| needs_explanation(&part.test, entry))
     }
 
     /// Whether the filter has no terms.
@@ -51,7 +51,7 @@ impl FilterMatcher {
     /// Whether an entry may pass. Terms that need the explanation are assumed to match.
     pub fn may_pass(&self, entry: &FrameEntry, names: &NameTable) -> bool {
         let passes = |part: &FilterTerm| {
-            part.test.needs_explanation() || matches_entry(part, entry, names) != part.is_negated
+            needs_explanation(&part.test, entry) || matches_entry(part, entry, names) != part.is_negated
         };
         self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
     }
@@ -67,11 +67,9 @@ impl FilterMatcher {
         for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
                 tally.tested += 1;
-                let holds = match (part.test.needs_explanation(), explained) {
-                    (false, _) => matches_entry(part, entry, names),
-                    (true, Some(explained)) => matches_explanation(&part.test, explained, tally),
-                    (true, None) => false,
-                };
+                let deep = explained.filter(|_| needs_explanation(&part.test, entry));
+                let holds = matches_entry(part, entry, names)
+                    || deep.is_some_and(|explained| matches_explanation(&part.test, explained, tally));
                 let passed = holds != part.is_negated;
                 tally.passed += usize::from(passed);
                 passed
@@ -96,6 +94,12 @@ impl FilterMatcher {
         let all: Vec<String> = self.filter.alternatives.iter().zip(&self.tallies).map(why).collect();
         all.join(". ")
     }
+}
+
+/// Whether a test needs the explanation of this entry. The names of another protocol are words in its
+/// messages.
+fn needs_explanation(test: &Test, entry: &FrameEntry) -> bool {
+    test.needs_explanation() || entry.is_foreign && matches!(test, Test::Named(_))
 }
 
 fn frames(number: usize) -> String {
@@ -179,14 +183,22 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
             let whole = frame.message.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
             [&explained.bytes[..], &frame.payload, whole].iter().any(|all| contains(all, bytes))
         }
-        Test::Text(text) => {
-            let payload = if frame.payload.is_empty() { &explained.bytes } else { &frame.payload };
-            let has = |text_of: &str| text_of.to_lowercase().contains(text);
-            let whole = frame.message.as_ref().map(|whole| &whole.payload).unwrap_or(payload);
-            has(&String::from_utf8_lossy(whole)) || has(&frame.to_string())
-        }
-        Test::Named(_) | Test::From(_) | Test::Broken | Test::Size(..) | Test::Connection(..) => false,
+        Test::Text(text) => has_any_text(explained, std::slice::from_ref(text)),
+        Test::Named(words) => has_any_text(explained, words),
+        Test::From(_) | Test::Broken | Test::Size(..) | Test::Connection(..) => false,
     }
+}
+
+/// Whether the message or its line has one of these texts, which are in lower case.
+fn has_any_text(explained: &Explanation<'_>, texts: &[String]) -> bool {
+    let Some(frame) = explained.frames.first() else { return false };
+    let payload = if frame.payload.is_empty() { &explained.bytes } else { &frame.payload };
+    let whole = frame.message.as_ref().map(|whole| &whole.payload).unwrap_or(payload);
+    let lines = [String::from_utf8_lossy(whole).into_owned(), frame.to_string()];
+    lines.iter().any(|line| {
+        let line = line.to_lowercase();
+        texts.iter().any(|text| line.contains(text))
+    })
 }
 
 fn contains(all: &[u8], part: &[u8]) -> bool {
@@ -274,7 +286,10 @@ fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::packet::{Direction, PacketTables, Value};
-    use crate::tools::explain::{explain, hex};
+    use crate::tools::explain::{Conversation, explain, hex};
+    use crate::tools::inspector::message_filter::MessageFilter;
+    use crate::ws::Side;
+    use crate::ws::frame::Opcode;
 
     /// Returns the native frames that pass a filter, and the reason if none passes.
     fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
@@ -343,6 +358,34 @@ mod tests {
             ("bytes < 5", &[4, 5]),
         ] {
             assert_eq!(judge(filter, &frames()).0, passed, "{filter}");
+        }
+    }
+
+    #[test]
+    fn messages_of_another_protocol_pass_by_their_words_and_the_keys_of_their_json() {
+        let codes = PacketTables::builtin();
+        let dialect = codes.dialect("native").expect("built in");
+        let mut conversation = Conversation::foreign(&dialect);
+        conversation.start_after_upgrade(false);
+        let texts = [r#"{"type":"buy","price":7,"of":{"name":"Ann"}}"#, "a plain Word", r#"["price", 8]"#];
+        for (filter, passed) in [
+            ("price = 7", &[0][..]),
+            ("price > 7", &[]),
+            ("type = buy", &[0]),
+            ("of.name = Ann", &[0]),
+            ("buy", &[0]),
+            ("price", &[0, 2]),
+            ("word buy", &[0, 1]),
+            ("-price", &[1]),
+            ("opcode = text", &[0, 1, 2]),
+        ] {
+            let filter = MessageFilter::parse(filter).expect("a filter");
+            let found = (0..texts.len()).filter(|at| {
+                let mut frame = Vec::new();
+                crate::ws::frame::write(&mut frame, Opcode::Text, None, texts[*at].as_bytes());
+                filter.matches(&conversation.explain(Side::Server, &frame), 1)
+            });
+            assert_eq!(found.collect::<Vec<_>>(), passed, "{filter:?}");
         }
     }
 

@@ -38,6 +38,17 @@ impl FrameMark {
         !matches!(self, FrameMark::Dropped | FrameMark::Changed)
     }
 
+    /// The comment of a packet in a capture.
+    pub fn comment(self) -> String {
+        match self {
+            FrameMark::Injected => "injected by the proxy".to_owned(),
+            FrameMark::Delayed(ms) => format!("delayed by the proxy: {ms} ms"),
+            FrameMark::Substitute => "changed by the proxy".to_owned(),
+            FrameMark::Repeated(copies) => format!("repeated by the proxy: {copies} more"),
+            FrameMark::Dropped | FrameMark::Changed => String::new(),
+        }
+    }
+
     /// Adds a mark and the compressed size to the JSON of a row.
     pub fn add_to(row: &mut Json, mark: Option<FrameMark>, compressed_bytes: Option<u32>) {
         if let Some(bytes) = compressed_bytes {

@@ -114,7 +114,7 @@ impl FrameList {
         let Some(at) = self.find(n) else { return };
         change(&mut self.entries[at]);
         let entry = &self.entries[at];
-        if at >= self.judged || self.matcher.needs_explanation() || self.hidden_reason(entry).is_some() {
+        if at >= self.judged || self.matcher.needs_explanation(entry) || self.hidden_reason(entry).is_some() {
             return;
         }
         match (self.visible.binary_search(&n), self.matcher.may_pass(entry, &self.names)) {
@@ -161,7 +161,7 @@ impl FrameList {
     /// Whether the test of the next entry needs its explanation.
     fn needs_explanation(&self) -> bool {
         let Some(entry) = self.entries.get(self.judged) else { return false };
-        self.matcher.needs_explanation()
+        self.matcher.needs_explanation(entry)
             && !entry.has_no_bytes()
             && self.hidden_reason(entry).is_none()
             && self.matcher.may_pass(entry, &self.names)

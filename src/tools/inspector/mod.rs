@@ -50,7 +50,6 @@ use crate::packet::PacketTables;
 use crate::tools::explain::Conversation;
 use crate::ws::Side;
 use byte_counts::ByteCounts;
-pub use client_log::NO_DIALECT;
 use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 pub use filter::FilterError;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::page_requests::{self, PageRequest};
-use super::traffic_log::{LogBatch, TrafficLog};
+use super::traffic_log::{LogPiece, TrafficLog};
 use crate::limits;
 use crate::packet::{PacketTables, tables_json};
 use crate::server::admission::refusal::Refusal;
@@ -251,12 +251,7 @@ impl Page<'_> {
             known.into_iter().for_each(|connection| _ = self.positions.entry(connection).or_default());
         }
         let Page { state, session, positions, .. } = self;
-        for (&connection, position) in positions {
-            let LogBatch { records, lost, next } = state.log.read(connection, *position);
-            *position = next.max(*position);
-            if records.is_empty() && lost == 0 {
-                continue;
-            }
+        for LogPiece { connection, lost, records } in state.log.read(positions) {
             let mut message = observed_format::start_message(connection);
             if lost > 0 {
                 let what = ObservedKind::Lost(lost);

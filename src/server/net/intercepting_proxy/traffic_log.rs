@@ -47,14 +47,17 @@ struct LogState {
     bytes: usize,
     /// Number of changes of held messages and rules.
     version: u64,
+    /// Number of all records so far.
+    appended: u64,
 }
 
 #[derive(Debug)]
 struct ConnectionLog {
     handshake: Handshake,
     opened_at: Duration,
-    records: VecDeque<Vec<u8>>,
-    /// Number of the first record in `records`; the records are numbered from 0.
+    /// Each with its number among the records of all connections.
+    records: VecDeque<(u64, Vec<u8>)>,
+    /// Number of the first record in `records`; the records of a connection are numbered from 0.
     first: u64,
     bytes: usize,
     held: BTreeMap<u64, HeldMessage>,
@@ -75,21 +78,22 @@ struct HeldMessage {
     line: String,
 }
 
-/// The next records of a page.
+/// Records of one connection that were added in a row.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct LogBatch {
+pub struct LogPiece {
+    /// The connection.
+    pub connection: u64,
+    /// The number of records that were dropped before these.
+    pub lost: u64,
     /// Records, in order.
     pub records: Vec<Vec<u8>>,
-    /// The number of records that were dropped before them.
-    pub lost: u64,
-    /// The position for the next read.
-    pub next: u64,
 }
 
 impl TrafficLog {
     /// Creates an empty log.
     pub fn new(began: Instant, rules: Vec<Rule>) -> TrafficLog {
-        let state = LogState { rules: rules.into(), connections: BTreeMap::new(), bytes: 0, version: 1 };
+        let state =
+            LogState { rules: rules.into(), connections: BTreeMap::new(), bytes: 0, version: 1, appended: 0 };
         TrafficLog { began, state: Mutex::new(state) }
     }
 
@@ -204,17 +208,40 @@ impl TrafficLog {
         Ok(())
     }
 
-    /// Returns the records of a connection from a position on.
-    pub fn read(&self, connection: u64, from: u64) -> LogBatch {
+    /// Returns the records after the positions in these connections, in the order in which they were
+    /// added, and advances the positions.
+    pub fn read(&self, positions: &mut BTreeMap<u64, u64>) -> Vec<LogPiece> {
         let state = &*self.state.lock();
-        let Some(log) = state.connections.get(&connection) else { return LogBatch::default() };
-        let begin = from.max(log.first);
-        let records: Vec<_> = log.records.iter().skip((begin - log.first) as usize).cloned().collect();
-        // The handshake is needed for every explanation.
-        let opened = (from == 0 && log.first > 0)
-            .then(|| encode(log.opened_at, ObservedKind::Opened(log.handshake.clone())));
-        let next = begin + records.len() as u64;
-        LogBatch { records: opened.into_iter().chain(records).collect(), lost: begin - from, next }
+        let mut found: Vec<(u64, LogPiece)> = Vec::new();
+        for (&connection, position) in positions {
+            let Some(log) = state.connections.get(&connection) else { continue };
+            let begin = log.first.max(*position);
+            let lost = begin - *position;
+            let new = log.records.iter().skip((begin - log.first) as usize);
+            // The handshake is needed for every explanation.
+            let opened = (*position == 0 && lost > 0)
+                .then(|| encode(log.opened_at, ObservedKind::Opened(log.handshake.clone())));
+            let first = log.records.front().map_or(state.appended, |(number, _)| *number);
+            *position = begin + new.len() as u64;
+            if opened.is_some() || lost > 0 {
+                let records = opened.into_iter().collect();
+                found.push((first, LogPiece { connection, lost, records }));
+            }
+            found.extend(new.map(|(number, record)| {
+                (*number, LogPiece { connection, lost: 0, records: vec![record.clone()] })
+            }));
+        }
+        found.sort_by_key(|(number, _)| *number);
+        let mut pieces: Vec<LogPiece> = Vec::new();
+        for (_, piece) in found {
+            match pieces.last_mut() {
+                Some(last) if last.connection == piece.connection && piece.lost == 0 => {
+                    last.records.extend(piece.records);
+                }
+                _ => pieces.push(piece),
+            }
+        }
+        pieces
     }
 
     /// The held messages and the rules, as JSON, with the version of this list. Returns `None` if
@@ -263,7 +290,8 @@ impl LogState {
         let Some(log) = self.connections.get_mut(&connection) else { return };
         self.bytes += record.len();
         log.bytes += record.len();
-        log.records.push_back(record);
+        log.records.push_back((self.appended, record));
+        self.appended += 1;
         while log.bytes > limits::INTERCEPT_LOG_BYTES {
             self.bytes -= log.drop_oldest();
         }
@@ -285,7 +313,7 @@ impl LogState {
 impl ConnectionLog {
     /// Drops the oldest record. Returns its size.
     fn drop_oldest(&mut self) -> usize {
-        let bytes = self.records.pop_front().map_or(0, |record| record.len());
+        let bytes = self.records.pop_front().map_or(0, |(_, record)| record.len());
         self.first += u64::from(bytes > 0);
         self.bytes -= bytes;
         bytes
@@ -403,16 +431,32 @@ mod tests {
         for _ in 0..2 {
             message(&log, 1, &part, Outcome::Forwarded);
         }
-        let LogBatch { records, lost, next } = log.read(1, 0);
-        assert_eq!((records.len(), lost, next), (3, 0, 3));
-        assert_eq!(log.read(1, next), LogBatch { next, ..LogBatch::default() });
+        let mut positions = BTreeMap::from([(1, 0)]);
+        let read = |positions: &mut BTreeMap<u64, u64>| {
+            let [piece] = &log.read(positions)[..] else { panic!("one connection") };
+            (piece.records.len(), piece.lost)
+        };
+        assert_eq!(read(&mut positions), (3, 0));
+        assert_eq!(log.read(&mut positions), []);
         for _ in 0..6 {
             message(&log, 1, &part, Outcome::Forwarded);
         }
-        let LogBatch { records, lost, next } = log.read(1, next);
-        assert_eq!((records.len(), lost, next), (3, 3, 9));
-        let LogBatch { records, lost, .. } = log.read(1, 0);
-        assert_eq!((records.len(), lost), (4, 6), "with the handshake");
+        assert_eq!(read(&mut positions), (3, 3));
+        assert_eq!(positions[&1], 9);
+        assert_eq!(read(&mut BTreeMap::from([(1, 0)])), (4, 6), "with the handshake");
+    }
+
+    #[test]
+    fn a_page_reads_all_connections_in_the_order_of_their_messages() {
+        let log = log_with(2);
+        let mut positions = BTreeMap::from([(1, 1), (2, 1)]);
+        for connection in [2, 1, 1, 2] {
+            message(&log, connection, &[0x81, 0], Outcome::Forwarded);
+        }
+        let pieces = log.read(&mut positions);
+        let order: Vec<_> = pieces.iter().map(|piece| (piece.connection, piece.records.len())).collect();
+        assert_eq!(order, [(2, 1), (1, 2), (2, 1)]);
+        assert_eq!(positions, BTreeMap::from([(1, 3), (2, 3)]));
     }
 
     #[test]

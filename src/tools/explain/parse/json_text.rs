@@ -16,13 +16,14 @@ const JSON: &str = "JSON";
 /// Prefix of the encoding of a value in another form, such as `JSON as 1.50`.
 const JSON_AS: &str = "JSON as ";
 
-/// Explains the text, which begins at byte `start` of the input.
-pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
+/// Explains the text, which begins at byte `start` of the input. `name` is the name of the whole
+/// value if it is no packet of a row.
+pub fn explain(text: &str, start: usize, row: Option<&Row>, name: &str) -> Vec<Node> {
     let mut walk = TextWalker { text, start, at: 0 };
     let mut parts = Vec::new();
     walk.gap(&mut parts);
     let envelope = row.map_or(ValueNames::Any, ValueNames::Envelope);
-    parts.push(walk.value(row.map_or("packet", |row| row.name.as_str()), envelope));
+    parts.push(walk.value(row.map_or(name, |row| row.name.as_str()), envelope));
     walk.gap(&mut parts);
     let rest = &text[walk.at..];
     if !rest.is_empty() {

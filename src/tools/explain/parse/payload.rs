@@ -130,7 +130,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
         return ExplainedPayload::bytes(payload, begin);
     }
     if let Ok(text) = std::str::from_utf8(payload)
-        && let Some(json) = foreign_json(text, begin)
+        && let Some(json) = foreign_json(text, begin, speaker.detail)
     {
         return json;
     }
@@ -147,15 +147,20 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
 }
 
 /// Explains a text of another protocol that is a list or a map in JSON. Its line has no line ends.
-fn foreign_json<'a>(text: &str, begin: usize) -> Option<ExplainedPayload<'a>> {
-    if !text.trim_start().starts_with(['[', '{']) {
+fn foreign_json<'a>(text: &str, begin: usize, detail: Detail) -> Option<ExplainedPayload<'a>> {
+    if detail == Detail::Name || !text.trim_start().starts_with(['[', '{']) {
         return None;
     }
     json::read(text, Direction::ToClient).ok()?;
     // A string in JSON has no line end, so these spaces are outside of strings.
     let line = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let content = Content::Foreign(format!("JSON {line}"));
-    Some(ExplainedPayload { content, ..ExplainedPayload::text(text, begin) })
+    if detail == Detail::Line {
+        return Some(ExplainedPayload { content, ..ExplainedPayload::text(text, begin) });
+    }
+    let node = Node::parent(PAYLOAD_FIELD, begin * BYTE, json_text::explain(text, begin, None, "value"));
+    let words = count_noun(text.len(), "byte") + " of JSON";
+    Some(ExplainedPayload::new(node.encoded(UTF_8).valued(words), content, None))
 }
 
 /// The bytes in hexadecimal, and their printable characters if some are a word.
@@ -213,8 +218,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     };
     let inside = ExplainedPayload::text(text, begin);
     if speaker.is_foreign {
-        let json = if speaker.detail == Detail::Name { None } else { foreign_json(text, begin) };
-        return json.unwrap_or(inside);
+        return foreign_json(text, begin, speaker.detail).unwrap_or(inside);
     }
     if speaker.json == Some(false) {
         return wrong_frame_type(inside);
@@ -239,7 +243,8 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     };
     let node = match &error {
         Some(PacketError::Malformed(_)) => inside.node,
-        _ => Node::parent(PAYLOAD_FIELD, begin * BYTE, json_text::explain(text, begin, row)).encoded(UTF_8),
+        _ => Node::parent(PAYLOAD_FIELD, begin * BYTE, json_text::explain(text, begin, row, "packet"))
+            .encoded(UTF_8),
     };
     let node = node.valued(format!("{text:?}"));
     let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
