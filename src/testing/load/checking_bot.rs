@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::report::Measurements;
+use super::round_trip_agent::RoundTripAgent;
 use crate::client::bots::{Bot, BotObserver};
 use crate::client::connection::ClientConnection;
 use crate::game::bots::{Agent, ServerFault, ViewStats};
 use crate::packet::Dialect;
 
 /// A bot that checks what it receives.
-pub type CheckingBot = Bot<Box<dyn Agent>, MeasuringObserver>;
+pub type CheckingBot = Bot<RoundTripAgent, MeasuringObserver>;
 
 /// Observer of a bot: measures traffic and counts faults.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
         is_lost: false,
         measurements: Measurements::new(),
     };
+    let agent = RoundTripAgent::new(agent, Arc::clone(&dialect));
     Bot::new(link, dialect, agent, checked)
 }
 
@@ -55,6 +57,7 @@ pub fn returning(
 ) -> CheckingBot {
     let mut tally = std::mem::take(&mut before.observer.measurements);
     tally.stats.add(&before.agent.take_stats());
+    tally.round_trips.merge(&before.agent.take_round_trips());
     let mut bot = bot(link, dialect, agent);
     bot.observer.measurements = tally;
     bot
@@ -68,6 +71,7 @@ pub fn begin(bot: &mut CheckingBot) {
     tally.record_view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_stats();
+    bot.agent.take_round_trips();
 }
 
 impl MeasuringObserver {

@@ -273,6 +273,7 @@ impl<'a> BotThread<'a> {
             report.playing += usize::from(played);
             report.tally.merge(&member.bot.observer.measurements);
             report.tally.stats.add(&member.bot.agent.take_stats());
+            report.tally.round_trips.merge(&member.bot.agent.take_round_trips());
             report.tally.stats.add(&member.datagrams.stats(&member.bot, self.shared.started.elapsed()));
         }
         let before: Vec<_> =

@@ -3,7 +3,9 @@
 mod bot_datagrams;
 pub mod checking_bot;
 pub mod crowd;
+mod histogram;
 pub mod reconnects;
 pub mod report;
 #[cfg(feature = "built-in-games")]
 pub mod resume_test;
+mod round_trip_agent;

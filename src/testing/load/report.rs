@@ -1,4 +1,4 @@
-//! The measurements of bots: gaps between updates, traffic, players in view, errors.
+//! The measurements of bots: gaps between updates, round trips, traffic, players in view, errors.
 //!
 //! The measurements of all bots are merged into a [`CrowdReport`], printed as text or as JSON. The
 //! memory use is bounded, regardless of the duration of a run.
@@ -7,65 +7,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::histogram::{DurationHistogram, Histogram};
 use crate::game::bots::BotStats;
 use crate::util::plural::count_noun;
 
-/// Width of one class in the histogram of gaps between updates.
-const BUCKET_WIDTH: Duration = Duration::from_micros(100);
-/// Number of classes. Longer gaps count in the last class; the greatest gap is also stored exactly.
-const BUCKETS: usize = 50_000;
 /// Number of distinct counts of players in view.
 const VIEWS: usize = 1_024;
 /// Maximum number of stored details per error name.
 const EXAMPLES: usize = 3;
 
-/// A histogram of values. The number of classes grows with the values, up to a limit.
-#[derive(Debug, Clone)]
-struct Histogram {
-    classes: Vec<u64>,
-    max: usize,
-    greatest: usize,
-}
-
-impl Histogram {
-    fn new(max: usize) -> Histogram {
-        Histogram { classes: Vec::new(), max, greatest: 0 }
-    }
-
-    fn add(&mut self, value: usize) {
-        let class = value.min(self.max - 1);
-        self.reach(class + 1);
-        self.classes[class] += 1;
-        self.greatest = self.greatest.max(value);
-    }
-
-    fn reach(&mut self, classes: usize) {
-        self.classes.resize(self.classes.len().max(classes), 0);
-    }
-
-    fn merge(&mut self, other: &Histogram) {
-        self.reach(other.classes.len());
-        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, more)| *mine += more);
-        self.greatest = self.greatest.max(other.greatest);
-    }
-
-    /// Returns the quantile `share` of the values: 0.5 is the median. Returns 0 without values.
-    fn quantile(&self, share: f64) -> usize {
-        let all: u64 = self.classes.iter().sum();
-        let wanted = (all as f64 * share).ceil().max(1.0) as u64;
-        let mut so_far = 0;
-        let class = self.classes.iter().position(|count| {
-            so_far += count;
-            so_far >= wanted
-        });
-        class.unwrap_or(0)
-    }
-}
-
 /// The measurements of one or several bots.
 #[derive(Debug, Clone)]
 pub struct Measurements {
-    gaps: Histogram,
+    gaps: DurationHistogram,
+    /// Round trips: from a packet `ping` to its `pong`.
+    pub round_trips: DurationHistogram,
     views: Histogram,
     /// Bytes received from the server after the connection was made.
     pub bytes_in: u64,
@@ -103,7 +59,8 @@ impl Measurements {
     /// Creates empty measurements.
     pub fn new() -> Measurements {
         Measurements {
-            gaps: Histogram::new(BUCKETS),
+            gaps: DurationHistogram::new(),
+            round_trips: DurationHistogram::new(),
             views: Histogram::new(VIEWS),
             bytes_in: 0,
             bytes_out: 0,
@@ -159,7 +116,7 @@ impl Measurements {
         self.updates += 1;
         self.record_view(others_in_view);
         if let Some(gap) = gap {
-            self.gaps.add((gap.as_nanos() / BUCKET_WIDTH.as_nanos()) as usize);
+            self.gaps.add(gap);
         }
     }
 
@@ -185,6 +142,7 @@ impl Measurements {
     /// Adds other measurements.
     pub fn merge(&mut self, other: &Measurements) {
         self.gaps.merge(&other.gaps);
+        self.round_trips.merge(&other.round_trips);
         self.views.merge(&other.views);
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
@@ -261,12 +219,12 @@ impl CrowdReport {
 
     /// Returns the quantile `share` of the gaps between two updates, in milliseconds.
     pub fn gap_ms(&self, share: f64) -> f64 {
-        (self.tally.gaps.quantile(share) as u32 * BUCKET_WIDTH).as_secs_f64() * 1e3
+        self.tally.gaps.quantile_ms(share)
     }
 
     /// The greatest gap between two updates, in milliseconds.
     pub fn max_gap_ms(&self) -> f64 {
-        self.tally.gaps.greatest as f64 * BUCKET_WIDTH.as_secs_f64() * 1e3
+        self.tally.gaps.max_ms()
     }
 
     /// The median number of other players in view, over all updates.
@@ -292,9 +250,7 @@ impl CrowdReport {
             "bots": self.bots,
             "playing": self.playing,
             "seconds": tenth(self.time.as_secs_f64()),
-            "gap_p50_ms": tenth(self.gap_ms(0.5)),
-            "gap_p99_ms": tenth(self.gap_ms(0.99)),
-            "gap_max_ms": tenth(self.max_gap_ms()),
+            "round_trips": self.tally.round_trips.count(),
             "bytes_in_per_s": self.rate(bytes_in).round(),
             "bytes_out_per_s": self.rate(bytes_out).round(),
             "messages_in": messages_in,
@@ -321,6 +277,8 @@ impl CrowdReport {
         for (name, _, count) in &self.tally.stats.0 {
             line[*name] = (*count).into();
         }
+        self.tally.gaps.set_json(&mut line, "gap");
+        self.tally.round_trips.set_json(&mut line, "round_trip");
         line.to_string()
     }
 }
@@ -330,8 +288,10 @@ impl fmt::Display for CrowdReport {
         let tally = &self.tally;
         let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
         writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count_noun(bots, "bot"), self.playing)?;
-        let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
-        writeln!(out, "  update gap    p50 {p50:.1} ms, p99 {p99:.1} ms, max {:.1} ms", self.max_gap_ms())?;
+        writeln!(out, "  update gap    {}", tally.gaps.text())?;
+        if tally.round_trips.count() > 0 {
+            writeln!(out, "  round trip    {}", tally.round_trips.text())?;
+        }
         let (bytes_in, bytes_out) = (self.rate(tally.bytes_in), self.rate(tally.bytes_out));
         writeln!(out, "  each bot      {bytes_in:.0} bytes/s in, {bytes_out:.0} bytes/s out")?;
         writeln!(
@@ -393,6 +353,39 @@ mod tests {
         assert_eq!((report.gap_ms(0.5), report.gap_ms(0.99), report.max_gap_ms()), (50.0, 99.0, 100.0));
         assert_eq!(report.in_view(), 50);
         assert_eq!(Histogram::new(3).quantile(0.5), 0);
+    }
+
+    #[test]
+    fn percentiles_of_gaps_and_round_trips_are_in_text_and_json() {
+        let mut tally = Measurements::new();
+        for ms in 1..=100 {
+            tally.update(Some(Duration::from_millis(ms)), 0);
+            tally.round_trips.add(Duration::from_millis(2 * ms));
+        }
+        let report = report(tally);
+        let text = report.to_string();
+        assert!(
+            text.contains("  update gap    p50 50.0 ms, p90 90.0 ms, p99 99.0 ms, max 100.0 ms\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("  round trip    p50 100.0 ms, p90 180.0 ms, p99 198.0 ms, max 200.0 ms\n"),
+            "{text}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
+        for (key, expected) in [
+            ("gap_p50_ms", 50.0),
+            ("gap_p90_ms", 90.0),
+            ("gap_p99_ms", 99.0),
+            ("gap_max_ms", 100.0),
+            ("round_trips", 100.0),
+            ("round_trip_p50_ms", 100.0),
+            ("round_trip_p90_ms", 180.0),
+            ("round_trip_p99_ms", 198.0),
+            ("round_trip_max_ms", 200.0),
+        ] {
+            assert_eq!(json[key].as_f64(), Some(expected), "{key}");
+        }
     }
 
     #[test]
