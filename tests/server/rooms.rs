@@ -32,9 +32,9 @@ impl DynRoom<TcpTransport> for Fragile {
         self.room.handle()
     }
 
-    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
+    fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult {
         assert!(!self.panics.load(Ordering::Relaxed), "the test asked for this panic");
-        self.room.tick(now, wants)
+        self.room.tick_with(now, wants, after_step)
     }
 
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {

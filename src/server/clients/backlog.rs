@@ -30,6 +30,11 @@ impl Backlog {
         Backlog { missed_events: Vec::new(), newest, has_overflowed: false, answers, missed_bytes: 0 }
     }
 
+    /// Returns the approximate size of the events and acks before the newest tick, in bytes.
+    pub fn missed_bytes(&self) -> usize {
+        if self.has_overflowed { 0 } else { self.missed_bytes }
+    }
+
     /// Adds the next tick.
     pub fn push(&mut self, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
         let before = std::mem::replace(&mut self.newest, tick);

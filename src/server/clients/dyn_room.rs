@@ -23,7 +23,13 @@ pub trait DynRoom<L: Transport>: Debug + Send {
     fn handle(&self) -> &Arc<RoomHandle>;
 
     /// Executes one tick. `now` is on the server's clock.
-    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult;
+    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
+        self.tick_with(now, wants, &mut || {})
+    }
+
+    /// Executes one tick. Calls `after_step` before the state is published, see
+    /// [`Room::tick_with`].
+    fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult;
 
     /// Creates a room with the same name, options and parameters and a new world. The driver calls
     /// it after the room has panicked, so it reads nothing that a tick changes.
@@ -35,8 +41,8 @@ impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
         self.handle()
     }
 
-    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
-        self.tick(now, wants)
+    fn tick_with(&mut self, now: Duration, wants: TickRequest, after_step: &mut dyn FnMut()) -> TickResult {
+        self.tick_with(now, wants, after_step)
     }
 
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>> {

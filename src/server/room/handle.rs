@@ -382,6 +382,11 @@ impl RoomHandle {
         self.missed_events.lock().between(since, until)
     }
 
+    /// Returns the approximate size of the events stored for clients that resume, in bytes.
+    pub fn missed_event_bytes(&self) -> usize {
+        self.missed_events.lock().bytes()
+    }
+
     /// Queries the players after the next tick.
     ///
     /// # Errors

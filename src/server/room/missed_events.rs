@@ -39,6 +39,11 @@ impl MissedEvents {
         }
     }
 
+    /// Returns the approximate size of the stored events in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns the events of the ticks after `since`, up to and including `until`.
     pub fn between(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
         let is_missed = |events: &&TickEvents| events.tick > since && events.tick <= until;

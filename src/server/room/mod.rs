@@ -153,6 +153,17 @@ impl<G: Game> Room<G> {
 
     /// Executes one tick. `now` is on the server's clock.
     pub fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
+        self.tick_with(now, wants, &mut || {})
+    }
+
+    /// Like [`Room::tick`]. Calls `after_step` once the world has executed its tick, before the
+    /// state is published.
+    pub fn tick_with(
+        &mut self,
+        now: Duration,
+        wants: TickRequest,
+        after_step: &mut dyn FnMut(),
+    ) -> TickResult {
         let tick = self.world.tick();
         let queries = self.handle.begin_tick(tick, now, &mut self.batch, &mut self.margins);
         let due = self.handle.lockstep.begin_tick(tick);
@@ -189,6 +200,7 @@ impl<G: Game> Room<G> {
         self.handle.end_tick(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
+        after_step();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn DynTick> = Arc::new(self.publisher.publish(&self.world, &margin));
         if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {

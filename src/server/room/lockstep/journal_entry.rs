@@ -55,6 +55,12 @@ impl JournalEntry {
         bytes
     }
 
+    /// Size of the content and of its cached encodings in bytes.
+    pub fn stored_bytes(&self) -> usize {
+        let encoded = self.encoded.lock();
+        self.bytes() + encoded.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+    }
+
     /// Size of the content in bytes. Every encoding is longer.
     pub fn bytes(&self) -> usize {
         match &self.content {

@@ -183,6 +183,14 @@ impl Journal {
         self.rules
     }
 
+    /// Returns the bytes of all entries and snapshots, with their cached encodings.
+    pub fn stored_bytes(&self) -> usize {
+        let inner = self.inner.lock();
+        let entries = inner.entries.iter().map(|(_, entry)| entry);
+        let snapshots = inner.snapshots.iter().map(|(.., entry)| entry);
+        entries.chain(snapshots).map(|entry| entry.stored_bytes()).sum()
+    }
+
     /// Returns the counts for the metrics.
     pub fn counts(&self) -> LockstepCounts {
         LockstepCounts {
