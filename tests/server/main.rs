@@ -27,6 +27,7 @@ mod conversations;
 mod diary;
 #[cfg(target_os = "linux")]
 mod echo;
+mod figures;
 mod guest;
 mod hostile_clients;
 mod inputs;

@@ -71,7 +71,7 @@ impl<'a> ClientEvents<'a> {
             client.close(ending, host.now());
         }
         // From here on the client receives updates.
-        host.worker_queues[client.id as usize % host.worker_queues.len()].push_client(Arc::clone(client));
+        host.worker_queues[host.worker_of(client.id)].push_client(Arc::clone(client));
     }
 
     /// Removes the client from the world, the registry and the metrics. `rule` is the rule that

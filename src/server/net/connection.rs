@@ -195,7 +195,8 @@ fn respond(
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let source = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.record_open(source, &hosted.run(), what);
-    let transport = host.transport(hosted, ClientStream::Socket(Arc::clone(stream)));
+    let stream = ClientStream::Socket(Arc::clone(stream));
+    let transport = host.transport((id, &entry.endpoint), hosted, stream);
     Ok(AfterResponse::Client(Arc::new(TcpClient::new((id, address), transport, entry, now)), presence))
 }
 

@@ -194,7 +194,8 @@ pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     room.on_tick_start(began);
     let wants = host.tap.world_request(room.number);
     let wants = TickRequest { player_events: host.events.is_on(), ..wants };
-    let ticked = core.tick(began, wants);
+    let mut stepped = began;
+    let ticked = core.tick_with(began, wants, &mut || stepped = host.now());
     if wants.frame {
         publish_to_tap(host, room, began, &ticked);
     }
@@ -206,7 +207,9 @@ pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
         queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
     }
     room.metrics.ticks.inc();
-    host.metrics.observe_tick(host.now().saturating_sub(began));
+    let ended = host.now();
+    host.metrics.observe_publication(ended.saturating_sub(stepped));
+    host.metrics.observe_tick(ended.saturating_sub(began));
 }
 
 /// Logs a property that the game has set against the rules.

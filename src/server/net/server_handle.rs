@@ -314,7 +314,7 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
 
 fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
     let start = |number: usize| {
-        let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.worker_queues[number]);
+        let run = move |host: &Arc<ServerState>| update_worker::run(host, number);
         spawn(host, &format!("update worker {number}"), run)
     };
     (0..host.worker_queues.len()).map(start).collect()

@@ -19,7 +19,7 @@ use super::server_events::ServerEvents;
 use super::tap::Tap;
 use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
 use super::worker_queue;
-use crate::connection::DeflaterPool;
+use crate::connection::{DeflaterPool, WireFormat};
 use crate::server::admission::Admission;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::auth_limiter::AuthLimiter;
@@ -101,7 +101,8 @@ impl ServerState {
         workers: usize,
         lanes: Option<Arc<LaneSocket>>,
     ) -> ServerState {
-        let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
+        let metrics = Arc::new(Metrics::new(workers, &config.codes));
+        let (tap, started) = (Tap::default(), Instant::now());
         let events = ServerEvents::new(config.on_event.clone());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
@@ -160,9 +161,24 @@ impl ServerState {
         &self.budgets
     }
 
-    /// Creates the transport of a client in this room.
-    pub fn transport(&self, room: Arc<RunningRoom>, stream: ClientStream) -> TcpTransport {
+    /// Returns the index of the update worker of a client.
+    pub fn worker_of(&self, client: u64) -> usize {
+        client as usize % self.worker_queues.len()
+    }
+
+    /// Creates the transport of a client with this number and wire format, in this room.
+    pub fn transport(
+        &self,
+        (client, format): (u64, &WireFormat),
+        room: Arc<RunningRoom>,
+        stream: ClientStream,
+    ) -> TcpTransport {
+        let metrics = Arc::clone(&self.metrics.workers[self.worker_of(client)]);
         TcpTransport {
+            packet_heads: metrics.packets.catalog().heads(format),
+            metrics,
+            clock_start: self.started,
+            send_started_ns: AtomicU64::new(0),
             stream,
             suspended: Suspended::start(),
             tap: self.tap.clone(),

@@ -2,13 +2,15 @@
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
 use super::key_log::KeyLog;
 use super::lane_socket::LaneSocket;
+use super::metrics::{PacketHeads, WorkerMetrics};
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
 use crate::datagram::header::HEADER_BYTES;
@@ -40,6 +42,14 @@ pub struct TcpTransport {
     pub tap: Tap,
     /// Bytes queued for all clients.
     pub bytes_out: Counter,
+    /// Metrics of the client's update worker.
+    pub metrics: Arc<WorkerMetrics>,
+    /// First bytes of the client's packets.
+    pub packet_heads: Arc<PacketHeads>,
+    /// Zero of the server's clock.
+    pub clock_start: Instant,
+    /// Start of the newest system call that sends, in nanoseconds on the server's clock.
+    pub send_started_ns: AtomicU64,
     /// The client's room.
     pub room: Arc<RunningRoom>,
     /// The socket of the lanes, if the server has one.
@@ -64,6 +74,12 @@ impl TcpTransport {
         self.socket().is_none()
     }
 
+    /// Returns the start of the newest system call that sends, on the server's clock. Zero before
+    /// the first, and for a bot.
+    pub fn send_started(&self) -> Duration {
+        Duration::from_nanos(self.send_started_ns.load(Ordering::Relaxed))
+    }
+
     /// Returns the metric that counts the client.
     pub fn client_count(&self) -> &Gauge {
         if self.is_bot() { &self.room.metrics.bots } else { &self.room.metrics.clients }
@@ -73,13 +89,20 @@ impl TcpTransport {
 impl Transport for TcpTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> std::io::Result<usize> {
         match &self.stream {
-            ClientStream::Socket(socket) => os::try_send(socket, slices),
+            ClientStream::Socket(socket) => {
+                let started = self.clock_start.elapsed();
+                self.send_started_ns.store(started.as_nanos() as u64, Ordering::Relaxed);
+                let sent = os::try_send(socket, slices);
+                self.metrics.sends.record(self.clock_start.elapsed().saturating_sub(started));
+                sent
+            }
             ClientStream::Memory(stream) => Ok(stream.send(slices)),
         }
     }
 
     fn on_queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
         self.bytes_out.inc_by(frames.len() as u64);
+        self.metrics.packets.count(&self.packet_heads, frames);
         self.tap.record_sent(client.event_source(now, client.room.tick()), frames);
     }
 

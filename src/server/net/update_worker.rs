@@ -10,6 +10,7 @@
 //! affects the others. A worker that falls behind skips states but not events. If too many events
 //! of a room accumulate, the worker's clients in that room are disconnected.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::TcpGameFactory;
-use super::server_state::{ClientWorkerQueue, ServerState};
+use super::metrics::WorkerMetrics;
+use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
 use super::worker_queue::Backlogs;
 use crate::connection::DisconnectReason;
@@ -26,21 +28,23 @@ use crate::game::{CloseReason, StateOutcome};
 use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup, UpdateRunner};
 
 /// An update worker. Holds its share of each room's clients, by the number of the room's run.
-struct UpdateWorker {
+struct UpdateWorker<'a> {
+    metrics: &'a WorkerMetrics,
     audiences: BTreeMap<u64, Box<dyn UpdateGroup<TcpTransport>>>,
     buffers: EncodeBuffers,
 }
 
-/// Runs a worker until its queue is stopped.
-pub fn run(host: &ServerState, queue: &ClientWorkerQueue) {
+/// Runs the worker with this index until its queue is stopped.
+pub fn run(host: &ServerState, number: usize) {
+    let (queue, metrics) = (&host.worker_queues[number], &*host.metrics.workers[number]);
     let (audiences, buffers) = (BTreeMap::new(), EncodeBuffers::default());
-    let (mut worker, mut newcomers) = (UpdateWorker { audiences, buffers }, Vec::new());
+    let (mut worker, mut newcomers) = (UpdateWorker { metrics, audiences, buffers }, Vec::new());
     while let Some(backlogs) = queue.wait(&mut newcomers, !worker.audiences.is_empty()) {
         worker.run_pass(host, backlogs, &mut newcomers);
     }
 }
 
-impl UpdateWorker {
+impl UpdateWorker<'_> {
     /// Updates the clients of rooms that ticked. Clients of other rooms are updated at intervals of
     /// `WORKER_IDLE_WAKEUP`.
     fn run_pass(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
@@ -61,7 +65,8 @@ impl UpdateWorker {
             let mut mine = newcomers.extract_if(.., |client| client.transport.room.number == *number);
             if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
-                audience.update_all(backlog.as_ref(), &mut self.buffers, &mut CatchingRunner { host });
+                let mut runner = CatchingRunner { host, metrics: self.metrics, started: Cell::default() };
+                audience.update_all(backlog.as_ref(), &mut self.buffers, &mut runner);
             }
         }
         self.audiences.retain(|_, audience| !audience.is_empty());
@@ -72,11 +77,26 @@ impl UpdateWorker {
 /// this client.
 struct CatchingRunner<'a> {
     host: &'a ServerState,
+    metrics: &'a WorkerMetrics,
+    /// Start of the current update: the group reads the clock once before each.
+    started: Cell<Duration>,
+}
+
+impl CatchingRunner<'_> {
+    /// Records the time of the update that just ended, without its last send. Reads the clock only
+    /// if nothing was sent.
+    fn record_update(&self, client: &TcpClient) {
+        let (started, send_started) = (self.started.get(), client.transport.send_started());
+        let ended = if send_started >= started { send_started } else { self.host.now() };
+        self.metrics.updates.record(ended.saturating_sub(started));
+    }
 }
 
 impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
     fn now(&self) -> Duration {
-        self.host.now()
+        let now = self.host.now();
+        self.started.set(now);
+        now
     }
 
     fn run(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
@@ -89,7 +109,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         let Some(served) = served else { return true };
         for misfit in &served.misfits {
             host.metrics.misfits.inc();
-            if let Some(times) = host.misfits.is_due(misfit.packet, self.now()) {
+            if let Some(times) = host.misfits.is_due(misfit.packet, host.now()) {
                 let (room, packet, reason) = (client.transport.room.label(), misfit.packet, &*misfit.why);
                 warn!(
                     room,
@@ -106,6 +126,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         if let Some(sends) = served.send_calls {
             host.metrics.client_updates.inc();
             host.metrics.update_sends.inc_by(sends);
+            self.record_update(client);
         }
         true
     }

@@ -131,7 +131,8 @@ impl BotClient {
         let what = EventKind::opened((address, host.config.bind), info, (dialect, json), raw, response);
         let source = EventSource { client: id, player: 0, at: now, tick: self.room.handle.tick() };
         host.tap.record_open(source, &self.room.run(), what);
-        let transport = host.transport(Arc::clone(&self.room), ClientStream::Memory(stream));
+        let (room, stream) = (Arc::clone(&self.room), ClientStream::Memory(stream));
+        let transport = host.transport((id, &entry.endpoint), room, stream);
         let client = Arc::new(TcpClient::new((id, address), transport, entry, now));
         ClientEvents { host, client: &client }.register(&client);
         Ok(client)

@@ -7,7 +7,12 @@
 //! room have no label, so that a server with one room has unlabeled metrics.
 //!
 //! No thread waits for a reader of the metrics. The tick histogram and the labeled counters use
-//! locks of the metrics library, each held only while one metric is incremented or rendered.
+//! locks of the metrics library, each held only while one metric is incremented or rendered. What
+//! each update and each send changes has no lock: see [`WorkerMetrics`].
+
+mod duration_histogram;
+mod packet_bytes;
+mod worker_metrics;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +28,12 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Metric, Registry, Unit};
 
+use self::duration_histogram::DurationHistogram;
+use self::packet_bytes::PacketCatalog;
+pub use self::packet_bytes::PacketHeads;
+pub use self::worker_metrics::WorkerMetrics;
+use self::worker_metrics::{SummedHistogram, SummedPackets};
+use crate::packet::PacketTables;
 use crate::util::sync::Mutex;
 
 /// A counter with one label: the name of a rule, a limit or a reason.
@@ -106,19 +117,26 @@ macro_rules! metrics {
             registry: Registry,
             /// Time from the start of a tick to the end of its publication.
             tick_time: Histogram,
+            /// Time from the end of the world's step to the end of its publication.
+            publish_time: Arc<DurationHistogram>,
+            /// Metrics of the update workers, in their order.
+            pub workers: Arc<[Arc<WorkerMetrics>]>,
             $(#[doc = concat!($help, ".")] pub $field: $kind,)+
         }
 
         impl Metrics {
-            /// Creates all metrics at zero.
-            pub fn new() -> Metrics {
+            /// Creates all metrics at zero, for this number of update workers and these packets.
+            pub fn new(workers: usize, tables: &PacketTables) -> Metrics {
                 let mut metrics = Metrics {
                     registry: Registry::with_prefix("tickwire"),
                     tick_time: Histogram::new(exponential_buckets(16e-6, f64::sqrt(2.0), 28)),
+                    publish_time: Arc::default(),
+                    workers: WorkerMetrics::for_workers(workers, PacketCatalog::new(tables)),
                     $($field: <$kind>::default(),)+
                 };
                 $(metrics.register($name, metrics!($unit), $help, metrics.$field.clone());)+
-                metrics.register("tick_duration", Some(Unit::Seconds), "Duration of a tick", metrics.tick_time.clone());
+                metrics.register_durations();
+                metrics.register_packets();
                 metrics
             }
         }
@@ -179,6 +197,30 @@ impl Metrics {
         }
     }
 
+    fn register_durations(&mut self) {
+        let seconds = || Some(Unit::Seconds);
+        let help = "Duration of a tick, from its start until it is published";
+        self.register("tick_duration", seconds(), help, self.tick_time.clone());
+        let help =
+            "Time to publish a tick: from the step of the world until the update workers have its state";
+        self.register("publish_duration", seconds(), help, PublishTime(Arc::clone(&self.publish_time)));
+        let workers = || Arc::clone(&self.workers);
+        let updates = SummedHistogram { workers: workers(), histogram: |worker| &worker.updates };
+        let sends = SummedHistogram { workers: workers(), histogram: |worker| &worker.sends };
+        let help = "Time to compute and encode the update of one client, before it is sent";
+        self.register("update_duration", seconds(), help, updates);
+        self.register("send_duration", seconds(), "Time of one system call that sends to a client", sends);
+    }
+
+    fn register_packets(&mut self) {
+        let workers = || Arc::clone(&self.workers);
+        let frames = SummedPackets { workers: workers(), count: |count| count.frames };
+        let bytes = SummedPackets { workers: workers(), count: |count| count.bytes };
+        self.register("packets_sent", None, "Frames queued for clients, by packet", frames);
+        let help = "Bytes queued for clients, including frame headers, by packet";
+        self.register("packets_sent", Some(Unit::Bytes), help, bytes);
+    }
+
     /// Increments the counter of `family` that is labeled `label="name"`.
     pub fn count(family: &LabeledCounter, label: &'static str, name: &'static str) {
         family.get_or_create(&[(label, name)]).inc();
@@ -221,6 +263,11 @@ impl Metrics {
         self.tick_time.observe(took.as_secs_f64());
     }
 
+    /// Records the duration of a publication.
+    pub fn observe_publication(&self, took: Duration) {
+        self.publish_time.record(took);
+    }
+
     /// Returns all metrics as Prometheus (OpenMetrics) text.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -229,8 +276,23 @@ impl Metrics {
     }
 }
 
+/// The histogram of publications, which all rooms share.
+#[derive(Debug)]
+struct PublishTime(Arc<DurationHistogram>);
+
+impl EncodeMetric for PublishTime {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        DurationHistogram::encode_sum([&*self.0].into_iter(), &mut encoder)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// For one update worker and the built-in packets.
 impl Default for Metrics {
     fn default() -> Metrics {
-        Metrics::new()
+        Metrics::new(1, &PacketTables::builtin())
     }
 }

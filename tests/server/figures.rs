@@ -1,0 +1,123 @@
+//! The figures of an operator: histograms and bytes by packet at `/metrics`, percentiles of bots.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire::internal::games;
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
+use tickwire::internal::testing::load::report::CrowdReport;
+
+use crate::support::{PATIENCE, server_with};
+
+/// The histograms: tick, publish, update, send.
+const HISTOGRAMS: [&str; 4] = [
+    "tickwire_tick_duration_seconds",
+    "tickwire_publish_duration_seconds",
+    "tickwire_update_duration_seconds",
+    "tickwire_send_duration_seconds",
+];
+
+/// Plays with bots of these dialects.
+fn play(server: &ServerHandle, dialects: &[&str], count: usize, seconds: u64) -> Vec<CrowdReport> {
+    let reports = crowd::run(&plan(server, dialects, count, seconds)).expect("a crowd");
+    assert!(reports.iter().all(CrowdReport::passed), "{reports:?}");
+    reports
+}
+
+fn plan(server: &ServerHandle, dialects: &[&str], count: usize, seconds: u64) -> CrowdPlan {
+    let codes = games::built_in_tables();
+    CrowdPlan {
+        lane: false,
+        url: format!("ws://{}", server.address()).parse().expect("a URL"),
+        game: games::INFO[0],
+        dialects: dialects.iter().map(|name| codes.dialect(name).expect("built in")).collect(),
+        count,
+        time: Duration::from_secs(seconds),
+        source: None,
+        behavior: BotBehavior::Play,
+        seed: 5,
+        lockstep: false,
+        reconnects: None,
+    }
+}
+
+/// The metrics, by name with labels.
+fn metrics(server: &ServerHandle) -> BTreeMap<String, f64> {
+    let text = server.metrics_text();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.map(|line| line.rsplit_once(' ').expect("a name and a value"));
+    pairs.map(|(name, value)| (name.to_owned(), value.parse().expect("a number"))).collect()
+}
+
+/// The sum of a metric over the label `packet`.
+fn sum(metrics: &BTreeMap<String, f64>, name: &str) -> f64 {
+    let start = format!("{name}{{packet=");
+    metrics.iter().filter(|(name, _)| name.starts_with(&start)).map(|(_, value)| value).sum()
+}
+
+#[test]
+fn histograms_count_each_tick_update_and_send_and_packets_add_up_to_all_bytes() {
+    let server = server_with(|config| config.address_rate_limits = false);
+    play(&server, &["native", "legacy", "letters"], 6, 3);
+    let began = Instant::now();
+    // The numbers are of different moments while the room still ticks.
+    let is_consistent = |metrics: &BTreeMap<String, f64>| {
+        let ticks = metrics["tickwire_ticks_total"];
+        let [tick, publish, update, send] = HISTOGRAMS.map(|name| metrics[&format!("{name}_count")]);
+        metrics["tickwire_clients"] == 0.0
+            && ticks > 30.0
+            && (tick, publish) == (ticks, ticks)
+            && update == metrics["tickwire_client_updates_total"]
+            && update > 30.0
+            && send >= metrics["tickwire_update_sends_total"]
+            && send > 30.0
+            && sum(metrics, "tickwire_packets_sent_bytes_total") == metrics["tickwire_sent_bytes_total"]
+    };
+    while !is_consistent(&metrics(&server)) {
+        assert!(began.elapsed() < PATIENCE, "{}", server.metrics_text());
+        thread::sleep(Duration::from_millis(50));
+    }
+    let metrics = metrics(&server);
+    for name in HISTOGRAMS {
+        let value = |suffix: &str| metrics[&format!("{name}_{suffix}")];
+        assert_eq!(value("bucket{le=\"+Inf\"}"), value("count"), "{name}");
+        assert!(value("sum") > 0.0, "{name}");
+    }
+    for packet in ["welcome", "update", "pong", "control_frame"] {
+        let frames = metrics[&format!("tickwire_packets_sent_total{{packet=\"{packet}\"}}")];
+        let bytes = metrics[&format!("tickwire_packets_sent_bytes_total{{packet=\"{packet}\"}}")];
+        assert!(frames > 0.0 && bytes >= 2.0 * frames, "{packet}: {frames} frames, {bytes} bytes");
+    }
+    assert!(
+        !metrics.contains_key("tickwire_packets_sent_total{packet=\"other\"}"),
+        "every packet has a name"
+    );
+    server.stop();
+}
+
+#[test]
+fn compressed_messages_have_no_packet_name() {
+    let server = server_with(|config| (config.compression, config.address_rate_limits) = (true, false));
+    play(&server, &["native"], 4, 2);
+    let metrics = metrics(&server);
+    assert!(metrics["tickwire_packets_sent_total{packet=\"compressed\"}"] > 10.0, "{metrics:?}");
+    server.stop();
+}
+
+#[test]
+fn bots_measure_round_trips_in_every_dialect() {
+    let server = server_with(|config| config.address_rate_limits = false);
+    for report in play(&server, &["native", "legacy"], 4, 3) {
+        let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
+        assert!(json["round_trips"].as_u64() >= Some(2), "{json}");
+        for name in ["gap", "round_trip"] {
+            let steps = ["p50", "p90", "p99", "max"].map(|step| json[format!("{name}_{step}_ms")].as_f64());
+            assert!(steps[0].is_some() && steps.is_sorted(), "{name}: {steps:?}");
+        }
+        let text = report.to_string();
+        assert!(text.contains("\n  update gap    p50 ") && text.contains("\n  round trip    p50 "), "{text}");
+    }
+    server.stop();
+}
