@@ -1,4 +1,4 @@
-//! The figures of an operator: histograms and bytes by packet at `/metrics`, percentiles of bots.
+//! The figures of an operator: histograms and bytes by packet at `/metrics`, memory by part, percentiles of bots.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use tickwire::internal::games;
 use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 use tickwire::internal::testing::load::report::CrowdReport;
 
@@ -119,5 +121,51 @@ fn bots_measure_round_trips_in_every_dialect() {
         let text = report.to_string();
         assert!(text.contains("\n  update gap    p50 ") && text.contains("\n  round trip    p50 "), "{text}");
     }
+    server.stop();
+}
+
+/// The rows of `memory`, by part: bytes, and what they include.
+fn memory(server: &ServerHandle) -> BTreeMap<String, (Option<u64>, String)> {
+    let reply = server.console().run("memory", Source::Program).expect("a command");
+    assert!(reply.is_ok, "{}", reply.text);
+    let rows = reply.text.lines().skip(1).map(|line| {
+        let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+        let [part, bytes, includes] = columns[..] else { panic!("three columns: {line}") };
+        (part.to_owned(), (bytes.parse().ok(), includes.to_owned()))
+    });
+    rows.collect()
+}
+
+#[test]
+fn memory_is_counted_by_part_while_clients_play_in_lockstep() {
+    let server = server_with(|config| {
+        config.address_rate_limits = false;
+        config.lockstep = LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() };
+    });
+    let empty = memory(&server);
+    assert!(empty["world"].0 > Some(1_000), "{empty:?}");
+    for part in ["missed events", "lockstep journal", "worker queues", "client queues", "observers"] {
+        assert_eq!(empty[part].0, Some(0), "{part}: {empty:?}");
+    }
+    assert_eq!(empty["client queues"].1, "unsent bytes of 0 clients; at most 0 of one client");
+    assert_eq!(empty["published state"].0, None);
+    let knows_own_size = cfg!(all(target_os = "linux", not(tickwire_plain)));
+    assert_eq!(empty["process"].0.is_some_and(|bytes| bytes > 1_000_000), knows_own_size);
+
+    let plan = CrowdPlan { lockstep: true, ..plan(&server, &["native"], 3, 2) };
+    let is_seen = thread::scope(|scope| {
+        let crowd = scope.spawn(|| crowd::run(&plan).expect("a crowd"));
+        let mut is_seen = false;
+        while !crowd.is_finished() {
+            let parts = memory(&server);
+            // The journal has at least the snapshot that each client was sent, raw and encoded.
+            let (world, journal) = (parts["world"].0, parts["lockstep journal"].0);
+            is_seen |= parts["client queues"].1.contains("of 3 clients;") && journal > world;
+        }
+        is_seen
+    });
+    assert!(is_seen, "{:?}", memory(&server));
+    let reply = server.console().run("memory all", Source::Program).expect("a command");
+    assert_eq!(reply.text, "error: usage: memory; it takes no arguments\n");
     server.stop();
 }

@@ -72,6 +72,12 @@ impl<Newcomer> WorkerQueue<Newcomer> {
         self.wakeup.notify_one();
     }
 
+    /// Returns the approximate size of the ticks of a room that the worker has not taken yet,
+    /// without the newest, in bytes.
+    pub fn backlog_bytes(&self, room: u64) -> usize {
+        self.state.lock().backlogs.get(&room).map_or(0, Backlog::missed_bytes)
+    }
+
     /// Waits for ticks, and returns the ticks that each room has published since the last call.
     /// Moves new clients into `newcomers`. `has_clients` is whether the worker already has clients.
     /// Returns `None` once the worker must end.

@@ -377,6 +377,19 @@ pub fn thread_cpu_time() -> Option<Duration> {
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
+/// The resident memory of this process in bytes, as the kernel counts it: pages of code, data and
+/// stacks in RAM. `None` if the kernel does not report it.
+pub fn resident_bytes() -> Option<u64> {
+    parse_resident(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// Parses the line `VmRSS:   1234 kB` of `/proc/self/status`, proc(5).
+fn parse_resident(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 /// Raises the limit of open files to its maximum, and reads the limits of the machine. A limit that
 /// cannot be read counts as Linux's default.
 pub fn ceilings() -> MachineCapacity {
@@ -404,6 +417,13 @@ mod tests {
         assert_eq!(is_foreground_group("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
         assert_eq!(is_foreground_group("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
         assert_eq!(is_foreground_group("7 (tickwire) S 1"), None);
+    }
+
+    #[test]
+    fn the_resident_memory_is_read_in_bytes() {
+        assert_eq!(parse_resident("VmPeak:\t 9 kB\nVmRSS:\t    1234 kB\nVmData:\t 8 kB\n"), Some(1_263_616));
+        assert_eq!(parse_resident("Name:\tVmRSS\nVmRSS:\t many kB\n"), None);
+        assert!(resident_bytes().is_some_and(|bytes| bytes > 100_000), "this test itself");
     }
 
     #[test]

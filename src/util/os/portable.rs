@@ -6,6 +6,7 @@
 //! - **Readiness** cannot be waited for: a thread polls every [`limits::PORTABLE_POLL_INTERVAL`].
 //!   The server does not wait for readiness; bots, `connect` and `netem` do.
 //! - **Machine limits** cannot be read: low values are assumed.
+//! - **Resident memory** of the process is unknown.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
 //! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts
 //!   it.
@@ -443,6 +444,11 @@ pub fn random<const N: usize>() -> [u8; N] {
 
 /// Always `None`: the CPU time of this thread is unknown.
 pub fn thread_cpu_time() -> Option<Duration> {
+    None
+}
+
+/// Always `None`: the resident memory of this process is unknown.
+pub fn resident_bytes() -> Option<u64> {
     None
 }
 

@@ -24,6 +24,8 @@ const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".
 
 /** A row of `rooms`: players, clients, tick, state, name. */
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
+/** A row of `memory`: part, bytes or `-`, and what they include. */
+const MEMORY_ROW = /^(\S+(?: \S+)*)\s{2,}(\d+|-)\s{2,}(.+)$/;
 /** Name of the default room in the response to `rooms`. */
 const DEFAULT_ROOM = '(default)';
 
@@ -172,6 +174,32 @@ function figures(lines) {
 /** Groups digits by three. @param {string} text */
 const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 
+/** Measures the memory of the selected room, and shows its parts or the error. */
+async function measure() {
+  byId('measure').disabled = true;
+  const answer = await run(`${roomPrefix()}memory`);
+  byId('measure').disabled = false;
+  if (!answer) return;
+  const found = answer.text.split('\n').map((line) => MEMORY_ROW.exec(line)).filter((row) => row !== null);
+  showMemory(found.map(([, part, bytes, includes]) => [part, grouped(bytes.replace('-', '–')), includes]));
+  if (!answer.done) byId('memory-note').textContent = answer.text.trim();
+}
+
+/** @param {string[][]} parts part, bytes, what they include; none hides the table */
+function showMemory(parts) {
+  byId('memory-table').hidden = parts.length === 0;
+  byId('memory-note').textContent = byId('memory-note').dataset.start ?? '';
+  byId('memory').replaceChildren(...parts.map((texts) => {
+    const row = document.createElement('tr');
+    texts.forEach((text, i) => {
+      const cell = row.insertCell();
+      cell.className = ['name', 'figure', 'includes'][i];
+      cell.textContent = text;
+    });
+    return row;
+  }));
+}
+
 /** @param {string} line */
 function player(line) {
   const found = ROW.exec(line);
@@ -311,7 +339,8 @@ function bindEvents() {
   });
   byId('line').addEventListener('keydown', recallLine);
   byId('save').onclick = () => runAndShow(`${roomPrefix()}save`);
-  byId('room').onchange = refresh;
+  byId('measure').onclick = measure;
+  byId('room').onchange = () => { showMemory([]); refresh(); };
   byId('stop').onclick = () => runAndShow('stop');
   confirmTwice(byId('stop'));
   byId('forget').onclick = () => askForToken('');

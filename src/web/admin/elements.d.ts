@@ -15,6 +15,12 @@ export interface Elements {
   line: HTMLInputElement;
   'line-form': HTMLFormElement;
   log: HTMLElement;
+  measure: HTMLButtonElement;
+  memory: HTMLTableSectionElement;
+  'memory-card': HTMLElement;
+  'memory-note': HTMLElement;
+  'memory-table': HTMLElement;
+  'memory-title': HTMLElement;
   nobody: HTMLElement;
   players: HTMLTableSectionElement;
   'players-card': HTMLElement;

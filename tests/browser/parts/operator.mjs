@@ -37,6 +37,14 @@ export async function operator(game) {
     assert.equal(await page.locator('#line').inputValue(), 'bans');
     await keep(page, 'operator');
   });
+  await game.check('a press on Measure shows the memory by part, with what each figure includes', async () => {
+    await page.locator('#measure').click();
+    const rows = page.locator('#memory tr');
+    await rows.first().waitFor();
+    assert.match(await rows.first().innerText(), /^world\s+\d[\d\u202f]+\s+its snapshot/);
+    assert.match(await page.locator('#memory').innerText(), /process\s+\d[\d\u202f]+\s+resident memory/);
+    await keep(page, 'operator-memory');
+  });
   await game.check('a kick asks first, and is forgotten when nobody answers', async () => {
     const asked = watchFor(page, () => [...document.querySelectorAll('#players tr button')]
       .some((one) => one.textContent === 'Really?' && one.checkVisibility()));

@@ -10,7 +10,7 @@ use std::time::Instant;
 use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
-use super::save_world;
+use super::{memory, save_world};
 use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Roster};
 use crate::limits;
@@ -32,10 +32,10 @@ pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str)
 const ROOM_USAGE: &str = "room NAME COMMAND";
 
 /// Built-in commands that act on one room. The others act on the server.
-const ROOM_COMMANDS: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
+const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats", "memory", "end"];
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
-const SERVER_COMMANDS: [CommandRow; 13] = [
+const SERVER_COMMANDS: [CommandRow; 14] = [
     ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
@@ -60,6 +60,11 @@ const SERVER_COMMANDS: [CommandRow; 13] = [
         |context, rest| context.capture(rest),
     ),
     ("stats", "show the server's key figures", |context, _| Ok(context.stats())),
+    (
+        "memory",
+        "show the bytes that the parts of a room store, and the memory of the server",
+        |context, _| Ok(memory::report(context.host, &context.room)?),
+    ),
     ("stop", "close all connections and stop the server", |context, _| {
         context.host.advance_to(ShutdownStage::StopRequested);
         Ok("the server is shutting down".to_owned())
@@ -150,8 +155,8 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         return ("unknown", Err(No::Usage(reason)));
     };
     let name = name_of(usage);
-    let only_looks =
-        ["help", "players", "bans", "stats", "rooms"].contains(&name) || name == "capture" && rest.is_empty();
+    let only_looks = ["help", "players", "bans", "stats", "memory", "rooms"].contains(&name)
+        || name == "capture" && rest.is_empty();
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {
         // Logged at debug level, because an open /admin page sends these every second.

@@ -8,13 +8,15 @@
 //! ```
 //!
 //! [`commands`] has the table of commands and executes them; [`save_world`] writes the world to a
-//! file; [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in a
+//! file; [`memory`] counts stored bytes; [`http_admin`] is the HTTP endpoint, with its
+//! [`admin_token`]. Each line results in a
 //! [`Reply`], text of one or more lines, and in a log line. The console changes a world only
 //! through commands, and never makes its room wait.
 
 pub mod admin_token;
 pub mod commands;
 pub mod http_admin;
+mod memory;
 pub mod save_world;
 
 use std::sync::Arc;

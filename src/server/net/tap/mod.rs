@@ -129,6 +129,12 @@ impl TapState {
 }
 
 impl Tap {
+    /// Returns the bytes of the events that wait for a subscriber, over all subscriptions. An event
+    /// of several subscriptions counts in each.
+    pub fn queued_bytes(&self) -> usize {
+        self.inner.state.lock().queues.values().map(SubscriberQueue::bytes).sum()
+    }
+
     /// Whether there is a subscription. One relaxed load.
     pub fn is_on(&self) -> bool {
         self.inner.subscribed_client.load(Ordering::Relaxed) != NO_CLIENT

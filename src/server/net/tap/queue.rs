@@ -103,6 +103,11 @@ impl SubscriberQueue {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }
 
+    /// Bytes of the queued events. Worlds do not count.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn take(&mut self) -> TapBatch {
         let items = mem::take(&mut self.items);
         self.bytes = self.waiting().map(|event| cost(event)).sum();
