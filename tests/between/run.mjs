@@ -127,6 +127,60 @@ async function checkInjected({ name, proxy, page, wire }) {
     await wire.locator('#proxy-value').fill(value);
     await wire.locator('#proxy-send button').click();
     await waitForLog(page, text);
+    const row = wire.locator('#list li', { has: wire.locator('.trip', { hasText: 'injected' }) }).last();
+    await row.waitFor({ timeout: PATIENCE_MS });
+    await row.click();
+    await wire.locator('#frame-title', { hasText: 'injected as the server' }).waitFor({ timeout: PATIENCE_MS });
+  });
+}
+
+/** With all clients, the menu next to *Send* has the connections, and nothing is exported. @param {Stage} stage */
+async function checkAllClients({ name, page, wire }) {
+  await check(`${name}: with all clients, the user chooses the receiver of a message`, async () => {
+    const options = () => wire.locator('#client option').allTextContents();
+    assert.ok((await options()).every((text) => !/ · none /.test(text)), String(await options()));
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await waitForLog(second, 'open');
+    await wire.locator('#client option', { hasText: /^All clients · \d+ connected$/ }).waitFor({ state: 'attached', timeout: PATIENCE_MS });
+    const [, watched] = (await wire.locator('#client option:checked').textContent()).match(/^#(\d+) /);
+    const other = (await wire.locator('#proxy-client option').allTextContents()).find((text) => text !== `#${watched}`);
+    await wire.locator('#client').selectOption({ label: (await options()).find((text) => text.startsWith('All clients')) });
+    await wire.locator('#save:disabled[title]').waitFor();
+    await wire.locator('#proxy-client').selectOption(other.slice(1));
+    await wire.locator('#proxy-from').selectOption('client');
+    await wire.locator('#proxy-form').selectOption('wire');
+    await wire.locator('#proxy-value').fill('89 80 00 00 00 00');
+    await wire.locator('#proxy-send button').click();
+    await wire.locator('#list li.injected', { hasText: other }).waitFor({ timeout: PATIENCE_MS });
+    assert.equal(await wire.locator('#proxy-note').textContent(), '');
+    await wire.locator('#client').selectOption(watched);
+    await second.close();
+  });
+}
+
+/** Pasted bytes take the place of the held messages, and a row of a phone has the text of its message. @param {Stage} stage */
+async function checkSizes({ name, wire }) {
+  await check(`${name}: pasted bytes overlap nothing, and rows show text at every size`, async () => {
+    const before = wire.viewportSize();
+    await wire.locator('#paste').fill('8105 4865 6c6c 6f');
+    await wire.locator('#paste-form button').click();
+    await wire.locator('#frame-title', { hasText: /^text/ }).waitFor();
+    for (const [width, height] of [[1440, 900], [1280, 720], [390, 844], [844, 390]]) {
+      await wire.setViewportSize({ width, height });
+      assert.equal(await wire.locator('#proxy').isVisible(), false);
+      const [frames, tools, frame, figure] = await wire.evaluate(() => ['frames', 'copy', 'frame', 'figure'].map((id) => document.getElementById(id).getBoundingClientRect()));
+      assert.ok(tools.bottom <= frames.bottom && frames.bottom <= height, `${width}: ${JSON.stringify([tools, frames])}`);
+      assert.ok(frame.left >= frames.right || frame.top >= frames.bottom, `${width}: ${JSON.stringify([frames, frame])}`);
+      assert.ok(figure.bottom <= height, `${width}: the explanation is visible`);
+    }
+    await wire.locator('#live').click();
+    await wire.locator('#proxy').waitFor();
+    for (const [width, height] of [[390, 844], [844, 390]]) {
+      await wire.setViewportSize({ width, height });
+      await until(async () => await wire.locator('#list li .name').first().evaluate((cell) => cell.clientWidth > 200), `${width}: the text has room`);
+    }
+    await wire.setViewportSize(before);
   });
 }
 
@@ -146,7 +200,7 @@ async function checkRuleError({ name, wire }) {
         return [part('proxy-note'), written, part('proxy-send'), part('frame')].map((one) => one.getBoundingClientRect());
       });
       assert.ok(text.bottom <= note.bottom + 1 && note.bottom <= form.top, `${width}: ${JSON.stringify([text, note, form])}`);
-      assert.ok(frame.left >= note.right || frame.top >= note.bottom, `${width}: ${JSON.stringify([note, frame])}`);
+      assert.ok(frame.left >= note.right || frame.top >= note.bottom || frame.bottom <= note.top, `${width}: ${JSON.stringify([note, frame])}`);
     }
     await wire.setViewportSize(before);
     await wire.locator('#proxy-rules').fill('');
@@ -174,6 +228,8 @@ async function tryApp(name, start) {
     await checkHeld(stage);
     await checkInjected(stage);
     await checkRuleError(stage);
+    await checkSizes(stage);
+    await checkAllClients(stage);
     await check(`${name}: no page complains`, () => assert.deepEqual(complaints.list, []));
   } finally {
     await context.close();

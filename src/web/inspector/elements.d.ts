@@ -62,6 +62,7 @@ export interface Elements {
   'paste-note': HTMLElement;
   pause: HTMLButtonElement;
   proxy: HTMLElement;
+  'proxy-client': HTMLSelectElement;
   'proxy-count': HTMLElement;
   'proxy-form': HTMLSelectElement;
   'proxy-from': HTMLSelectElement;
@@ -87,6 +88,7 @@ export interface Elements {
   token: HTMLInputElement;
   'token-error': HTMLElement;
   'token-form': HTMLFormElement;
+  'to-proxy': HTMLButtonElement;
   tree: HTMLTableSectionElement;
   undo: HTMLButtonElement;
   updates: HTMLCanvasElement;

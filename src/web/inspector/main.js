@@ -33,7 +33,7 @@ import { OwnClient } from './own-client.js';
 import { PasteBox } from './paste-box.js';
 import { EndedClients } from './list/ended-clients.js';
 import { KeyPresses } from './frame/key-presses.js';
-import { sourceVisibility, linkTo, placeOf, sourceOptions, progressOf } from './list/source-menu.js';
+import { exportAvailability, sourceVisibility, linkTo, placeOf, sourceOptions, progressOf } from './list/source-menu.js';
 import { UpdateStrip } from './list/update-strip.js';
 import { ProxyPanel } from './proxy-panel.js';
 import { PlaybackSync } from './playback-sync.js';
@@ -327,7 +327,8 @@ function clear() {
 }
 
 function drawClients() {
-  byId('save').hidden = !isLiveSource() || isMerged();
+  exportAvailability(isLiveSource(), state.watched);
+  proxyPanel.showTargets(state.clients);
   byId('client').replaceChildren(...sourceOptions([state.clients, endedClients.clients], state.watched, state.shown, state.file, state.connection));
 }
 
@@ -490,6 +491,7 @@ function bindEvents() {
   window.addEventListener('hashchange', fragment);
   view.on.sent = () => hostPage.focusGame();
   markOverflow(document.querySelectorAll('.actions, #examples, #fields'));
+  markOverflow([byId('drawn')], 'more-below');
   setInterval(() => { follower.show(); followNewest(); chooseClient(); if (frameList.follow) drawStrip(); }, DRAW_MS);
   setInterval(count, COUNT_MS);
 }

@@ -64,6 +64,9 @@ export class ProxyPanel {
     this.rules = '';
     /** @type {Held[]} */
     this.held = [];
+    /** Connection that the menu of targets last followed. @type {number | null} */
+    this.followed = null;
+    byId('to-proxy').onclick = () => byId('proxy').scrollIntoView();
     byId('proxy-rules-form').addEventListener('submit', (event) => { event.preventDefault(); this.applyRules(); });
     byId('proxy-send').addEventListener('submit', (event) => { event.preventDefault(); this.send(); });
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (byId('proxy').querySelectorAll('[data-hold]'))) {
@@ -82,6 +85,23 @@ export class ProxyPanel {
     byId('proxy').hidden = false;
     this.showRules(rules);
     this.showHeld(held);
+  }
+
+  /**
+   * Lists the connections that a message can be sent to. The menu follows the observed connection;
+   * while the page shows all clients, the user chooses.
+   * @param {{ id: number }[]} clients
+   */
+  showTargets(clients) {
+    const watched = this.watched();
+    const isFollowing = watched !== this.followed && clients.some(({ id }) => id === watched);
+    const chosen = isFollowing ? watched : Number(byId('proxy-client').value);
+    if (isFollowing) this.followed = watched;
+    if (watched === ALL_CLIENTS) this.followed = null;
+    const options = clients.map(({ id }) => new Option(`#${id}`, String(id), false, id === chosen));
+    byId('proxy-client').replaceChildren(...options);
+    byId('proxy-client').disabled = options.length === 0;
+    if (options.length === 0) byId('proxy-client').append(new Option('no client', ''));
   }
 
   /** @param {string[]} rules */
@@ -110,6 +130,7 @@ export class ProxyPanel {
       this.cards.set(keyOf(one), card);
       byId('proxy-held').append(card);
     }
+    document.body.classList.toggle('has-held', held.length > 0);
     byId('proxy-count').textContent = held.length === 0 ? '' : String(held.length);
     byId('proxy-none').hidden = held.length > 0;
   }
@@ -120,7 +141,7 @@ export class ProxyPanel {
     card.dataset.from = held.from;
     const title = document.createElement('p');
     // Without the content, which follows in the box.
-    title.textContent = `${held.from === 'client' ? '↑' : '↓'} connection ${held.client}: ${held.line.split(': ')[0]}`;
+    title.textContent = `${held.from === 'client' ? '↑' : '↓'} #${held.client}: ${held.line.split(': ')[0]}`;
     const value = document.createElement('textarea');
     value.rows = rowsFor(held.text ?? inPairs(held.payload));
     value.spellcheck = false;
@@ -173,8 +194,8 @@ export class ProxyPanel {
   }
 
   send() {
-    const client = this.watched();
-    if (client === null || client === ALL_CLIENTS) return this.note('Choose one connection first');
+    const client = Number(byId('proxy-client').value);
+    if (client === 0) return this.note('No client is connected');
     this.withSubstitute(formOf(byId('proxy-form')), byId('proxy-value').value, (message) => {
       this.request({ send: byId('proxy-from').value, client, ...message });
     });

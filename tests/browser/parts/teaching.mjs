@@ -167,7 +167,7 @@ export async function flipping(game, keysUntil, inWindow) {
     await keep(page, 'wire-pinned');
   });
   await game.check('beside the game the buttons show their keys while the inspector has the keyboard focus', async () => {
-    const isShown = () => inside.locator('#flip kbd').evaluate((key) => getComputedStyle(key).visibility === 'visible');
+    const isShown = () => inside.locator('#flip kbd').evaluate((key) => key.checkVisibility({ visibilityProperty: true }));
     /** @param {boolean} wanted */
     const becomes = async (wanted) => {
       for (let tries = 0; await isShown() !== wanted; tries += 1) {

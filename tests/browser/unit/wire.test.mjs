@@ -201,6 +201,7 @@ test('the frames of an ended client are asked for once', () => {
   past.forget();
   assert.deepEqual(past.request(7), { select: 7 }, 'another server counts its clients from 1');
   assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^#7 · watching · native · 127\.0\.0\.1:4 · mask_missing$/);
+  assert.equal(nameOfClient({ id: 5, player: 0, name: '/chat', room: '', dialect: 'none', address: '127.0.0.1:4' }), '#5 · /chat · 127.0.0.1:4');
 });
 
 test('ticks without an update are a silence that is named, and late ticks are a gap', () => {
@@ -333,6 +334,7 @@ test('lines that are seen exist, also while the box is scrolled past the end of 
   assert.deepEqual(linesAt(23_760, 240, 1000), [984, 1000]);
   assert.deepEqual(linesAt(24_000, 240, 2), [2, 2]);
   assert.deepEqual(linesAt(24_000, 240, 0), [0, 0]);
+  assert.deepEqual(linesAt(4200, 210, 1000, 42), [94, 111]);
 });
 
 test('a token is a word that a header can list; a refusal says what helps', () => {

@@ -9,7 +9,7 @@
 import { BitDiagram } from './bit-diagram.js';
 import { BitEditor, sentence } from './bit-editor.js';
 import { contentOf, fateOf, waitText } from '../list/datagram-row.js';
-import { formatTime } from '../list/list.js';
+import { formatTime, markOf, sizeOf } from '../list/list.js';
 import { TreeRows } from './tree-rows.js';
 import { BYTE, flattenTree, unmaskedBytes, partsOf, parseHex } from './tree.js';
 import { Unmasking } from './unmasking.js';
@@ -208,11 +208,12 @@ export class FrameView {
     if (datagram) {
       byId('frame-lane').textContent = [fateOf({ ...entry, datagram }), waitText(datagram), NOT_EDITABLE].filter(Boolean).join(' ');
     }
-    const who = entry.injected ? `sent by you as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
-    const facts = [who, `${entry.bytes} byte${entry.bytes === 1 ? '' : 's'}`, entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
+    const who = entry.injected ? `injected as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
+    const facts = [who, sizeOf(entry), ...(entry.injected ? [] : markOf(entry)), entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
     small.textContent = facts.filter((fact) => fact !== '').join(' · ');
     byId('frame-title').append(' ', small);
+    byId('frame-title').classList.toggle('injected', entry.injected === true);
     byId('frame-line').textContent = entry.line ?? '';
   }
 

@@ -9,10 +9,13 @@
 import { contentOf, factsOf, numberOf, titleOf as datagramTitle } from './datagram-row.js';
 import { milliseconds } from './duration.js';
 
-/** Height of a line, as in the style sheet, px. */
+/** Height of a line, unless the style sheet sets `--line-px`. */
 const LINE_PX = 24;
 /** Number of lines drawn beyond each edge of the view, so that scrolling shows no gap. */
 const OVERSCAN_LINES = 6;
+const MASKING_KEY_BYTES = 4;
+/** Maximum payload lengths of a header with 0, 2 and 8 bytes of extended length (RFC 6455, section 5.2). */
+const MAX_LENGTHS = [125, 0xffff, Infinity];
 /** Maximum height of the box, px. Browsers truncate elements above 16 to 33 million px. */
 const MAX_HEIGHT_PX = 8_000_000;
 
@@ -48,11 +51,12 @@ export const formatSince = (ms) => (ms < 10_000 ? `+${Math.max(0, ms).toFixed(0)
  * @param {number} top px
  * @param {number} height px
  * @param {number} count number of lines
+ * @param {number} [linePx] height of a line
  * @returns {[number, number]} first, and exclusive last
  */
-export function linesAt(top, height, count) {
-  const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - OVERSCAN_LINES), count);
-  return [first, Math.min(count, first + Math.ceil(height / LINE_PX) + 2 * OVERSCAN_LINES)];
+export function linesAt(top, height, count, linePx = LINE_PX) {
+  const first = Math.min(Math.max(0, Math.floor(top / linePx) - OVERSCAN_LINES), count);
+  return [first, Math.min(count, first + Math.ceil(height / linePx) + 2 * OVERSCAN_LINES)];
 }
 
 export class FrameListView {
@@ -68,6 +72,7 @@ export class FrameListView {
     this.follow = true;
     this.chosen = 0;
     this.asked = false;
+    this.linePx = LINE_PX;
     /** Whether lines show the number of their connection. */
     this.showsClient = false;
     /** Whether a frame has a bookmark. @type {(n: number) => boolean} */
@@ -80,7 +85,7 @@ export class FrameListView {
     box.addEventListener('scroll', () => this.draw());
     box.addEventListener('wheel', (event) => { if (event.deltaY < 0) this.on.unfollow(); }, { passive: true });
     box.addEventListener('pointerdown', (event) => this.pressed(event));
-    new ResizeObserver(() => this.draw()).observe(box);
+    new ResizeObserver(() => this.measure()).observe(box);
   }
 
   /** @param {PointerEvent} event */
@@ -91,10 +96,21 @@ export class FrameListView {
     else this.on.unfollow();
   }
 
+  /** Reads the height of a line from the style sheet, which depends on the size of the window. */
+  measure() {
+    const before = this.linePx;
+    this.linePx = Number.parseFloat(getComputedStyle(this.box).getPropertyValue('--line-px')) || LINE_PX;
+    if (this.linePx !== before && !this.follow) {
+      this.drawNow();
+      this.reveal(this.chosen);
+    }
+    this.draw();
+  }
+
   /** Schedules a redraw before the next frame. @param {number} [gone] lines removed at the front */
   draw(gone = 0) {
     // Keeps the viewed lines in place.
-    if (gone > 0 && !this.follow) this.box.scrollTop -= gone * LINE_PX;
+    if (gone > 0 && !this.follow) this.box.scrollTop -= gone * this.linePx;
     if (this.asked) return;
     this.asked = true;
     requestAnimationFrame(() => { this.asked = false; this.drawNow(); });
@@ -106,8 +122,8 @@ export class FrameListView {
     const height = `${px}px`;
     if (this.height.style.height !== height) this.height.style.height = height;
     if (this.follow) this.box.scrollTop = px;
-    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, visible);
-    this.lines.style.top = `${this.box.scrollTop + first * LINE_PX - this.box.scrollTop * rows}px`;
+    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, visible, this.linePx);
+    this.lines.style.top = `${this.box.scrollTop + first * this.linePx - this.box.scrollTop * rows}px`;
     while (this.lines.children.length > last - first) this.lines.lastChild?.remove();
     while (this.lines.children.length < last - first) this.lines.append(newLine());
     const start = Math.max(0, first - 1);
@@ -120,7 +136,7 @@ export class FrameListView {
    * @param {number} lines
    */
   heightOf(lines) {
-    return Math.min(lines * LINE_PX, MAX_HEIGHT_PX);
+    return Math.min(lines * this.linePx, MAX_HEIGHT_PX);
   }
 
   /**
@@ -128,7 +144,7 @@ export class FrameListView {
    * the list is limited.
    */
   scale() {
-    const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
+    const [lines, box] = [this.frames.visible * this.linePx, this.box.clientHeight];
     return lines <= MAX_HEIGHT_PX ? 1 : (lines - box) / (MAX_HEIGHT_PX - box);
   }
 
@@ -140,7 +156,7 @@ export class FrameListView {
   visibleRange() {
     const top = this.box.scrollTop * this.scale();
     /** @param {number} px */
-    const indexAt = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
+    const indexAt = (px) => Math.min(Math.max(Math.floor(px / this.linePx), 0), this.frames.visible - 1);
     return { first: this.frames.at(indexAt(top)), last: this.frames.at(indexAt(top + this.box.clientHeight - 1)) };
   }
 
@@ -173,9 +189,9 @@ export class FrameListView {
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     if (datagram) name.replaceChildren(chip(numberOf(datagram)), contentOf(datagram, entry.rule));
     else name.replaceChildren(entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes', ...this.valuesOf(entry));
-    const facts = [...markOf(entry), ...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
+    const facts = [...markOf(entry), ...(entry.compressed === undefined ? [] : [`${inflatedBytes(entry)} inflated`]), ...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
     trip.textContent = facts.join(' ');
-    bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
+    bytes.textContent = entry.gap === undefined ? String(entry.compressed ?? entry.bytes) : '';
   }
 
   /**
@@ -202,7 +218,7 @@ export class FrameListView {
     const index = this.frames.indexOf(n);
     if (index < 0) return;
     const rows = this.scale();
-    const [top, bottom] = [index * LINE_PX, (index + 1) * LINE_PX];
+    const [top, bottom] = [index * this.linePx, (index + 1) * this.linePx];
     const [from, to] = [this.box.scrollTop * rows, this.box.scrollTop * rows + this.box.clientHeight];
     if (top < from) this.box.scrollTop = top / rows;
     else if (bottom > to) this.box.scrollTop = (bottom - this.box.clientHeight) / rows;
@@ -214,12 +230,27 @@ export class FrameListView {
  * @param {import('./frames.js').Entry} entry
  * @returns {string[]}
  */
-export function markOf({ mark, compressed }) {
-  const size = compressed === undefined ? [] : [`${compressed} compressed`];
-  if (!mark) return size;
+export function markOf({ mark, injected }) {
+  if (injected) return ['injected'];
+  if (!mark) return [];
   const { name, ms, copies } = mark;
-  const words = { delayed: `after ${ms} ms`, substitute: 'sent instead', repeated: `and ${copies} more` }[name] ?? name;
-  return [words, ...size];
+  return [{ delayed: `after ${ms} ms`, substitute: 'sent instead', repeated: `and ${copies} more` }[name] ?? name];
+}
+
+/**
+ * Returns the size of a message that a proxy has inflated. The proxy stores the message in one
+ * frame, whose header was never on the wire.
+ * @param {import('./frames.js').Entry} entry
+ */
+export function inflatedBytes({ bytes, from }) {
+  const rest = bytes - 2 - (from === 'client' ? MASKING_KEY_BYTES : 0);
+  return [0, 2, 8].map((length) => rest - length).find((size, at) => size <= MAX_LENGTHS[at]) ?? rest;
+}
+
+/** Describes the size of an entry. @param {import('./frames.js').Entry} entry */
+export function sizeOf(entry) {
+  const bytes = entry.compressed === undefined ? entry.bytes : inflatedBytes(entry);
+  return `${bytes} byte${bytes === 1 ? '' : 's'}${entry.compressed === undefined ? '' : `, ${entry.compressed} on the wire`}`;
 }
 
 /** @param {string} text */
@@ -233,7 +264,7 @@ function chip(text) {
 function titleOf(entry) {
   if (entry.datagram) return datagramTitle({ ...entry, datagram: entry.datagram });
   if (entry.gap !== undefined) return entry.gap;
-  if (entry.rtt_ms === undefined) return entry.line ?? '';
+  if (entry.rtt_ms === undefined) return [entry.line ?? '', entry.compressed === undefined ? '' : sizeOf(entry)].filter(Boolean).join(' · ');
   return `Frames ${entry.n} and ${entry.pair} are a ping and its pong, ${milliseconds(entry.rtt_ms)} apart at the server`;
 }
 

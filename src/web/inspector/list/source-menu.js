@@ -23,18 +23,21 @@ import { ALL_CLIENTS } from '../explainer.js';
  * connection.
  */
 const MAX_CONNECTIONS = 1000;
+/** Dialect of traffic that no packet table describes. */
+const NO_DIALECT = 'none';
 
 /** Returns the menu text of a client, with the number that its rows have. @param {Client} client */
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
+  const dialect = client.dialect === NO_DIALECT ? '' : ` · ${client.dialect}`;
   const ended = client.ended ? ` · ${client.ended}` : '';
-  return `#${client.id} · ${name}${room} · ${client.dialect} · ${client.address}${ended}`;
+  return `#${client.id} · ${name}${room}${dialect} · ${client.address}${ended}`;
 }
 
 /** Returns the menu text of a connection. @param {Connection} connection */
 export function nameOfConnection({ number, client, name, dialect, guess, whole, broken }) {
-  const parts = [`${number}`, ...(name ? [name] : []), ...(dialect ? [`${dialect}${guess ? '?' : ''}`] : []), client];
+  const parts = [`#${number}`, ...(name ? [name] : []), ...(dialect && dialect !== NO_DIALECT ? [`${dialect}${guess ? '?' : ''}`] : []), client];
   if (!whole) parts.push('without its beginning');
   if (broken > 0) parts.push(`${broken} broken`);
   return parts.join(' · ');
@@ -54,9 +57,9 @@ export function sourceOptions([clients, ended], watched, shown, file, connection
   const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
   const all = clients.map(optionOf);
   const isHere = isLive && (watched === ALL_CLIENTS || [...clients, ...ended].some((client) => client.id === watched));
-  if (clients.length > 1 || watched === ALL_CLIENTS) all.unshift(new Option(`All ${clients.length} clients`, String(ALL_CLIENTS), false, isLive && watched === ALL_CLIENTS));
+  if (clients.length > 1 || watched === ALL_CLIENTS) all.unshift(new Option(`All clients · ${clients.length} connected`, String(ALL_CLIENTS), false, isLive && watched === ALL_CLIENTS));
   const nobody = clients.length === 0 ? 'Nobody is connected' : 'Nobody';
-  if (isLive) all.unshift(new Option(isHere || watched === null ? nobody : `Client ${watched} has left`, '', false, !isHere));
+  if (isLive) all.unshift(new Option(isHere || watched === null ? nobody : `#${watched} has left`, '', false, !isHere));
   const groups = [];
   if (file) {
     const group = document.createElement('optgroup');
@@ -101,6 +104,18 @@ export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, no
   return [seen === all ? frames : `${seen} of ${frames}`, ...notes].join(' · ');
 }
 
+/**
+ * Enables the export for one live client, or names the reason why it is disabled.
+ * @param {boolean} isLive
+ * @param {number | null} watched
+ */
+export function exportAvailability(isLive, watched) {
+  const save = /** @type {HTMLButtonElement} */ (document.getElementById('save'));
+  save.hidden = !isLive;
+  save.disabled = watched === null || watched === ALL_CLIENTS;
+  save.title = save.disabled ? 'A capture has one client: choose one in the menu' : 'The stored frames of this client, for Wireshark and tickwire explain';
+}
+
 /** Shows and hides the parts of the page for a kind of source. @param {Source['kind']} kind */
 export function sourceVisibility(kind) {
   const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -120,5 +135,5 @@ export function sourceVisibility(kind) {
 export function placeOf({ tick, client }, { kind, connections }) {
   if (kind === 'link') return 'from a link';
   if (kind === 'live') return tick === 0 ? '' : `tick ${tick}`;
-  return `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
+  return `packet ${tick}${connections.length > 1 ? ` of connection #${client}` : ''}`;
 }
