@@ -226,7 +226,7 @@ export class Controls {
     if (!commands.attack(input.isAttacking, input.heading, again) || !input.isAttacking) return;
     if (item === null) this.effectPlayer.press(performance.now());
     const why = unusableReason(world, input.heading);
-    if (why) this.hud.showToast(why);
+    if (why) this.hud.showToast(why, true);
   }
 
   /** Sends a map ping to the clan. */

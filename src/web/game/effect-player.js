@@ -47,6 +47,9 @@ const MAX_EVENT_AGE_MS = 500;
 /** Maximum distance between the centre of the view and an audible sound, px. */
 const MAX_AUDIBLE_PX = 1100;
 
+/** Distances of a number from the centre of a player, px, so that it does not cover the name. */
+const [ASIDE_PX, ABOVE_NAME_PX] = [66, 100];
+
 export class EffectPlayer {
   /**
    * @param {import('./world/world.js').World} world
@@ -124,8 +127,8 @@ export class EffectPlayer {
       case 'eaten': return this.playAt('eat', x, y);
       case 'placed': return this.placed(event, nowMs);
       case 'gone': return this.crumble(event, nowMs);
-      case 'gained': return this.effects.number(x, y - 10, `+${amount}`, RESOURCES[event.resource], nowMs);
-      case 'scored': return this.effects.number(x, y - 70, `+${amount}`, 'score', nowMs);
+      case 'gained': return this.effects.number(x + ASIDE_PX, y, `+${amount}`, RESOURCES[event.resource], nowMs);
+      case 'scored': return this.effects.number(x, y - ABOVE_NAME_PX, `+${amount}`, 'score', nowMs);
       case 'aged': return this.onLevelUp(event, nowMs);
       case 'fell': return this.onDeath(event, nowMs);
       case 'shot': return this.shot(event, nowMs);
@@ -145,7 +148,7 @@ export class EffectPlayer {
    * @param {import('./world/events.js').WorldEvent} event @param {number} nowMs
    */
   healed({ id, x, y, amount }, nowMs) {
-    if (id === this.world.ownId || amount >= MIN_DRAWN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
+    if (id === this.world.ownId || amount >= MIN_DRAWN_HEALING) this.effects.number(x, y - ABOVE_NAME_PX, `+${amount}`, 'heal', nowMs);
   }
 
   /** @param {import('./world/events.js').WorldEvent} event */
@@ -232,7 +235,7 @@ export class EffectPlayer {
     const { effects } = this;
     const body = this.world.players.get(id) ?? this.world.animalTracker.all.get(id);
     const at = body?.shown ?? { x, y };
-    effects.number(at.x, at.y - 44, `−${amount}`, 'damage', nowMs);
+    effects.number(at.x, at.y - ABOVE_NAME_PX, `−${amount}`, 'damage', nowMs);
     effects.flash(id, nowMs);
     this.playAt('hurt', at.x, at.y);
     if (id === this.world.ownId) this.pain = { atMs: nowMs, part: Math.min(1, 0.35 + (amount / rules.player_health) * 1.4) };
@@ -325,7 +328,7 @@ export class EffectPlayer {
   onLevelUp({ x, y, amount }, nowMs) {
     const at = this.own?.shown ?? { x, y };
     this.playAt('age', at.x, at.y);
-    this.effects.number(at.x, at.y - 56, `Age ${amount}`, 'age', nowMs);
+    this.effects.number(at.x, at.y - ABOVE_NAME_PX, `Age ${amount}`, 'age', nowMs);
     if (this.calm) return;
     this.effects.ring(at.x, at.y, 110, '#ffd85e', nowMs);
     this.effects.burst('spark', ['#fff6d8', '#ffd85e'], 18, at.x, at.y, 0, Math.PI, 0.62, 13, 620, nowMs);

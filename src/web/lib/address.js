@@ -171,7 +171,7 @@ export const captureFromQuery = (search) => new URLSearchParams(search).get('cap
 
 /**
  * @typedef {{ on_demand: boolean, rooms: { name: string, game: string, path: string, players:
- *   number }[] }} RoomList
+ *   number, bots: number }[] }} RoomList
  */
 
 /** @type {Promise<RoomList | null> | undefined} */
@@ -181,11 +181,13 @@ let fetchedRooms;
 const fetchRooms = () => fetch(urlFromRoot(location.href, 'rooms?format=json')).then((answer) => answer.json()).catch(() => null);
 
 /**
- * Returns the public rooms of the server, and whether it creates rooms. Fetches the list once.
+ * Returns the public rooms of the server, and whether it creates rooms. Fetches the list once,
+ * unless the caller needs a new one.
+ * @param {boolean} [isNew]
  * @returns {Promise<RoomList | null>} null without a response
  */
-export function roomList() {
-  fetchedRooms ??= fetchRooms();
+export function roomList(isNew = false) {
+  if (isNew || !fetchedRooms) fetchedRooms = fetchRooms();
   return fetchedRooms;
 }
 

@@ -34,7 +34,7 @@ export class Hud {
     this.connection = connection;
     this.rates = rates;
     this.drawnAt = 0;
-    this.note = { text: '', untilMs: 0 };
+    this.note = { text: '', isWarning: false, untilMs: 0 };
     /** @type {unknown} */
     /** @type {import('../world/player.js').Board | null} */
     this.drawnBoard = null;
@@ -54,7 +54,7 @@ export class Hud {
   bindChat(sendChat) {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (this.field.value.trim() !== '' && !sendChat(this.field.value)) this.showToast('Not connected: the message was not sent.');
+      if (this.field.value.trim() !== '' && !sendChat(this.field.value)) this.showToast('Not connected: the message was not sent.', true);
       else this.field.value = '';
       this.closeChat();
     });
@@ -102,9 +102,10 @@ export class Hud {
   /**
    * Shows a toast for a moment. A message about the connection replaces the toast.
    * @param {string} text
+   * @param {boolean} [isWarning] whether something did not happen
    */
-  showToast(text) {
-    this.note = { text, untilMs: performance.now() + NOTE_MS };
+  showToast(text, isWarning = false) {
+    this.note = { text, isWarning, untilMs: performance.now() + NOTE_MS };
   }
 
   /** Redraws the overlay. Called once per frame. @param {number} nowMs */
@@ -127,7 +128,7 @@ export class Hud {
     const isOnCard = !byId('title').hidden;
     if (error && error !== this.notifiedError) {
       this.notifiedError = error;
-      if (!isOnCard) this.showToast(error.detail || error.rule);
+      if (!isOnCard) this.showToast(error.detail || error.rule, true);
     }
     let text = '';
     if (state === 'waiting' && !(retryAt === Infinity && isOnCard)) {
@@ -138,7 +139,7 @@ export class Hud {
     } else if (this.note.untilMs > nowMs) text = this.note.text;
     const status = byId('status');
     status.hidden = text === '';
-    status.dataset.state = state;
+    status.dataset.state = state === 'live' && this.note.isWarning ? 'warning' : state;
     setText('status-text', text);
     byId('retry').hidden = state !== 'waiting' || retryAt === Infinity;
     document.body.classList.toggle('offline', state !== 'live' && lives > 0);

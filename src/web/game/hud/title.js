@@ -12,11 +12,14 @@ import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
 import { captureFromQuery, isPrivate, roomList, roomOf, urlFromRoot } from '../../lib/address.js';
 import { EDITION } from '../../wasm/edition.js';
+import { ageMs } from '../../lib/interpolation.js';
 import { local } from '../../lib/stored.js';
 
 const STORAGE_KEY = 'tickwire.player';
 /** Maximum number of other rooms on the card. */
 const MAX_ROOMS = 3;
+/** Minimum interval of the requests for the number of bots, ms. */
+const COUNT_INTERVAL_MS = 3000;
 const GUEST_NAMES = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
 
 export class TitleCard {
@@ -35,6 +38,9 @@ export class TitleCard {
     this.name.value = name;
     this.name.placeholder = GUEST_NAMES[Math.floor(Math.random() * GUEST_NAMES.length)];
     this.makeSkins();
+    /** Players of this room that are bots of the server, and the others. 0 bots if unknown. */
+    this.crowd = { bots: 0, people: 0 };
+    this.counted = { players: 0, atMs: -Infinity };
     this.nameRoom(roomOf(location.pathname));
     this.setLinks();
     const best = bestScore();
@@ -108,6 +114,15 @@ export class TitleCard {
     byId('title-rooms').hidden = rows.length === 0;
   }
 
+  /** Counts the bots again after the number of players has changed. @param {number} players @param {number} nowMs */
+  async countBots(players, nowMs) {
+    if (players === this.counted.players || ageMs(nowMs, this.counted.atMs) < COUNT_INTERVAL_MS) return;
+    this.counted = { players, atMs: nowMs };
+    if (EDITION === 'tab' || captureFromQuery(location.search) !== null) return;
+    const room = (await roomList(true))?.rooms.find(({ name }) => name === roomOf(location.pathname));
+    this.crowd = { bots: room?.bots ?? 0, people: Math.max(0, (room?.players ?? 0) - (room?.bots ?? 0)) };
+  }
+
   /** Chosen name and skin. */
   get player() {
     return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
@@ -158,8 +173,9 @@ export class TitleCard {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
     const leader = world.cameraTarget?.name;
+    this.countBots(players, nowMs);
     const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
-      : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
+      : `${countText(players, this.crowd)}${leader ? ` · watching ${leader}` : ''}`;
     const line = byId('title-count');
     if (line.textContent !== text) line.textContent = text;
     this.drawPreview(nowMs);
@@ -185,6 +201,17 @@ export class TitleCard {
     ctx.fill();
     drawBody(ctx, 0, 0, heading, this.skin, nowMs / 12, 0.35);
   }
+}
+
+/**
+ * Describes how many play.
+ * @param {number} players on the leaderboard
+ * @param {{ bots: number, people: number }} crowd
+ */
+export function countText(players, { bots, people }) {
+  if (bots === 0) return `${players} playing now`;
+  if (people === 0) return `${players} bot${players === 1 ? '' : 's'} playing`;
+  return `${people} playing, with ${bots} bot${bots === 1 ? '' : 's'}`;
 }
 
 /** @returns {{ name: string, skin: number }} */
