@@ -33,7 +33,7 @@ await game.check('the address has the question, and the bytes are drawn while th
 
 await game.check('a wrong answer names the bit and marks it, and the right one does not count after it', async () => {
   await answer('81 05 72 69 76 65 72');
-  await says('#verdict-text', /^byte 1, bit 0 \(mask\): is 0, must be 1/);
+  await says('#verdict-text', /^Wrong\. Byte 1, bit 0 \(mask\): is 0, must be 1/);
   assert.deepEqual(await page.locator('#bits .wrong').allInnerTexts(), ['0']);
   assert.equal(await page.locator('#bits span').count(), 8);
   assert.deepEqual(await page.locator('.figure .bit.changed').evaluateAll((all) => all.map((bit) => bit.dataset.bit)), ['8']);

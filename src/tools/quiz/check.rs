@@ -203,19 +203,19 @@ fn compare(dialect: &Dialect, answer: &[u8], model: &[u8], layout: &Layout) -> V
     let digit = must >> (BYTE - 1 - within) & 1;
     let field = leaf(&tree, bit);
     let mut text = format!("{}: is {}, must be {digit}", place(bit, field), digit ^ 1);
-    if let Some(leaf) = field {
-        if leaf.bits.len() >= BYTE {
-            text += &format!(" (the byte {must:02x}, not {own:02x})");
-        }
-        if !leaf.value.is_empty() {
-            text.extend(["; ", &leaf.name, " must be ", &leaf.value]);
-        }
+    if field.is_some_and(|leaf| leaf.bits.len() >= BYTE) {
+        text += &format!(" (the byte {must:02x}, not {own:02x})");
     }
-    if let Some(Problem::Violation { rule, address, description, bits, .. }) =
-        layout.explain(dialect, answer).problem()
-        && bits.contains(&bit)
-    {
-        text.extend(["; ", rule, ": ", description, " (", address, ")"]);
+    match layout.explain(dialect, answer).problem() {
+        Some(Problem::Violation { rule, address, description, bits, .. }) if bits.contains(&bit) => {
+            let description = description.strip_suffix('.').unwrap_or(description);
+            text.extend([": ", description, " (", rule, ", ", address, ")"]);
+        }
+        _ => {
+            if let Some(leaf) = field.filter(|leaf| !leaf.value.is_empty()) {
+                text.extend(["; ", &leaf.name, " must be ", &leaf.value]);
+            }
+        }
     }
     wrong(text, Some(bit..bit + 1))
 }

@@ -97,13 +97,20 @@ function check() {
     else note('', false);
     byId('verdict').hidden = false;
     byId('verdict').dataset.kind = right ? 'fine' : 'wrong';
-    byId('verdict-text').textContent = right && verdict === 'right' ? 'Right.' : verdict;
+    byId('verdict-text').textContent = verdictText(right, verdict);
     showBits(checked);
     count(right);
   } catch (error) {
     byId('verdict').hidden = true;
     note(error instanceof Error ? error.message : String(error), true);
   }
+}
+
+/** Returns the sentence of a verdict. @param {boolean} isRight @param {string} verdict */
+function verdictText(isRight, verdict) {
+  if (isRight) return verdict === 'right' ? 'Right.' : verdict;
+  if (/\bwrong\b/i.test(verdict)) return verdict;
+  return `Wrong. ${verdict.charAt(0).toUpperCase()}${verdict.slice(1)}`;
 }
 
 /** Counts the question once. @param {boolean} isRight */
