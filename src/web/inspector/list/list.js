@@ -28,7 +28,7 @@ export function formatTime(ms) {
 
 /**
  * Returns the content of a summary line, without the packet's name and a tick at the front, which
- * have columns, and without the size of an inflated message.
+ * have columns, without the size of an inflated message, and without the empty lists of a packet.
  * @param {string} line such as `binary, 9 bytes: scores tick=31 points=[7,4]`
  * @param {{ packet: string | null, tick: number }} entry
  */
@@ -36,7 +36,8 @@ export function valuesOf(line, { packet, tick }) {
   const [, content = ''] = /: (?:inflated \d+ bytes?: )?(.*)$/s.exec(line) ?? [];
   if (packet === null || !content.startsWith(packet)) return content;
   const [first, ...rest] = content.slice(packet.length).trimStart().split(' ');
-  return (first === `tick=${tick}` ? rest : [first, ...rest]).join(' ');
+  const values = first === `tick=${tick}` ? rest : [first, ...rest];
+  return values.filter((value) => !value.endsWith('=[]')).join(' ');
 }
 
 /**
