@@ -153,7 +153,9 @@ fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bo
         }
         Test::From(side) => entry.from == *side,
         Test::Broken => !matches!(names.name(entry.rule), None | Some("incomplete")),
-        Test::Size(operator, number) => compare(*operator, f64::from(entry.bytes), *number),
+        Test::Size(operator, number) => {
+            compare(*operator, f64::from(entry.compressed_bytes.unwrap_or(entry.bytes)), *number)
+        }
         Test::Connection(operator, number) => compare(*operator, f64::from(entry.client), *number),
         Test::Field(..) | Test::Bytes(_) | Test::Text(_) => false,
     }

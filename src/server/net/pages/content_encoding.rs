@@ -18,7 +18,8 @@ const GZIP: &str = "gzip";
 static COMPRESSED: Mutex<BTreeMap<String, &'static [u8]>> = Mutex::new(BTreeMap::new());
 
 /// Compresses the body if it is a file of the program and the client accepts gzip, and returns the
-/// headers for this. The entity tag then differs from that of the file (RFC 9110, section 8.8.3.3).
+/// headers for this. The entity tag then differs from the tag of the file (RFC 9110, section
+/// 8.8.3.3).
 ///
 /// Other bodies are not compressed: each would take CPU time for one response.
 pub fn compress(found: &mut PageResponse, head: &RequestHead) -> Vec<(&'static str, String)> {
