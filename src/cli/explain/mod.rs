@@ -245,7 +245,7 @@ fn show_options(args: &ExplainArgs) -> ShowOptions<'_> {
     }
 }
 
-/// The requested dialect, otherwise that of the path, with the default dialect of the tables.
+/// The requested dialect, otherwise the dialect of the path, with the default of the tables.
 fn dialect_choice<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<DialectChoice<'c>, CliError> {
     let default = || match codes.default_dialect() {
         Some(dialect) => Ok(dialect),
