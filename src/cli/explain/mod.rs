@@ -45,8 +45,9 @@ pub struct ExplainArgs {
     #[arg(required = true, value_name = "BYTES|-|FILE")]
     what: Vec<OsString>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023, or none for
-    /// messages that are no packets. Default: the dialect of the request's path. If a capture lacks the request, the dialect is guessed from
-    /// the packets and marked as a guess. Otherwise it is native.
+    /// messages that are no packets. Default: the dialect of the request's path. If a capture lacks
+    /// the request, the dialect is guessed from the packets and marked as a guess. Otherwise it is
+    /// native.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// Sender of the bytes: client or server. Default: masked frames are from a client, unmasked

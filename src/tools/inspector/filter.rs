@@ -1,7 +1,7 @@
 //! Parses the filter of the frame list.
 //!
 //! ```text
-//!   move aim                frames with one of these names or parts of names: packet, opcode, rule;
+//!   move aim                frames with one of these parts of names: packet, opcode, rule, and
 //!                           messages of another protocol with one of these texts
 //!   -ping   not broken      excludes frames
 //!   from client             the sender

@@ -96,8 +96,8 @@ impl FilterMatcher {
     }
 }
 
-/// Whether a test needs the explanation of this entry. The names of another protocol are words in its
-/// messages.
+/// Whether a test needs the explanation of this entry. The names of another protocol are words in
+/// its messages.
 fn needs_explanation(test: &Test, entry: &FrameEntry) -> bool {
     test.needs_explanation() || entry.is_foreign && matches!(test, Test::Named(_))
 }

@@ -208,8 +208,8 @@ impl TrafficLog {
         Ok(())
     }
 
-    /// Returns the records after the positions in these connections, in the order in which they were
-    /// added, and advances the positions.
+    /// Returns the records after the positions in these connections, in the order in which they
+    /// were added, and advances the positions.
     pub fn read(&self, positions: &mut BTreeMap<u64, u64>) -> Vec<LogPiece> {
         let state = &*self.state.lock();
         let mut found: Vec<(u64, LogPiece)> = Vec::new();

@@ -23,7 +23,10 @@ export class Hints {
     this.isTaught = false;
   }
 
-  /** Hides the keys once the player has built and attacked. @param {{ swing: { count: number } }} own */
+  /**
+   * Hides the keys once the player has built and attacked.
+   * @param {{ swing: { count: number } }} own
+   */
   hideKeys(own) {
     if (this.isTaught || own.swing.count === 0 || ![...this.world.built.inventory.counts.values()].some((count) => count > 0)) return;
     this.isTaught = true;

@@ -114,7 +114,11 @@ export class TitleCard {
     byId('title-rooms').hidden = rows.length === 0;
   }
 
-  /** Counts the bots again after the number of players has changed. @param {number} players @param {number} nowMs */
+  /**
+   * Counts the bots again after the number of players has changed.
+   * @param {number} players
+   * @param {number} nowMs
+   */
   async countBots(players, nowMs) {
     if (players === this.counted.players || ageMs(nowMs, this.counted.atMs) < COUNT_INTERVAL_MS) return;
     this.counted = { players, atMs: nowMs };

@@ -14,7 +14,10 @@ const LINE_PX = 24;
 /** Number of lines drawn beyond each edge of the view, so that scrolling shows no gap. */
 const OVERSCAN_LINES = 6;
 const MASKING_KEY_BYTES = 4;
-/** Maximum payload lengths of a header with 0, 2 and 8 bytes of extended length (RFC 6455, section 5.2). */
+/**
+ * Maximum payload lengths of a header with 0, 2 and 8 bytes of extended length (RFC 6455, section
+ * 5.2).
+ */
 const MAX_LENGTHS = [125, 0xffff, Infinity];
 /** Maximum height of the box, px. Browsers truncate elements above 16 to 33 million px. */
 const MAX_HEIGHT_PX = 8_000_000;
