@@ -183,6 +183,9 @@ pub const STATUS_LOG_INTERVAL: Duration = Duration::from_secs(10);
 pub const MAX_DRAIN_BYTES: usize = 256 * 1024;
 /// Stack of a client thread in bytes. Backtraces fit, and only touched pages cost memory.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
+/// Stack of a thread that compresses, in bytes. A compressor has 320 KB, and code without
+/// optimisations builds it on the stack.
+pub const COMPRESSOR_STACK_BYTES: usize = 2 * 1024 * 1024;
 /// Maximum bytes of one read by a client thread.
 pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings of one thread on Linux. With more mappings than `vm.max_map_count`, a new thread

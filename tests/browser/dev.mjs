@@ -2,7 +2,7 @@
 // their bodies, with their points. `node dev.mjs`: it builds a package of its own, in target/tmp/dev.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { until, watchFor } from './lib/browser.mjs';
@@ -51,6 +51,20 @@ async function said(text) {
 const match = (page) => page.evaluate(() => {
   const { left_score, right_score } = window.game.newest('state');
   return { player: window.game.player, left: document.getElementById('left').textContent, right: document.getElementById('right').textContent, left_score, right_score };
+});
+
+await game.check('the echo server of a program without optimisations compresses, with a larger stack', async () => {
+  const echo = spawn(process.env.TICKWIRE_BIN, ['echo', '--bind', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const url = await new Promise((found) => {
+      echo.stdout.setEncoding('utf8').on('data', (text) => { if (/ws:\/\/[^,]*/.test(text)) found(/ws:\/\/[^,]*/.exec(text)[0]); });
+    });
+    const input = `text ${'0'.repeat(100)}\nexpect text\n`;
+    const shown = execFileSync(process.env.TICKWIRE_BIN, ['connect', '--compression', '--dialect', 'none', url], { input, encoding: 'utf8' });
+    assert.match(shown, /^< text, compressed, .*"0{100}"/m);
+  } finally {
+    echo.kill();
+  }
 });
 
 for (const [page, name] of [[ada, 'Ada'], [bo, 'Bo']]) {

@@ -33,6 +33,8 @@ use crate::util::os::threads;
 pub trait ConnectionHandler: fmt::Debug + Send + Sync + 'static {
     /// Name of the connections' threads.
     const THREAD_NAME: &'static str;
+    /// Stack of a connection's thread in bytes.
+    const STACK_BYTES: usize = limits::CLIENT_STACK_BYTES;
     /// Sets the options of an admitted socket.
     const CONFIGURE: fn(&TcpStream) -> io::Result<()> = os::configure_accepted;
     /// The slot of a connection. [`ConnectionHandler::serve`] releases it by dropping it.
@@ -172,7 +174,7 @@ fn spawn_connection<H: ConnectionHandler>(
     handler.connections().add(number, Arc::clone(&stream));
     let registered = Registered { handler: Arc::clone(handler), number };
     let run = move || registered.handler.serve(stream, address, permit);
-    let spawned = threads::spawn_with_stack(H::THREAD_NAME, limits::CLIENT_STACK_BYTES, run);
+    let spawned = threads::spawn_with_stack(H::THREAD_NAME, H::STACK_BYTES, run);
     if let Err(error) = spawned {
         warn!("cannot start a thread for a connection: {error}");
         handler.on_thread_error();

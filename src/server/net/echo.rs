@@ -117,6 +117,7 @@ fn caps(message_bytes: usize, connections: usize) -> Capacity {
 
 impl ConnectionHandler for EchoState {
     const THREAD_NAME: &'static str = "client";
+    const STACK_BYTES: usize = limits::COMPRESSOR_STACK_BYTES;
     const CONFIGURE: fn(&TcpStream) -> io::Result<()> = |stream| stream.set_nodelay(true);
     type Permit = Permit;
 

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::sync::mpsc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parking_lot::Mutex;
 
 use super::page_response::PageResponse;
+use crate::limits;
+use crate::util::os::threads;
 use crate::ws::http::RequestHead;
 
 /// The name of the encoding.
@@ -25,17 +28,36 @@ static COMPRESSED: Mutex<BTreeMap<String, &'static [u8]>> = Mutex::new(BTreeMap:
 pub fn compress(found: &mut PageResponse, head: &RequestHead) -> Vec<(&'static str, String)> {
     let (Some(tag), Cow::Borrowed(file)) = (&mut found.entity_tag, &found.body) else { return Vec::new() };
     let mut headers = vec![("Vary", "Accept-Encoding".to_owned())];
-    if head.headers.has_token("Accept-Encoding", GZIP) {
+    if head.headers.has_token("Accept-Encoding", GZIP)
+        && let Some(compressed) = compressed(tag, file)
+    {
         headers.push(("Content-Encoding", GZIP.to_owned()));
-        let compressed = *COMPRESSED.lock().entry(tag.clone()).or_insert_with(|| gzip(file).leak());
         found.body = compressed.into();
         tag.insert_str(tag.len() - 1, "-gzip");
     }
     headers
 }
 
-fn gzip(file: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let written = encoder.write_all(file).and_then(|()| encoder.finish());
-    written.expect("a vector takes all bytes")
+/// Returns the compressed file with this entity tag.
+fn compressed(tag: &str, file: &'static [u8]) -> Option<&'static [u8]> {
+    let mut files = COMPRESSED.lock();
+    if let Some(known) = files.get(tag) {
+        return Some(known);
+    }
+    let compressed = gzip(file)?;
+    files.insert(tag.to_owned(), compressed);
+    Some(compressed)
+}
+
+/// Compresses in a thread of its own, because the stack of a client's thread is too small. Without
+/// such a thread, the file is not compressed.
+fn gzip(file: &'static [u8]) -> Option<&'static [u8]> {
+    let (sender, compressed) = mpsc::sync_channel(1);
+    let run = move || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        let written = encoder.write_all(file).and_then(|()| encoder.finish());
+        _ = sender.send(written.expect("a vector takes all bytes"));
+    };
+    threads::spawn_with_stack("gzip", limits::COMPRESSOR_STACK_BYTES, run).ok()?;
+    compressed.recv().ok().map(|bytes| &*bytes.leak())
 }
