@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -52,12 +52,14 @@ fn compressed(tag: &str, file: &'static [u8]) -> Option<&'static [u8]> {
 /// Compresses in a thread of its own, because the stack of a client's thread is too small. Without
 /// such a thread, the file is not compressed.
 fn gzip(file: &'static [u8]) -> Option<&'static [u8]> {
-    let (sender, compressed) = mpsc::sync_channel(1);
+    let compressed = Arc::new(OnceLock::new());
+    let result = Arc::clone(&compressed);
     let run = move || {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         let written = encoder.write_all(file).and_then(|()| encoder.finish());
-        _ = sender.send(written.expect("a vector takes all bytes"));
+        _ = result.set(written.expect("a vector takes all bytes"));
     };
-    threads::spawn_with_stack("gzip", limits::COMPRESSOR_STACK_BYTES, run).ok()?;
-    compressed.recv().ok().map(|bytes| &*bytes.leak())
+    threads::spawn_with_stack("gzip", limits::COMPRESSOR_STACK_BYTES, run).ok()?.join().ok()?;
+    let bytes: Vec<u8> = Arc::into_inner(compressed)?.into_inner()?;
+    Some(bytes.leak())
 }
