@@ -13,6 +13,8 @@ export const FIGURE_BITS = 16;
  * shows it.
  */
 const HEAD = 'head';
+/** Name of punctuation between values. It has no row of its own within a container either. */
+const PUNCTUATION = 'sign';
 /** Colours of header fields. @type {Readonly<Record<string, string | undefined>>} */
 const HEADER_TINTS = { fin: 'flags', rsv1: 'flags', rsv2: 'flags', rsv3: 'flags', opcode: 'opcode', mask: 'mask', payload_length: 'length',
   extended_payload_length: 'length', masking_key: 'key' };
@@ -114,7 +116,8 @@ function add(laid, node, depth, parent, tint) {
   if (node.children.length === 0) leaf(laid, node, at, tint);
   const isArguments = name === 'arguments' && tint === 'code';
   node.children.slice(head ? 1 : 0).forEach((child, index) => {
-    add(laid, child, depth + 1, at, isArguments ? `a${index % TINTS}` : tint);
+    if (child.name === PUNCTUATION) leaf(laid, child, at, tint);
+    else add(laid, child, depth + 1, at, isArguments ? `a${index % TINTS}` : tint);
   });
   row.last = laid.rows.length - 1;
 }
