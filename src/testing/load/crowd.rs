@@ -8,9 +8,8 @@
 //! [`CrowdPlan::reconnects`] also if its connection is lost. Otherwise bots do not reconnect: the
 //! measurement ends when the last connection has ended.
 //!
-//! The load generator must be cheap, because otherwise it would measure itself. It has no thread
-//! per bot, and never waits for a single bot. It runs a [`CrowdPlan`], and returns a
-//! [`CrowdReport`] for each dialect.
+//! The load generator must be cheap, because otherwise it would measure itself: it never waits for
+//! a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for each dialect.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -111,13 +110,12 @@ impl CrowdPlan {
             is_checking: true,
             dialect: Arc::clone(dialect),
         })?;
-        // Sixteen bots with an address may exceed its rate limit for clan commands, once in some
-        // hundred runs.
+        // The bots of an address may together exceed its rate limit for clan commands.
         agent.tolerate(Tolerance::SharedAddress);
-        if self.lockstep {
-            return Some(Box::new(LockstepAgent::sharing(worlds, self.game, Arc::clone(dialect), agent)));
+        if !self.lockstep {
+            return Some(agent);
         }
-        Some(agent)
+        Some(Box::new(LockstepAgent::sharing(worlds, self.game, Arc::clone(dialect), agent)))
     }
 }
 
@@ -264,8 +262,7 @@ impl<'a> BotThread<'a> {
         // A connection that was lost a moment ago is no failure.
         let away = self.members.iter_mut().filter(|member| member.reconnects.is_server_away());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
-        // The measurement ends before the bots leave, because leaving causes traffic that must not
-        // count.
+        // The bots leave afterwards, because leaving causes traffic that must not count.
         let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
@@ -307,8 +304,7 @@ impl<'a> BotThread<'a> {
         (begins != UNSET).then(|| Duration::from_millis(begins))
     }
 
-    /// Connects some bots, reads all bytes that have arrived, and lets the bots act when it is
-    /// time.
+    /// Connects some bots, reads all arrived bytes, and lets the bots act when it is time.
     fn turn(&mut self) -> io::Result<()> {
         for _ in 0..DIALS_AT_ONCE {
             if let Some(index) = self.unconnected.pop() {

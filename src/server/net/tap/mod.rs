@@ -129,8 +129,7 @@ impl TapState {
 }
 
 impl Tap {
-    /// Returns the bytes of the events that wait for a subscriber, over all subscriptions. An event
-    /// of several subscriptions counts in each.
+    /// Returns the bytes of the queued events, summed over the queues of all subscribers.
     pub fn queued_bytes(&self) -> usize {
         self.inner.state.lock().queues.values().map(SubscriberQueue::bytes).sum()
     }
