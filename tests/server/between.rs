@@ -13,7 +13,7 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
 use crate::program::{said_at_its_end, tickwire};
-use crate::support::PATIENCE;
+use crate::support::{NO_SERVER, PATIENCE};
 
 const UPGRADE: &str = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
@@ -304,19 +304,13 @@ fn what_cannot_work_is_refused_with_the_rule() {
 
 #[test]
 fn without_the_server_a_request_is_answered_with_502() {
-    let (listener, address) = {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        (listener, address)
-    };
-    drop(listener);
-    let mut between = Between::start(&format!("ws://{address}"), &["--no-page"]);
+    let mut between = Between::start(&format!("ws://{NO_SERVER}"), &["--no-page"]);
     let mut stream = TcpStream::connect(between.address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains(&address.to_string()), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains(&NO_SERVER.to_string()), "{answer}");
     assert!(between.next("failed")["reason"].as_str().expect("text").contains("cannot connect"));
     assert!(limits::INTERCEPT_HEAD_TIMEOUT > PATIENCE / 4, "a slow machine completes its heads");
 }

@@ -180,8 +180,7 @@ fn a_server_that_grants_nothing_is_an_error() {
     assert!(out.contains("< HTTP/1.1 404 Not Found, no upgrade"), "{out}");
     server.stop();
 
-    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-    let (code, _, errors) = talk_to(nobody, &[], "");
+    let (code, _, errors) = talk_to(support::NO_SERVER, &[], "");
     assert!(code == Some(1) && errors.lines().count() == 1, "{errors}");
 }
 

@@ -1,7 +1,7 @@
 //! What the black-box tests share: a server on a free port, and a peer that is not our own code.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
@@ -10,6 +10,10 @@ use tungstenite::{Message, WebSocket};
 
 /// How long a test waits for what must come: long, so that a loaded machine does not fail it.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An address without a server. Port 1 is privileged, so no parallel test binds it, unlike an
+/// ephemeral port that was bound and released.
+pub const NO_SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 /// A server with the default settings on a free port of this machine.
 pub fn server() -> ServerHandle {
