@@ -248,7 +248,11 @@ fn errors_have_a_position_a_rule_and_a_remedy() {
         ),
         (
             "0000000 8581 fa37\n",
-            "line 1, column 1: words of 16 bits, whose bytes are in another order: use hexdump -C or xxd",
+            "line 1, column 1: words of 16 bits, whose bytes are in another order: use xxd, hexdump -C or od -t x1",
+        ),
+        (
+            "0000000 002601\n",
+            "line 1, column 1: words of 16 bits, whose bytes are in another order: use xxd, hexdump -C or od -t x1",
         ),
         (
             "00000000  00 00                                             |..|\n*\nfffffff0  00 00\n",

@@ -184,8 +184,10 @@ fn what_is_printed_for_programs_can_be_read_again() {
 fn what_is_printed_for_a_terminal_has_a_line_for_each_packet() {
     let text = print(&PacketTables::builtin(), TablesFormat::Text);
     let rows = PacketTables::builtin().rows().count();
+    let (text, legend) = text.split_once("\n\nu16.tick|nil is ").expect("a legend");
     // Four sections, each with a title and a heading, and three empty lines between.
     assert_eq!(text.lines().count(), rows + 4 * 2 + 3);
+    assert!(legend.contains("\n  turn16     1/65,536 of a turn;"), "{legend}");
     let update = text.lines().find(|line| line.starts_with("update ")).expect("a line");
     assert!(update.split_whitespace().take(4).eq(["update", "latest", "2", "tick:u32.tick"]), "{update}");
     assert!(!text.contains("answers ping"), "the meaning is left to the documents");

@@ -3,6 +3,8 @@
 //! The text of [`PacketTables`] in a [`TablesFormat`] ends with a newline. PROTOCOL.md contains the
 //! Markdown format between markers, and a test compares the two.
 
+use std::fmt::Write as _;
+
 use super::{typescript, wireshark};
 use crate::packet::grammar::format_arguments;
 use crate::packet::tables::Table;
@@ -26,7 +28,7 @@ pub enum TablesFormat {
 /// Prints all tables.
 pub fn print(codes: &PacketTables, format: TablesFormat) -> String {
     match format {
-        TablesFormat::Text => join_tables(codes, text_section),
+        TablesFormat::Text => join_tables(codes, text_section) + &legend(codes),
         TablesFormat::Markdown => join_tables(codes, markdown_section),
         TablesFormat::Json => format!("{:#}\n", tables_json::tables_json(codes)),
         TablesFormat::Wireshark => wireshark::print(codes),
@@ -85,6 +87,23 @@ fn text_section(table: &Table, direction: Direction, rows: &[&Row]) -> String {
         let padded = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         out.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
+    }
+    out
+}
+
+/// The notation of the types, and the units of the tables.
+fn legend(codes: &PacketTables) -> String {
+    let rows = codes.tables.iter().flat_map(|table| &table.rows);
+    let mut units = Vec::new();
+    for argument in rows.flat_map(|row| &row.arguments) {
+        typescript::collect_units(&argument.ty, &mut units);
+    }
+    units.sort_unstable();
+    let mut out = String::from(
+        "\nu16.tick|nil is an unsigned integer of 16 bits in ticks, or nil, the null of MessagePack.\n",
+    );
+    for unit in units {
+        let _ = writeln!(out, "  {:9}  {}", unit.name(), unit.sentence());
     }
     out
 }

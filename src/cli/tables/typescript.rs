@@ -125,7 +125,8 @@ fn notes(kind: &Type) -> String {
     format!("`{kind}`.{}", meanings.collect::<String>())
 }
 
-fn collect_units(kind: &Type, units: &mut Vec<Unit>) {
+/// Adds the units of a type that are not in the list.
+pub(super) fn collect_units(kind: &Type, units: &mut Vec<Unit>) {
     match &kind.shape {
         Shape::Int { unit: Some(unit), .. } | Shape::Num { unit: Some(unit) } if !units.contains(unit) => {
             units.push(*unit);

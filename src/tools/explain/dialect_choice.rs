@@ -14,6 +14,7 @@ pub enum DialectChoice<'c> {
     /// The packets are of this dialect, whatever the path.
     Fixed(&'c Dialect),
     /// No message is a packet. The dialect is not used.
+    #[cfg_attr(target_family = "wasm", allow(dead_code, reason = "a choice of the command line"))]
     Foreign(&'c Dialect),
 }
 
@@ -28,6 +29,7 @@ impl<'c> DialectChoice<'c> {
     }
 
     /// The dialect of packets outside of a connection.
+    #[cfg(not(target_family = "wasm"))]
     pub fn dialect(self) -> &'c Dialect {
         let (DialectChoice::FromPath(dialect)
         | DialectChoice::Fixed(dialect)

@@ -51,7 +51,9 @@ use crate::ws::Side;
 use crate::ws::frame::MASK;
 use color::ColorMode;
 pub use conversation::Conversation;
-pub(crate) use dialect_choice::{DialectChoice, NO_DIALECT};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use dialect_choice::DialectChoice;
+pub(crate) use dialect_choice::NO_DIALECT;
 pub use dialect_guess::DialectGuess;
 pub use explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,

@@ -69,6 +69,7 @@ export interface Elements {
   'proxy-held': HTMLElement;
   'proxy-none': HTMLElement;
   'proxy-note': HTMLElement;
+  'proxy-applied': HTMLElement;
   'proxy-rules': HTMLTextAreaElement;
   'proxy-rules-form': HTMLFormElement;
   'proxy-send': HTMLFormElement;

@@ -50,6 +50,9 @@ export function valueIn(held, form) {
   return inPairs(form === 'binary' ? held.payload : held.wire);
 }
 
+/** Confirms the rules. @param {number} count */
+export const appliedText = (count) => (count === 0 ? 'No rule applies' : `${count} ${count === 1 ? 'rule applies' : 'rules apply'} from the next message on`);
+
 /** Panel of the proxy. */
 export class ProxyPanel {
   /**
@@ -62,6 +65,8 @@ export class ProxyPanel {
     /** Cards of the held messages, by connection and number. @type {Map<string, HTMLElement>} */
     this.cards = new Map();
     this.rules = '';
+    /** Whether rules were sent that the server has not answered. */
+    this.isApplying = false;
     /** @type {Held[]} */
     this.held = [];
     /** Connection that the menu of targets last followed. @type {number | null} */
@@ -80,10 +85,13 @@ export class ProxyPanel {
    */
   receive({ held, rules, proxy }) {
     if (proxy) this.note(proxy.error ?? '');
+    if (proxy?.error) this.isApplying = false;
     if (!held || !rules) return;
     document.body.classList.add('proxy');
     byId('proxy').hidden = false;
     this.showRules(rules);
+    if (this.isApplying) byId('proxy-applied').textContent = appliedText(rules.length);
+    this.isApplying = false;
     this.showHeld(held);
   }
 
@@ -177,6 +185,8 @@ export class ProxyPanel {
 
   applyRules() {
     const rules = byId('proxy-rules').value.split('\n').map((rule) => rule.trim()).filter((rule) => rule !== '');
+    this.isApplying = true;
+    byId('proxy-applied').textContent = '';
     this.request({ rules });
   }
 

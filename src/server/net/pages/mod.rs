@@ -55,7 +55,7 @@ macro_rules! files_with {
             "inspector/frame/edit.js" "inspector/frame/frame-view.js" "inspector/frame/frame.css"
             "inspector/frame/injection-log.js" "inspector/frame/key-presses.js"
             "inspector/frame/tree-rows.js" "inspector/frame/tree.js" "inspector/frame/unmasking.js"
-            "inspector/frame/xor-stepper.js"
+            "inspector/frame/value-title.js" "inspector/frame/xor-stepper.js"
             "inspector/host-page.js" "inspector/inspector.css" "inspector/keys.js"
             "inspector/list/bookmarks.js" "inspector/list/datagram-row.js" "inspector/list/duration.js"
             "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"

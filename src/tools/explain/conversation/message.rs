@@ -49,6 +49,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Applies the target of an upgrade request whose head is not available.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn set_target(&mut self, target: &str) {
         let head = format!(
             "GET {target} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\

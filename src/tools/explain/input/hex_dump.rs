@@ -70,11 +70,15 @@ impl<'a> Line<'a> {
         u64::from_str_radix(self.digits, radix).ok()
     }
 
-    /// Whether the line has the form of `hexdump` without `-C`: words of 16 bits in the byte order
-    /// of the machine.
+    /// Whether the line has the form of `hexdump` without `-C` or `od` without `-t x1`: words of 16
+    /// bits, hexadecimal or octal, in the byte order of the machine.
     fn has_words(&self) -> bool {
         let group = self.rest.split_whitespace().next().unwrap_or_default();
-        let is_word = group.len() == 4 && group.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let is_word = match group.len() {
+            4 => group.bytes().all(|digit| digit.is_ascii_hexdigit()),
+            6 => u16::from_str_radix(group, 8).is_ok(),
+            _ => false,
+        };
         !self.has_colon && self.digits.len() == OD_DIGITS && is_word
     }
 
@@ -240,7 +244,8 @@ struct Dump {
 impl Dump {
     fn line(&mut self, line: &Line<'_>, side: usize) -> Result<(), InvalidText> {
         if line.has_words() {
-            let message = "words of 16 bits, whose bytes are in another order: use hexdump -C or xxd";
+            let message =
+                "words of 16 bits, whose bytes are in another order: use xxd, hexdump -C or od -t x1";
             return Err(InvalidText::new(line.at, message));
         }
         let bytes = line.bytes()?;

@@ -6,6 +6,7 @@
  */
 
 import { scrollTo } from './bit-diagram.js';
+import { titleOf } from './value-title.js';
 import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js';
 
 /** Maximum number of initially open rows. In a larger tree, nested parts start folded. */
@@ -100,7 +101,7 @@ export class TreeRows {
       const cell = line.insertCell();
       cell.className = kind;
       cell.textContent = text;
-      if (kind === 'value') cell.title = text;
+      if (kind === 'value') cell.title = titleOf(text);
     }
     this.shown.set(at, line);
     return line;

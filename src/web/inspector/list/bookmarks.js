@@ -4,6 +4,8 @@
  * @module inspector/list/bookmarks
  */
 
+import { milliseconds } from './duration.js';
+
 const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 /**
@@ -45,10 +47,26 @@ export class Bookmarks {
     const n = this.list.chosen;
     if (n === 0) return this.on.notify('Choose a frame first');
     const isMarked = !marks.delete(n);
+    const other = isMarked ? this.last() : undefined;
     if (isMarked) marks.add(n);
     this.show();
     this.list.draw();
-    this.on.notify(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
+    if (!isMarked) return this.on.notify(`Frame ${n} is no longer marked`);
+    this.on.notify(other === undefined ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is marked, ${this.distance(n, other)}`);
+  }
+
+  /** Returns the mark that was set last and is still in the list. */
+  last() {
+    const { marks, explainer } = this.shown();
+    return [...marks].reverse().find((n) => !explainer.entry(n).gone);
+  }
+
+  /** Describes the time between two frames. @param {number} n @param {number} other */
+  distance(n, other) {
+    const { explainer } = this.shown();
+    const [at, before] = [n, other].map((frame) => explainer.entry(frame).at_ms ?? 0);
+    const ms = at - before;
+    return `${milliseconds(Math.abs(ms))} ${ms < 0 ? 'before' : 'after'} the mark on frame ${other}`;
   }
 
   /** Selects the next or the previous bookmark. @param {number} step 1 or -1 */
@@ -56,7 +74,9 @@ export class Bookmarks {
     const { marks, explainer } = this.shown();
     const next = nextMark([...marks].filter((n) => !explainer.entry(n).gone), this.list.chosen, step);
     if (next === undefined) return this.on.notify('No frame is marked: choose one and press B');
+    const from = this.list.chosen;
     this.on.goTo(next);
-    if (explainer.indexOf(next) < 0) this.on.notify(`Frame ${next} is hidden by the filter`);
+    if (explainer.indexOf(next) < 0) return this.on.notify(`Frame ${next} is hidden by the filter`);
+    if (next !== from && marks.has(from)) this.on.notify(`Frame ${next}: ${this.distance(next, from)}`);
   }
 }
