@@ -1,5 +1,5 @@
-//! The load for `scripts/bench.sh`: many clients that join, send inputs at a fixed rate, and count what comes, alike for the server and
-//! for the floor.
+//! The load for `scripts/bench.sh`: many clients that join, send inputs at a fixed rate, and count what comes, alike for the server,
+//! for the floor, and for its peers.
 //!
 //! It checks nothing that it is told (`tickwire bots` does that), so that it costs little. While its clients play it reads from
 //! `/proc` what the process under test costs, and prints one line of JSON:
@@ -39,10 +39,14 @@ const SAME_UPDATE: Duration = Duration::from_millis(5);
 const SETTLING: Duration = Duration::from_secs(3);
 /// Connections at the beginning between two looks at those that are there.
 const DIALS_AT_ONCE: usize = 8;
+/// `JOIN_ROOM` of Colyseus: the answer of a client, without which it receives no messages.
+const COLYSEUS_JOIN: [u8; 1] = [10];
+/// `ROOM_DATA_BYTES` of Colyseus, and the type of the message: 0.
+const COLYSEUS_DATA: [u8; 2] = [17, 0];
 
 #[derive(Debug, Parser)]
 struct Options {
-    /// The server or the floor, such as ws://127.0.0.1:3000.
+    /// The server, the floor or a peer, such as ws://127.0.0.1:3000.
     url: Url,
     /// The process to measure.
     #[arg(long)]
@@ -65,6 +69,10 @@ struct Options {
     /// Spread the clients over so many rooms, `r0` and up, instead of the default room.
     #[arg(long)]
     rooms: Option<usize>,
+    /// Speak the protocol of Colyseus, in the room of this name: a seat by HTTP before the upgrade, an
+    /// answer to the greeting, and two bytes before each message.
+    #[arg(long)]
+    colyseus: Option<String>,
     /// Read the number of sends from /metrics.
     #[arg(long)]
     metrics: bool,
@@ -135,7 +143,10 @@ impl Load {
         for index in 0..self.options.clients as usize {
             let stream = Arc::new(dial::connect(self.to, Some(source.address(index)))?);
             let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));
-            let target = format!("{room}{}", url.target);
+            let target = match &self.options.colyseus {
+                Some(name) => colyseus_seat(self.to, name)?,
+                None => format!("{room}{}", url.target),
+            };
             let link =
                 ClientConnection::new(&url.authority(), &target, self.is_native(), dial::random_keys());
             self.poller.add(&stream, index)?;
@@ -185,8 +196,11 @@ impl Load {
         // A turn by an irrational part of the circle: nobody walks into a wall for long.
         let direction = Some((client.sequence.wrapping_mul(40_503) ^ index as u32) as u16);
         let sequence = (self.dialect.name() == "native").then_some(client.sequence);
-        let packet = ClientPacket::Move { sequence, tick: None, direction };
-        client.link.send_binary(&packet.encode(&self.dialect));
+        let packet = ClientPacket::Move { sequence, tick: None, direction }.encode(&self.dialect);
+        match &self.options.colyseus {
+            Some(_) => client.link.send_binary(&[&COLYSEUS_DATA[..], &packet].concat()),
+            None => client.link.send_binary(&packet),
+        }
         client.flush();
     }
 
@@ -220,6 +234,10 @@ impl Load {
         while let Ok(Some(event)) = client.link.next_event() {
             if event == ClientEvent::Open {
                 client.is_open = true;
+                if self.options.colyseus.is_some() {
+                    client.link.send_binary(&COLYSEUS_JOIN);
+                    continue;
+                }
                 let (name, skin) = (Some(format!("load {index}")), None);
                 let mode = if client.plays { Mode::Play } else { Mode::Spectate };
                 let packet = match self.dialect.name() {
@@ -298,6 +316,22 @@ fn rss_kib(pid: u32) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
+}
+
+/// Reserves a seat in a room of Colyseus, and returns the target of the upgrade.
+fn colyseus_seat(to: SocketAddr, room: &str) -> std::io::Result<String> {
+    let (mut stream, mut page) = (TcpStream::connect(to)?, String::new());
+    let head = format!("POST /matchmake/joinOrCreate/{room} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n");
+    let body = "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    stream.write_all(format!("{head}{body}").as_bytes())?;
+    stream.read_to_string(&mut page)?;
+    let value = |name: &str| {
+        let (_, rest) = page.split_once(&format!("\"{name}\":\""))?;
+        Some(rest.split_once('"')?.0)
+    };
+    let seat = || Some((value("processId")?, value("roomId")?, value("sessionId")?));
+    let (process, room, session) = seat().unwrap_or_else(|| panic!("no seat: {page}"));
+    Ok(format!("/{process}/{room}?sessionId={session}"))
 }
 
 /// The server's own count of send calls for updates.
