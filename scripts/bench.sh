@@ -2,7 +2,7 @@
 # Measures the server's cost per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client
 # one frame per tick, and does nothing else (tests/benches/floor.rs). With --against, also as a ratio to another build of the server.
 #
-#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM]
+#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM] [--peers]
 #
 # --rounds   rounds; each program runs once per round, in changing order (default 9; below 3 no interval is printed)
 # --seconds  measured time of each run (default 10)
@@ -14,6 +14,9 @@
 #            rooms        native clients that send 10 inputs a second, ten in each room; beside them, the same program with all clients in
 #                         one room whose map is so large that as many players are in view
 # --against  another tickwire program, such as one built from the commit before a change
+# --peers    also servers that do what the floor does with other libraries, and one table of all: the package ws, uWebSockets.js, Colyseus, and
+#            tungstenite with a thread per client. Bytes, rates and clients are the same. The first three come from npm in the versions of
+#            tests/benches/peers/, into target/ (Linux x64). A peer that cannot be installed is named and left out. Only with play and still.
 #
 # Each program sends 30 updates a second to each client. The floor sends as many bytes as the server did in a first run, which is not counted. It
 # runs twice in each round: the ratio of these runs (A/A) shows how much equal programs differ on this machine at the moment. A ratio
@@ -21,7 +24,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-rounds=9 seconds=10 clients=1000 case=play against=
+rounds=9 seconds=10 clients=1000 case=play against='' with_peers=''
 while (($#)); do
     case $1 in
         --rounds) rounds=$2 ;;
@@ -29,6 +32,7 @@ while (($#)); do
         --clients) clients=$2 ;;
         --case) case=$2 ;;
         --against) against=$2 ;;
+        --peers) with_peers=1; shift; continue ;;
         *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
@@ -41,6 +45,7 @@ case $case in
     rooms) load=(--dialect native --inputs 10) ;;
     *) printf 'bench.sh: --case %s: must be play, still, native, spectators or rooms\n' "$case" >&2; exit 2 ;;
 esac
+[[ -z $with_peers || $case = @(play|still) ]] || { printf 'bench.sh: --peers: needs --case play or still\n' >&2; exit 2; }
 [[ -z $against || -x $against ]] || { printf 'bench.sh: --against %s: no such program\n' "$against" >&2; exit 2; }
 
 ulimit -n "$(ulimit -Hn)"
@@ -87,12 +92,15 @@ run_server() {
     wait "$server" || true
     server=''
 }
-# run_floor NAME
-run_floor() {
+# Starts the floor or a peer for one run: run_program NAME COMMAND…
+run_program() {
+    local name=$1 port
+    shift
     : >"$work/floor"
-    "$examples/floor" --bytes "$frame_bytes" >"$work/floor" &
+    "$@" >"$work/floor" &
     floor=$!
-    measure "$1" "$floor" "$(port_of "$work/floor" bind)"
+    port=$(port_of "$work/floor" bind) || exit 1
+    measure "$name" "$floor" "$port"
     kill "$floor"
     wait "$floor" 2>/dev/null || true
     floor=''
@@ -119,17 +127,24 @@ title "$clients clients, $case, $rounds rounds of $seconds s"
 run_server first "$tickwire"
 frame_bytes=$(values first bytes | cut -d. -f1)
 programs=(floor server again ${against:+before})
+if [[ -n $with_peers ]]; then
+    source scripts/lib/peers.sh
+    prepare_peers
+    programs+=("${peers[@]}")
+fi
 for ((round = 0; round < rounds; round++)); do
     for ((turn = 0; turn < ${#programs[@]}; turn++)); do
         name=${programs[(round + turn) % ${#programs[@]}]}
         case $name in
-            floor | again) run_floor "$name" ;;
+            floor | again) run_program "$name" "$examples/floor" --bytes "$frame_bytes" ;;
             server) run_server server "$tickwire" ;;
             before) run_server before "$against" ;;
+            *) run_peer "$name" ;;
         esac
     done
 done
 
+[[ -z $with_peers ]] || { peers_table; exit; }
 title "medians"
 format='%-10s %10s %10s %10s %12s %12s %12s\n'
 # shellcheck disable=SC2059
