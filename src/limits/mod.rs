@@ -186,7 +186,10 @@ pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Stack of a thread that compresses, in bytes. A compressor has 320 KB, and code without
 /// optimisations builds it on the stack.
 pub const COMPRESSOR_STACK_BYTES: usize = 2 * 1024 * 1024;
-/// Maximum bytes of one read by a client thread.
+/// Maximum bytes of one read by a client thread. Messages of clients are short, and each page of
+/// 4 KiB on a stack counts for every connection.
+pub const CLIENT_READ_BYTES: usize = 1024;
+/// Maximum bytes of one read by any other thread with a connection.
 pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings of one thread on Linux. With more mappings than `vm.max_map_count`, a new thread
 /// aborts.

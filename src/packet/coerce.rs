@@ -45,36 +45,47 @@ impl fmt::Display for ArgumentError {
     }
 }
 
+/// A value of its type, or the error. The error is boxed, because each level of a nested value has
+/// several results on the stack of a client's thread.
+type Fitted<T> = Result<T, Box<ArgumentError>>;
+
 /// Coerces the arguments of one packet. Missing values become nil, and extra values are dropped.
-pub fn coerce_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, ArgumentError> {
+pub fn coerce_arguments(arguments: &[Argument], values: Vec<Value>) -> Fitted<Vec<Value>> {
     let mut values = values.into_iter();
-    let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
-    fitted.collect()
+    // A loop, because a nested chain of iterators takes three times its stack at each level.
+    let mut fitted = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        fitted.push(fit_named(argument, values.next().unwrap_or(Value::Nil))?);
+    }
+    Ok(fitted)
 }
 
-fn fit_named(argument: &Argument, value: Value) -> Result<Value, ArgumentError> {
+fn fit_named(argument: &Argument, value: Value) -> Fitted<Value> {
     coerce(&argument.ty, value).map_err(|wrong| at_path(&argument.name, wrong))
 }
 
 /// Creates the error for a value of the wrong type.
-fn wrong_value(expected: impl ToString, value: &Value) -> ArgumentError {
-    ArgumentError { found: describe(value), ..wrong(expected, describe_type(value)) }
+#[cold]
+fn wrong_value(expected: impl ToString, value: &Value) -> Box<ArgumentError> {
+    Box::new(ArgumentError { found: describe(value), ..*wrong(expected, describe_type(value)) })
 }
 
 /// Creates the error for a wrong number of values or bytes.
-fn wrong(expected: impl ToString, found: impl ToString) -> ArgumentError {
+#[cold]
+fn wrong(expected: impl ToString, found: impl ToString) -> Box<ArgumentError> {
     let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
-    ArgumentError { argument, expected, found_type: found.clone(), found }
+    Box::new(ArgumentError { argument, expected, found_type: found.clone(), found })
 }
 
 /// Prepends a name or an index to the path of an error.
-fn at_path(step: impl ToString, mut wrong: ArgumentError) -> ArgumentError {
+#[cold]
+fn at_path(step: impl ToString, mut wrong: Box<ArgumentError>) -> Box<ArgumentError> {
     let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
     wrong.argument = step.to_string() + &below;
     wrong
 }
 
-fn coerce(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
+fn coerce(kind: &Type, value: Value) -> Fitted<Value> {
     if value.is_nil() && kind.or_nil {
         return Ok(Value::Nil);
     }
@@ -126,7 +137,7 @@ fn index(text: &str) -> Option<i64> {
 }
 
 /// Coerces a value to a shape. The caller has already handled `|nil` and `|0`.
-fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
+fn fit_shape(kind: &Type, value: Value) -> Fitted<Value> {
     match (&kind.shape, value) {
         (Shape::Any, value) => fit_any(value),
         (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
@@ -158,16 +169,17 @@ fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     }
 }
 
-fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value, ArgumentError> {
-    let fitted = members.iter().map(|member| {
+fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Fitted<Value> {
+    let mut fitted = Vec::with_capacity(members.len());
+    for member in members {
         let place = pairs.iter().position(|(key, _)| key.as_str() == Some(&member.name));
         let value = place.map_or(Value::Nil, |place| pairs.swap_remove(place).1);
-        Ok((Value::from(member.name.as_str()), fit_named(member, value)?))
-    });
-    fitted.collect::<Result<_, _>>().map(Value::Map)
+        fitted.push((Value::from(member.name.as_str()), fit_named(member, value)?));
+    }
+    Ok(Value::Map(fitted))
 }
 
-fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> Result<Value, ArgumentError> {
+fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> Fitted<Value> {
     let stride = members.len();
     if !values.len().is_multiple_of(stride) {
         return Err(wrong(format!("groups of {stride}"), count_noun(values.len(), "value")));
@@ -176,18 +188,14 @@ fn fit_groups(members: &[Argument], max: Option<usize>, values: Vec<Value>) -> R
     fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
 }
 
-fn fit_each(
-    values: Vec<Value>,
-    stride: usize,
-    fit: impl Fn(usize, Value) -> Result<Value, ArgumentError>,
-) -> Result<Value, ArgumentError> {
+fn fit_each(values: Vec<Value>, stride: usize, fit: impl Fn(usize, Value) -> Fitted<Value>) -> Fitted<Value> {
     let values = values.into_iter().enumerate();
     let fitted =
         values.map(|(index, value)| fit(index, value).map_err(|wrong| at_path(index / stride, wrong)));
     fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn check_count(number: usize, max: Option<usize>, what: &str) -> Result<(), ArgumentError> {
+fn check_count(number: usize, max: Option<usize>, what: &str) -> Fitted<()> {
     match max {
         Some(max) if number > max => {
             Err(wrong(format!("at most {}", count_noun(max, what)), count_noun(number, what)))
@@ -206,7 +214,7 @@ fn truncate(text: Value, max: Option<usize>) -> Value {
 }
 
 /// Accepts any value except NaN, infinities and extension types.
-fn fit_any(value: Value) -> Result<Value, ArgumentError> {
+fn fit_any(value: Value) -> Fitted<Value> {
     match value {
         Value::F32(_) | Value::F64(_) => {
             as_finite(&value).ok_or_else(|| wrong_value("a finite number", &value))

@@ -28,7 +28,7 @@ pub enum PacketError {
     /// connection is closed with 1007.
     Malformed(DecodeError),
     /// A known packet with arguments that do not fit its row. The packet is dropped and counted.
-    WrongArguments { packet: String, wrong: ArgumentError },
+    WrongArguments { packet: String, wrong: Box<ArgumentError> },
     /// A code (or, when encoding, a name) that this dialect lacks, truncated for a log line. The
     /// packet is dropped and counted.
     UnknownCode { code: String },
@@ -50,7 +50,7 @@ impl PacketError {
         match self {
             Self::Malformed(broken) => Self::Malformed(*broken),
             Self::WrongArguments { packet, wrong } => {
-                Self::WrongArguments { packet: packet.clone(), wrong: wrong.without_text() }
+                Self::WrongArguments { packet: packet.clone(), wrong: Box::new(wrong.without_text()) }
             }
             Self::UnknownCode { .. } => Self::UnknownCode { code: "…".to_owned() },
         }
@@ -226,7 +226,7 @@ impl Dialect {
                 let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
                 let found = format!("a value of another type after the code {code}");
                 let (argument, expected) = (String::new(), "an array".to_owned());
-                let wrong = ArgumentError { argument, expected, found_type: found.clone(), found };
+                let wrong = Box::new(ArgumentError { argument, expected, found_type: found.clone(), found });
                 return Err(PacketError::WrongArguments { packet: row.name.clone(), wrong });
             }
         };

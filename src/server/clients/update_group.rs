@@ -40,7 +40,7 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     fn add_client(&mut self, client: Arc<Client<L>>);
 
     /// Updates each member: sends queued bytes, then the update for these ticks if the client
-    /// receives updates, then polls its deadlines.
+    /// receives updates, then polls its deadlines. Drops members without a reader.
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
@@ -79,11 +79,17 @@ pub struct TypedUpdateGroup<G: Game, L> {
     last_pass: Duration,
 }
 
-/// A client, its known set, and the acks for its next update.
+/// A client and its updates.
 #[derive(Debug)]
 pub struct ClientUpdates<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
+    feed: ClientFeed<G>,
+}
+
+/// The known set of a client, and the acks for its next update.
+#[derive(Debug)]
+struct ClientFeed<G: Game> {
     view: G::View,
     /// Used instead of the view if the client is in lockstep.
     lockstep_feed: LockstepFeed,
@@ -173,7 +179,6 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
         now: Duration,
     ) -> bool {
-        self.members.retain(|member| !member.client.has_reader_ended());
         if backlog.is_some_and(|backlog| backlog.has_overflowed) {
             let overloaded = || DisconnectReason::Breach(CloseReason::Overloaded);
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
@@ -196,13 +201,27 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     ) {
         let TypedUpdateGroup { members, scratch, .. } = self;
         let ticks = backlog.and_then(TypedBacklog::of);
-        for member in members {
-            let (client, now) = (Arc::clone(&member.client), turns.now());
-            let mut turn =
-                |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, buffers, (budgets, now));
-            if !turns.run(&client, &mut turn) {
+        let mut has_ended = false;
+        // With thousands of members, none is in the cache of the core when its turn comes.
+        for index in 0..members.len() {
+            if let Some(next) = members.get(index + 1) {
+                next.client.prefetch();
+            }
+            let ClientUpdates { client, feed } = &mut members[index];
+            if client.has_reader_ended() {
+                has_ended = true;
+                continue;
+            }
+            let now = turns.now();
+            let mut turn = |budgets: &AddressRateLimits| {
+                feed.serve(client, ticks.as_ref(), scratch, buffers, (budgets, now))
+            };
+            if !turns.run(client, &mut turn) {
                 (*scratch, *buffers) = (G::Scratch::default(), EncodeBuffers::default());
             }
+        }
+        if has_ended {
+            members.retain(|member| !member.client.has_reader_ended());
         }
     }
 
@@ -218,52 +237,55 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let relay = LockstepFeed::new(&client.endpoint);
         let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
         let (has_begun, stream_sent) = (false, Duration::ZERO);
-        ClientUpdates { view, lockstep_feed: relay, answers, has_begun, stream_sent, client }
+        let feed = ClientFeed { view, lockstep_feed: relay, answers, has_begun, stream_sent };
+        ClientUpdates { client, feed }
     }
+}
 
-    fn serve(
+impl<G: Game> ClientFeed<G> {
+    fn serve<L: Transport>(
         &mut self,
+        client: &Client<L>,
         ticks: Option<&TypedBacklog<'_, G>>,
         scratch: &mut G::Scratch,
         buffers: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> Option<UpdateResult> {
-        self.client.flush(now);
-        self.client.close_taken_over(now);
-        let from = self.client.updates_from_tick().filter(|_| self.client.sender.is_open());
+        client.flush(now);
+        client.close_taken_over(now);
+        let from = client.updates_from_tick().filter(|_| client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
-        let since = since.filter(|(ticks, _)| self.is_started(ticks.newest.tick));
-        let served =
-            since.map(|(ticks, missed)| self.update((ticks, missed), scratch, buffers, (budgets, now)));
-        self.client.check_deadlines(now);
+        let since = since.filter(|(ticks, _)| self.is_started(client, ticks.newest.tick));
+        let served = since
+            .map(|(ticks, missed)| self.update(client, (ticks, missed), scratch, buffers, (budgets, now)));
+        client.check_deadlines(now);
         served
     }
 
     /// Returns whether the client is updated after this tick. A resumed client waits until the
     /// state reflects its connection; otherwise it would spectate for a moment.
-    fn is_started(&mut self, tick: u32) -> bool {
-        let client = &self.client;
+    fn is_started<L: Transport>(&mut self, client: &Client<L>, tick: u32) -> bool {
         self.has_begun |= client.player().is_none() || client.player_as_of(tick).is_some();
         self.has_begun
     }
 
     /// Encodes the events of all these ticks and the newest state. If the client's update is due,
     /// the acks of its commands come first.
-    fn update(
+    fn update<L: Transport>(
         &mut self,
+        client: &Client<L>,
         (TypedBacklog { newest, answers: brought, .. }, missed): (&TypedBacklog<'_, G>, &[Arc<G::Events>]),
         scratch: &mut G::Scratch,
         EncodeBuffers { answers, messages, frames }: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
-        let client = &self.client;
         answers.clear();
         messages.clear();
         frames.clear();
         if client.is_in_lockstep() {
             brought.iter().for_each(|tick| self.answers.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
-            return self.relay(gap, (answers, messages), frames, (budgets, now));
+            return self.relay(client, gap, (answers, messages), frames, (budgets, now));
         }
         self.view.set_subject(client.player_as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
@@ -297,14 +319,15 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
     }
 
     /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal.
-    fn relay(
+    fn relay<L: Transport>(
         &mut self,
+        client: &Client<L>,
         gap: (usize, u32),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
-        let ClientUpdates { client, lockstep_feed: relay, view, answers: pending, .. } = self;
+        let ClientFeed { lockstep_feed: relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.can_take_state() {
             let (turn, misfits) = (StateOutcome::Deferred, Vec::new());

@@ -233,7 +233,7 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
 
 /// Reads until either side ends the connection. Returns the reason.
 fn read_loop(events: ClientEvents<'_>, stream: &TcpStream, early_bytes: &[u8]) -> DisconnectReason {
-    let (host, mut buffer) = (events.host, [0; limits::READ_BYTES]);
+    let (host, mut buffer) = (events.host, [0; limits::CLIENT_READ_BYTES]);
     let receive = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         events.driver().receive(bytes)

@@ -176,7 +176,18 @@ fn respond(
         respond_and_close(stream, &response.head, &response.body);
         return Ok(AfterResponse::Closed);
     }
-    let mut raw = raw;
+    upgrade(host, stream, (head, raw), (peer, address), permit)
+}
+
+/// Upgrades the request to a client.
+#[inline(never)] // Keeps a client under construction off the stack while a head is read.
+fn upgrade(
+    host: &Arc<ServerState>,
+    stream: &Arc<TcpStream>,
+    (head, mut raw): (&RequestHead, Vec<u8>),
+    (peer, address): (SocketAddr, SocketAddr),
+    permit: &mut Permit,
+) -> Result<AfterResponse, Refusal> {
     let (entry, hosted, presence) = accept_client(host, head, address, permit)?;
     if write_all(stream, &entry.response, limits::HEAD_TIMEOUT).is_err() {
         return Ok(AfterResponse::Closed);
@@ -201,6 +212,7 @@ fn respond(
 }
 
 /// Checks an upgrade request, enters the room of its path and wakes the room.
+#[inline(never)] // Keeps the checks off the stack while a client is constructed.
 fn accept_client(
     host: &Arc<ServerState>,
     head: &RequestHead,

@@ -36,7 +36,7 @@ pub fn read_head(
     deadline: Instant,
     connections: Option<&Connections>,
 ) -> Result<Option<ReceivedHead>, Refusal> {
-    let (mut raw, mut buffer) = (received, [0; limits::READ_BYTES]);
+    let mut raw = received;
     let longest_wait = connections.map_or(Duration::MAX, |_| limits::ECHO_POLL_INTERVAL);
     let mut unread = 0..raw.len();
     loop {
@@ -47,7 +47,10 @@ pub fn read_head(
         }
         // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
-        let count = match read(stream, &mut buffer, left.min(longest_wait)) {
+        let start = raw.len();
+        // Read on the heap: pages of the stack that were used once stay in memory.
+        raw.resize(start + limits::READ_BYTES, 0);
+        let count = match read(stream, &mut raw[start..], left.min(longest_wait)) {
             Ok(None) if deadline > Instant::now() => {
                 if connections.is_some_and(Connections::is_stopping) {
                     return Ok(None);
@@ -59,8 +62,8 @@ pub fn read_head(
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => count,
         };
-        unread = raw.len()..raw.len() + count;
-        raw.extend_from_slice(&buffer[..count]);
+        raw.truncate(start + count);
+        unread = start..raw.len();
     }
 }
 

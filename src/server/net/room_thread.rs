@@ -270,7 +270,7 @@ fn log_status(host: &ServerState, room: &RunningRoom) {
         players = room.players(),
         late = figures.late_ticks.get(),
         skipped = figures.skipped_ticks.get(),
-        sent_bytes = metrics.bytes_out.get(),
+        sent_bytes = metrics.sent_bytes(),
         client_updates = metrics.client_updates.get(),
         update_sends = metrics.update_sends.get(),
         updates_deferred = metrics.updates_deferred.get(),

@@ -182,7 +182,6 @@ impl ServerState {
             stream,
             suspended: Suspended::start(),
             tap: self.tap.clone(),
-            bytes_out: self.metrics.bytes_out.clone(),
             room,
             lanes: self.lanes.clone(),
             key_log: self.config.key_log.clone(),

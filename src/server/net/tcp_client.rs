@@ -1,5 +1,6 @@
 //! A client of the server: with a TCP connection or, for a bot of the server, with one in memory.
 
+use std::hint::black_box;
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,8 +41,6 @@ pub struct TcpTransport {
     pub suspended: Suspended,
     /// Copies the client's traffic to subscriptions.
     pub tap: Tap,
-    /// Bytes queued for all clients.
-    pub bytes_out: Counter,
     /// Metrics of the client's update worker.
     pub metrics: Arc<WorkerMetrics>,
     /// First bytes of the client's packets.
@@ -101,7 +100,6 @@ impl Transport for TcpTransport {
     }
 
     fn on_queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
-        self.bytes_out.inc_by(frames.len() as u64);
         self.metrics.packets.count(&self.packet_heads, frames);
         self.tap.record_sent(client.event_source(now, client.room.tick()), frames);
     }
@@ -135,6 +133,11 @@ impl Transport for TcpTransport {
             let opened = [&datagram[..HEADER_BYTES], messages].concat();
             self.tap.record_sent_datagram(client.event_source(now, client.room.tick()), to, &opened);
         }
+    }
+
+    fn prefetch(&self) {
+        self.socket().into_iter().for_each(|socket| os::prefetch(socket));
+        black_box(self.send_started_ns.load(Ordering::Relaxed));
     }
 
     fn abort(&self) {

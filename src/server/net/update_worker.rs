@@ -65,8 +65,10 @@ impl UpdateWorker<'_> {
             let mut mine = newcomers.extract_if(.., |client| client.transport.room.number == *number);
             if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
-                let mut runner = CatchingRunner { host, metrics: self.metrics, started: Cell::default() };
+                let mut runner = CatchingRunner::new(host, self.metrics);
                 audience.update_all(backlog.as_ref(), &mut self.buffers, &mut runner);
+                host.metrics.client_updates.inc_by(runner.updates);
+                host.metrics.update_sends.inc_by(runner.sends);
             }
         }
         self.audiences.retain(|_, audience| !audience.is_empty());
@@ -80,9 +82,17 @@ struct CatchingRunner<'a> {
     metrics: &'a WorkerMetrics,
     /// Start of the current update: the group reads the clock once before each.
     started: Cell<Duration>,
+    /// Updates of the pass. The workers share the metric, so each adds to it once per pass.
+    updates: u64,
+    /// Sends of the pass.
+    sends: u64,
 }
 
-impl CatchingRunner<'_> {
+impl<'a> CatchingRunner<'a> {
+    fn new(host: &'a ServerState, metrics: &'a WorkerMetrics) -> CatchingRunner<'a> {
+        CatchingRunner { host, metrics, started: Cell::default(), updates: 0, sends: 0 }
+    }
+
     /// Records the time of the update that just ended, without its last send. Reads the clock only
     /// if nothing was sent.
     fn record_update(&self, client: &TcpClient) {
@@ -124,8 +134,8 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
             host.metrics.updates_deferred.inc();
         }
         if let Some(sends) = served.send_calls {
-            host.metrics.client_updates.inc();
-            host.metrics.update_sends.inc_by(sends);
+            self.updates += 1;
+            self.sends += sends;
             self.record_update(client);
         }
         true

@@ -88,7 +88,7 @@ impl SimConnection {
             }
             let most = match self.dice.below(6) {
                 0 => 1 + self.dice.below(40) as usize,
-                _ => limits::READ_BYTES,
+                _ => limits::CLIENT_READ_BYTES,
             };
             let read = self.host_end.line.0.server_read(most);
             if read == ReadResult::Nothing {

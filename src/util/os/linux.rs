@@ -88,6 +88,11 @@ pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
 }
 
+/// Loads the descriptor of a socket into the CPU cache.
+pub fn prefetch(stream: &TcpStream) {
+    std::hint::black_box(std::os::fd::AsRawFd::as_raw_fd(stream));
+}
+
 /// Makes the socket reset its connection when it is closed, as after a crash of its owner.
 ///
 /// # Errors

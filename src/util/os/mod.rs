@@ -35,8 +35,8 @@ pub use suspended::Suspended;
 pub use system::{
     CAN_BIND_SOURCE, PollableStdin, Poller, TerminalMode, ceilings, configure_accepted, connect,
     create_private, enable_ansi, is_at, is_foreground, is_named_pipe, is_world_readable, on_stop,
-    open_private, poll, random, read, resident_bytes, set_reset_on_close, thread_cpu_time, try_send,
-    wait_until_closed, wake_acceptor, widen_backlog,
+    open_private, poll, prefetch, random, read, resident_bytes, set_reset_on_close, thread_cpu_time,
+    try_send, wait_until_closed, wake_acceptor, widen_backlog,
 };
 
 use std::fs::File;

@@ -116,6 +116,9 @@ pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)
 }
 
+/// Does nothing: the descriptor is private to `std`.
+pub fn prefetch(_: &TcpStream) {}
+
 /// Shuts down the connection in both directions, because `std` cannot reset one.
 ///
 /// # Errors

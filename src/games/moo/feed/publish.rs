@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::events::Events;
 use super::interest::EntityIndex;
 use super::objects::{self, PublicScenery, Structures};
-use super::published_state::{Clans, HeldItem, PublicAnimal, PublicPlayer, PublicState};
+use super::published_state::{Clans, HeldItem, PlayerIdentity, PublicAnimal, PublicPlayer, PublicState};
 use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
 
 /// Copies the public state out of the world in each tick. Unchanged parts are shared between ticks.
@@ -16,6 +16,9 @@ pub struct WorldReader {
     nature: Arc<EntityIndex<PublicScenery>>,
     structures: Arc<Structures>,
     clans: Arc<Clans>,
+    /// The players of the last tick.
+    identities: Vec<PlayerIdentity>,
+    membership_version: u32,
     /// Tick of each player's last request to join a clan.
     join_request_order: BTreeMap<PlayerId, u32>,
 }
@@ -27,6 +30,8 @@ impl WorldReader {
             nature: Arc::new(objects::scenery(world)),
             structures: Arc::new(Structures::of(world, 0)),
             clans: Arc::default(),
+            identities: Vec::new(),
+            membership_version: 0,
             join_request_order: BTreeMap::new(),
         }
     }
@@ -39,6 +44,7 @@ impl WorldReader {
         let mut players: Vec<PublicPlayer> =
             world.players().map(|view| self.public_player(&view, margin(view.id))).collect();
         set_killers(world, &mut players);
+        self.update_membership(&players);
         let animals = world.animals().map(|animal| {
             let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());
             PublicAnimal { id, kind, body }
@@ -53,10 +59,21 @@ impl WorldReader {
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
             players: EntityIndex::new(players),
+            membership_version: self.membership_version,
             ranking: OnceLock::new(),
             rolls: OnceLock::new(),
         };
         (Events::from_world(world, &state), state)
+    }
+
+    /// Increments the version if other players are in the world than in the last tick.
+    fn update_membership(&mut self, players: &[PublicPlayer]) {
+        let identities = players.iter().map(PublicPlayer::identity);
+        if !identities.clone().eq(self.identities.iter().copied()) {
+            self.identities.clear();
+            self.identities.extend(identities);
+            self.membership_version = self.membership_version.wrapping_add(1);
+        }
     }
 
     /// Rebuilds the shared parts (clans, structures) that changed in this tick.

@@ -182,6 +182,8 @@ pub struct PublicState {
     pub map_size_px: i32,
     /// Players, in ascending order of ID.
     pub players: EntityIndex<PublicPlayer>,
+    /// Incremented when a player joins or leaves the world.
+    pub membership_version: u32,
     pub nature: Arc<EntityIndex<PublicScenery>>,
     pub structures: Arc<Structures>,
     pub animals: EntityIndex<PublicAnimal>,

@@ -442,7 +442,7 @@ impl CommandContext<'_> {
             ("late ticks", figures.late_ticks.get().to_string()),
             ("skipped ticks", figures.skipped_ticks.get().to_string()),
             ("received", format!("{} bytes", metrics.bytes_in.get())),
-            ("sent", format!("{} bytes", metrics.bytes_out.get())),
+            ("sent", format!("{} bytes", metrics.sent_bytes())),
             ("bans", self.host.admission.bans().len().to_string()),
             ("panics", metrics.panics.get().to_string()),
         ];

@@ -32,7 +32,7 @@ use self::duration_histogram::DurationHistogram;
 use self::packet_bytes::PacketCatalog;
 pub use self::packet_bytes::PacketHeads;
 pub use self::worker_metrics::WorkerMetrics;
-use self::worker_metrics::{SummedHistogram, SummedPackets};
+use self::worker_metrics::{SummedBytes, SummedHistogram, SummedPackets};
 use crate::packet::PacketTables;
 use crate::util::sync::Mutex;
 
@@ -160,7 +160,6 @@ metrics! {
     rejected_commands: LabeledCounter, "commands_rejected" number, "Commands rejected, by reason";
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
-    bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
     compressed_messages: Counter, "messages_compressed" number, "Messages that were compressed; a message shared by several clients counts once";
     compression_original_bytes: Counter, "compression_original" bytes, "Bytes of compressed messages before compression";
     compression_bytes: Counter, "compression_compressed" bytes, "Bytes of compressed messages";
@@ -213,12 +212,21 @@ impl Metrics {
     }
 
     fn register_packets(&mut self) {
-        let workers = || Arc::clone(&self.workers);
+        let all = Arc::clone(&self.workers);
+        let workers = || Arc::clone(&all);
+        let sum = SummedBytes { workers: workers() };
+        let help = "Bytes queued for clients, including frame headers";
+        self.register("sent", Some(Unit::Bytes), help, sum);
         let frames = SummedPackets { workers: workers(), count: |count| count.frames };
         let bytes = SummedPackets { workers: workers(), count: |count| count.bytes };
         self.register("packets_sent", None, "Frames queued for clients, by packet", frames);
         let help = "Bytes queued for clients, including frame headers, by packet";
         self.register("packets_sent", Some(Unit::Bytes), help, bytes);
+    }
+
+    /// Returns the bytes queued for clients, including frame headers.
+    pub fn sent_bytes(&self) -> u64 {
+        SummedBytes { workers: Arc::clone(&self.workers) }.get()
     }
 
     /// Increments the counter of `family` that is labeled `label="name"`.

@@ -177,6 +177,11 @@ impl PacketBytes {
         (name, start.saturating_add(header.length as usize))
     }
 
+    /// Returns the bytes of all frames.
+    pub fn total_bytes(&self) -> u64 {
+        self.counts.iter().map(|[_, bytes]| bytes.load(Ordering::Relaxed)).sum()
+    }
+
     /// Returns the sums by name of several counts with the same catalog. Omits packets that were
     /// never sent.
     pub fn sums<'a>(all: impl Iterator<Item = &'a PacketBytes>) -> BTreeMap<&'a str, FrameCount> {

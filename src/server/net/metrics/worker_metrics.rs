@@ -37,6 +37,30 @@ impl WorkerMetrics {
     }
 }
 
+/// The bytes of [`WorkerMetrics::packets`], summed over the workers.
+#[derive(Debug)]
+pub struct SummedBytes {
+    /// The workers.
+    pub workers: Arc<[Arc<WorkerMetrics>]>,
+}
+
+impl SummedBytes {
+    /// Returns the bytes queued for clients.
+    pub fn get(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.packets.total_bytes()).sum()
+    }
+}
+
+impl EncodeMetric for SummedBytes {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        encoder.encode_counter::<NoLabelSet, _, u64>(&self.get(), None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
 /// A histogram of [`WorkerMetrics`], summed over the workers.
 #[derive(Debug)]
 pub struct SummedHistogram {

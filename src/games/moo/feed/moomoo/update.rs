@@ -27,6 +27,8 @@ const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 #[derive(Debug, Default)]
 pub struct MoomooView {
     pub known: KnownSet<()>,
+    /// The membership of the world in the last update.
+    membership_version: Option<u32>,
     /// The last list of the members of the client's clan.
     members: Vec<u8>,
     /// The applicants that were sent to the client, and the tick of each request.
@@ -102,7 +104,7 @@ impl MoomooView {
     }
 
     /// Writes the players that have left the world. Players that only left the view stay known, as
-    /// in the original game.
+    /// in the original game. They can be hundreds, so they are compared only after a change.
     fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let find_visible = |known: &KnownPlayer<()>| {
             let found = state.players.find(&known.identity.player);
@@ -115,10 +117,14 @@ impl MoomooView {
             }
             is_here
         };
-        self.known.players.retain(&mut is_in_world);
+        let version = Some(state.membership_version);
+        if replace(&mut self.membership_version, version) != version {
+            self.known.players.retain(&mut is_in_world);
+            self.known.own = self.known.own.filter(is_in_world);
+        }
         // A client is set up again when its player respawns, as clients expect.
-        let own = self.known.own.filter(is_in_world);
-        self.known.own = own.filter(|own| !own.died && find_visible(own).is_some_and(|found| found.alive));
+        self.known.own =
+            self.known.own.filter(|own| !own.died && find_visible(own).is_some_and(|found| found.alive));
     }
 
     /// Writes ended and founded clans. Returns the charged bytes: 0 for the first list.
