@@ -36,10 +36,10 @@ use crate::util::plural::count_noun;
 pub struct BetweenArgs {
     /// URL of the server, such as ws://127.0.0.1:8080 or wss://example.org/socket. A path precedes
     /// the path of each request, and replaces the path /.
-    #[arg(long, alias = "to", value_name = "URL", env = "TICKWIRE_BETWEEN_UPSTREAM")]
+    #[arg(long, visible_alias = "to", value_name = "URL", env = "TICKWIRE_BETWEEN_UPSTREAM")]
     upstream: Url,
     /// Address and port to listen on, for the clients; port 0 picks a free port.
-    #[arg(long, alias = "listen", value_name = "ADDR:PORT", default_value = "127.0.0.1:3002", env = "TICKWIRE_BETWEEN_BIND", value_parser = value_parsers::parse_bind)]
+    #[arg(long, visible_alias = "listen", value_name = "ADDR:PORT", default_value = "127.0.0.1:3002", env = "TICKWIRE_BETWEEN_BIND", value_parser = value_parsers::parse_bind)]
     bind: SocketAddr,
     /// Allow --bind with an address that other machines can reach.
     #[arg(long)]
@@ -60,7 +60,7 @@ pub struct BetweenArgs {
     rules: Vec<String>,
     /// Print only messages that match this filter, such as 'from client -ping'. Pages and the
     /// capture have all.
-    #[arg(long, value_name = "FILTER", value_parser = parse_filter)]
+    #[arg(long, value_name = "FILTER", value_parser = value_parsers::parse_filter)]
     filter: Option<MessageFilter>,
     /// Print one line for each message (the default).
     #[arg(long)]
@@ -113,10 +113,6 @@ pub struct BetweenArgs {
     /// tickwire::net=debug; separate several with commas.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
     log: String,
-}
-
-fn parse_filter(text: &str) -> Result<MessageFilter, String> {
-    MessageFilter::parse(text).map_err(|error| error.message)
 }
 
 /// Relays until Ctrl-C or SIGTERM, then prints a summary.

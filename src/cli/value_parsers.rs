@@ -3,6 +3,8 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
+use crate::tools::inspector::MessageFilter;
+
 /// Parses an address to listen on. Host names are invalid, because a name may have several
 /// addresses.
 ///
@@ -12,6 +14,14 @@ pub fn parse_bind(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
     text.parse()
         .map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all IPv4 addresses of this machine"))
+}
+
+/// Parses a filter of `/wire`.
+///
+/// # Errors
+/// The first invalid part, and the rule that it breaks.
+pub fn parse_filter(text: &str) -> Result<MessageFilter, String> {
+    MessageFilter::parse(text).map_err(|error| error.message)
 }
 
 /// Parses an origin as browsers write it: scheme and host, with a port only if it is not the

@@ -48,6 +48,20 @@ pub fn to_text(value: &Value) -> String {
     to_json(value).to_string()
 }
 
+/// Encodes a value of another protocol as JSON text. The keys of a map keep their order.
+pub fn to_text_in_order(value: &Value) -> String {
+    let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(",");
+    match value {
+        Value::Array(values) => format!("[{}]", list(&mut values.iter().map(to_text_in_order))),
+        Value::Map(pairs) => {
+            let entry =
+                |(key, value): &(Value, Value)| format!("{}:{}", to_text(key), to_text_in_order(value));
+            format!("{{{}}}", list(&mut pairs.iter().map(entry)))
+        }
+        scalar => to_text(scalar),
+    }
+}
+
 /// Limits the parser's work and memory with one scan. Returns the number of colons outside strings.
 fn prescan(text: &str, max_values: usize) -> Result<usize, DecodeError> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);

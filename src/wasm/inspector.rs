@@ -128,14 +128,18 @@ pub extern "C" fn fields() -> usize {
     inspect(|inspector, _| Ok(inspector.fields().into_bytes()))
 }
 
-/// Outputs the retained frames as a pcapng file. The input is `{"player":…,"name":…}`.
+/// Outputs the retained frames as a pcapng file. The input is a list of
+/// `{"id":…,"player":…,"name":…}` for clients.
 #[unsafe(no_mangle)]
 pub extern "C" fn save() -> usize {
     inspect(|inspector, input| {
-        let client: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let player = client["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
-        let name = client["name"].as_str().unwrap_or_default().to_owned();
-        inspector.save(&ExportedClient { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
+        let clients: Vec<Value> = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let clients = clients.iter().filter_map(|client| {
+            let player = client["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
+            let name = client["name"].as_str().unwrap_or_default().to_owned();
+            Some((client["id"].as_u64()?, ExportedClient { player, name }))
+        });
+        inspector.save(&clients.collect()).ok_or_else(|| "no handshake was seen".to_owned())
     })
 }
 

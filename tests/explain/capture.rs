@@ -371,6 +371,14 @@ fn the_command_chooses_and_prints_as_asked() {
         "{errors}"
     );
     assert_eq!(tickwire(&[file.path(), "--packet", "pong"]).2, "");
+    let pong = run(&["--packet", "pong"]);
+    for filter in ["nonce = 1 from server", "pong", "bytes = 7 connection = 1"] {
+        assert_eq!(run(&["--filter", filter]), pong, "{filter}");
+    }
+    let (is_well, out, errors) = tickwire(&[file.path(), "--filter", "nonce > 1"]);
+    assert!(!is_well && out.is_empty() && errors.contains("matches the filter"), "{errors}");
+    let (is_well, _, errors) = tickwire(&[file.path(), "--filter", "nonce >"]);
+    assert!(!is_well && errors.contains("--filter"), "{errors}");
     let drawn = run(&["--client", "1", "--full"]);
     assert!(drawn.contains("packet 11, 2.500000 s, client 1: 7 bytes from a server"), "{drawn}");
     assert!(drawn.contains("|F|R|R|R|opcode"), "{drawn}");

@@ -85,6 +85,14 @@ fn messages_on_a_path_that_is_no_endpoint_are_no_packets() {
             assert!(has(&lines, end), "{end}: {lines:?}");
         }
     }
+    // The keys of a map keep their order.
+    let map = [0x82, 0xa1, b'b', 1, 0xa1, b'a', 2];
+    let (lines, _) = explained(&[
+        (client, request("/chat", "")),
+        (server, response("")),
+        (client, frame_of(client, Opcode::Binary, &map)),
+    ]);
+    assert!(has(&lines, r#"MessagePack {"b":1,"a":2}"#), "{lines:?}");
     // What breaks RFC 6455 is still said.
     let (_, rules) = explained(&[
         (client, request("/chat", "")),
@@ -92,6 +100,19 @@ fn messages_on_a_path_that_is_no_endpoint_are_no_packets() {
         (client, frame_of(client, Opcode::Text, &[0xff])),
     ]);
     assert_eq!(rules, ["text_not_utf8"]);
+}
+
+#[test]
+fn json_at_the_path_of_all_servers_is_shown_as_json() {
+    let (client, server) = (Side::Client, Side::Server);
+    let (lines, rules) = explained(&[
+        (client, request("/", "")),
+        (server, response("")),
+        (client, frame_of(client, Opcode::Text, br#"{"price":6.75}"#)),
+        (server, frame_of(server, Opcode::Text, b"price")),
+    ]);
+    assert_eq!(rules, [""; 0], "{lines:?}");
+    assert!(has(&lines, r#"JSON {"price":6.75}"#) && has(&lines, r#""price""#), "{lines:?}");
 }
 
 #[test]

@@ -92,9 +92,10 @@ impl Twin {
     fn end(&mut self) {
         let fields = self.inspector.fields();
         self.note(b'f', &[], fields);
-        let file =
-            self.inspector.save(&ExportedClient { player: 3, name: "Ada".to_owned() }).expect("a handshake");
-        self.note(b's', br#"{"player":3,"name":"Ada"}"#, file);
+        let named = [(self.client, ExportedClient { player: 3, name: "Ada".to_owned() })].into();
+        let file = self.inspector.save(&named).expect("a handshake");
+        let input = json!([{ "id": self.client, "player": 3, "name": "Ada" }]).to_string();
+        self.note(b's', input.as_bytes(), file);
     }
 
     /// What node puts out for the same calls.

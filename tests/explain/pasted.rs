@@ -120,6 +120,8 @@ fn a_har_file_is_explained_message_by_message() {
     let (_, out, _) = explain(&["--packet", "pong", "--json", plain.path()], b"");
     let json: serde_json::Value = serde_json::from_str(&out).expect("one line");
     assert_eq!((&json["message"], &json["client"]), (&2.into(), &1.into()));
+    let (_, filtered, _) = explain(&["--filter", "nonce > 8", "--json", plain.path()], b"");
+    assert_eq!(filtered, out);
     let (_, out, _) = explain(&["--full", "--packet", "move", plain.path()], b"");
     assert!(out.contains("message 1, 0.000000 s, client 1: 10 bytes from a client"), "{out}");
     let (is_well, _, errors) = explain(&["--packet", "chat", plain.path()], b"");

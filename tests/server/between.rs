@@ -287,6 +287,7 @@ fn what_cannot_work_is_refused_with_the_rule() {
         (&["--upstream", "ws://127.0.0.1:9", "--bind", "0.0.0.0:0"][..], "--allow-remote"),
         (&["--upstream", "ws://127.0.0.1:9", "--page", "0.0.0.0:0"], "loopback"),
         (&["--upstream", "ws://127.0.0.1:9", "--rule", "move: fly"], "is no action"),
+        (&["--upstream", "ws://127.0.0.1:9", "--rule", "clinet: hold"], "clinet is not client"),
         (&["--upstream", "ws://127.0.0.1:9", "--dialect", "klingon"], "klingon"),
         (&["--upstream", "ws://127.0.0.1:9", "--filter", "x >"], "value"),
         (&["--upstream", "http://127.0.0.1:9"], "ws://"),

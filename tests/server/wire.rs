@@ -344,9 +344,8 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
         update.is_some_and(|kind| kind["from"] == "server" && kind["bytes"].as_f64() > Some(10.0)),
         "{fields}"
     );
-    let player = 1;
-    let file =
-        watcher.inspector.save(&ExportedClient { player, name: "Ada".to_owned() }).expect("a handshake");
+    let named = [(id, ExportedClient { player: 1, name: "Ada".to_owned() })].into();
+    let file = watcher.inspector.save(&named).expect("a handshake");
     let capture = tickwire::capture::read(&file).expect("a capture");
     let connections = capture.connections();
     assert!(connections.len() == 1 && connections[0].gaps.is_empty() && connections[0].has_begin);

@@ -13,10 +13,11 @@ use super::super::output::{CliError, print, print_error};
 use super::received::{EntityFilter, ReceivedTable};
 use crate::packet::PacketTables;
 use crate::tools::capture::{Capture, TcpConnection, Untrusted};
-use crate::tools::explain::DialectChoice;
 use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary, Detail};
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
+use crate::tools::explain::{DialectChoice, Explanation};
+use crate::tools::inspector::MessageFilter;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
@@ -24,14 +25,43 @@ use crate::ws::Side;
 pub struct ShowOptions<'a> {
     /// Only the connection with this number in the list.
     pub client: Option<usize>,
-    /// Only packets with this name or code.
-    pub packet: Option<&'a str>,
+    /// The frames to show.
+    pub selection: Selection<'a>,
     /// Instead of the frames, the clients that received these entities.
     pub received: Option<&'a EntityFilter>,
     /// The output format.
     pub form: OutputFormat,
     /// Whether to use colours.
     pub paint: ColorMode,
+}
+
+/// The frames or messages to show: those that pass both conditions.
+pub struct Selection<'a> {
+    /// Only packets with this name or code.
+    pub packet: Option<&'a str>,
+    /// Only messages that match this filter.
+    pub filter: Option<&'a MessageFilter>,
+}
+
+impl Selection<'_> {
+    /// Whether everything is shown.
+    pub fn is_everything(&self) -> bool {
+        self.packet.is_none() && self.filter.is_none()
+    }
+
+    /// Whether the item of a connection is shown.
+    pub fn admits(&self, item: &Explanation<'_>, client: usize) -> bool {
+        self.packet.is_none_or(|wanted| item.names().iter().any(|name| name == wanted))
+            && self.filter.is_none_or(|filter| filter.matches(item, client as u64))
+    }
+
+    /// The error if nothing in the input is shown. `kind` is packet and frame, or message.
+    pub fn missing(&self, kind: &str, input: &str) -> String {
+        match self.packet {
+            Some(name) => format!("there is no {kind} {name:?} in this {input}"),
+            None => format!("nothing in this {input} matches the filter"),
+        }
+    }
 }
 
 /// Bytes of output that are written together, because each write is a system call.
@@ -69,13 +99,15 @@ pub fn run(
         print(&table.print(begin_ns, wanted.form == OutputFormat::Json)?);
         return Ok(());
     }
-    let is_plain = wanted.form != OutputFormat::Json && wanted.packet.is_none();
+    let is_plain = wanted.form != OutputFormat::Json && wanted.selection.is_everything();
     if is_plain {
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
         print(&heading(capture, connections.len(), &notes));
     }
     let (mut is_silent, mut has_begun, mut lines) = (true, false, String::new());
-    let detail = if wanted.form == OutputFormat::Line { Detail::Line } else { Detail::Tree };
+    // A filter compares fields, which only a tree has.
+    let is_brief = wanted.form == OutputFormat::Line && wanted.selection.filter.is_none();
+    let detail = if is_brief { Detail::Line } else { Detail::Tree };
     let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, detail));
     let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| {
         let text = format_item(&found, &names, begin_ns, wanted);
@@ -93,8 +125,8 @@ pub fn run(
     if is_plain {
         print(&table(&tallies));
     }
-    let missed = wanted.packet.filter(|_| is_silent);
-    let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
+    let is_missing = is_silent && !wanted.selection.is_everything();
+    let missed = is_missing.then(|| wanted.selection.missing("packet or frame", "capture"));
     let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::truncation_note(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
@@ -138,12 +170,10 @@ fn format_item(
     wanted: &ShowOptions<'_>,
 ) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
-    let is_wanted =
-        |names: &[String]| wanted.packet.is_none_or(|wanted| names.iter().any(|name| name == wanted));
     if wanted.form == OutputFormat::Json {
         let rest = match what {
-            CaptureItemKind::Item(item) if is_wanted(&item.names()) => item.json(),
-            CaptureItemKind::Gap(side, bytes) if wanted.packet.is_none() => {
+            CaptureItemKind::Item(item) if wanted.selection.admits(item, *client) => item.json(),
+            CaptureItemKind::Gap(side, bytes) if wanted.selection.is_everything() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
             _ => return String::new(),
@@ -153,7 +183,7 @@ fn format_item(
     let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
     let at = format!("{packet:>8}{seconds:>12.6}  {client:<6}");
     match what {
-        CaptureItemKind::Item(item) if !is_wanted(&item.names()) => String::new(),
+        CaptureItemKind::Item(item) if !wanted.selection.admits(item, *client) => String::new(),
         CaptureItemKind::Item(item) if wanted.form == OutputFormat::Full => {
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
             format!("\n{place}{}", item.painted(wanted.paint))
@@ -161,7 +191,7 @@ fn format_item(
         CaptureItemKind::Item(item) => {
             item.one_line(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
         }
-        _ if wanted.packet.is_some() => String::new(),
+        _ if !wanted.selection.is_everything() => String::new(),
         CaptureItemKind::Begin { guess, client: address, server, is_whole } => {
             let name = names.get(client - 1).copied().flatten();
             let name = name.map(|name| format!(" {name:?}")).unwrap_or_default();

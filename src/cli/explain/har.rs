@@ -38,7 +38,7 @@ pub fn run(
         order.extend(connection.messages.iter().enumerate().map(|(at, message)| (message.at_ns, client, at)));
     }
     order.sort_unstable();
-    let is_plain = wanted.form != OutputFormat::Json && wanted.packet.is_none();
+    let is_plain = wanted.form != OutputFormat::Json && wanted.selection.is_everything();
     if is_plain {
         print(&heading(&connections, order.len()));
     }
@@ -55,12 +55,12 @@ pub fn run(
         is_silent &= text.is_empty();
         print(&text);
     }
-    match (wanted.client, wanted.packet) {
-        (Some(client), _) if client == 0 || client > connections.len() => {
+    match wanted.client {
+        Some(client) if client == 0 || client > connections.len() => {
             Err(format!("there is no connection {client} in this HAR file"))
         }
-        (_, Some(name)) if is_silent => {
-            Err(format!("there is no packet or message {name:?} in this HAR file"))
+        _ if is_silent && !wanted.selection.is_everything() => {
+            Err(wanted.selection.missing("packet or message", "HAR file"))
         }
         _ => Ok(()),
     }
@@ -111,7 +111,9 @@ impl MessagePlace {
         let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
         let message = match message {
             Ok(message) => message,
-            Err(_) if wanted.packet.is_some() || wanted.form == OutputFormat::Json => return String::new(),
+            Err(_) if !wanted.selection.is_everything() || wanted.form == OutputFormat::Json => {
+                return String::new();
+            }
             Err(reason) => {
                 let reason = escape::escape_line(reason);
                 return format!("{number:>8}{seconds:>12.6}  {client:<6}  ? {reason}\n");
@@ -119,7 +121,7 @@ impl MessagePlace {
         };
         let from = message.from.unwrap_or(Side::Client);
         let item = conversation.explain_message(from, message.opcode, &message.payload);
-        if wanted.packet.is_some_and(|wanted| item.names().iter().all(|name| name != wanted)) {
+        if !wanted.selection.admits(&item, client) {
             return String::new();
         }
         match wanted.form {

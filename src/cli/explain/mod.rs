@@ -17,7 +17,7 @@ use clap::Args;
 use super::color::Color;
 use super::game_list::GameList;
 use super::output::{CliError, print, print_error};
-use super::tables;
+use super::{tables, value_parsers};
 use crate::packet::PacketTables;
 use crate::tools::capture;
 use crate::tools::explain::color::ColorMode;
@@ -26,8 +26,9 @@ use crate::tools::explain::print::streaming::{self, OutputFormat};
 use crate::tools::explain::{
     self, Conversation, DialectChoice, Explanation, NO_DIALECT, bare_message, capture_walk,
 };
+use crate::tools::inspector::MessageFilter;
 use crate::ws::Side;
-use file::ShowOptions;
+use file::{Selection, ShowOptions};
 use received::EntityFilter;
 use source::Source;
 
@@ -56,15 +57,15 @@ pub struct ExplainArgs {
     from: Option<String>,
     /// The bytes are an opened datagram of a lane, or one on each line of a file: header and
     /// messages, without a tag. Default sender: client.
-    #[arg(long, conflicts_with_all = ["client", "packet", "received"])]
+    #[arg(long, conflicts_with_all = ["client", "packet", "filter", "received"])]
     datagram: bool,
     /// The bytes are the payload of a message, without a frame header, as a browser shows it. This
     /// is the default for bytes that are a packet and no frame.
-    #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram"])]
+    #[arg(long, conflicts_with_all = ["client", "packet", "filter", "received", "datagram"])]
     message: bool,
     /// Both ends have agreed on permessage-deflate (RFC 7692) with its default parameters, so a
     /// frame may be compressed although the bytes have no upgrade. A capture has its own.
-    #[arg(long, conflicts_with_all = ["client", "packet", "received", "datagram", "message"])]
+    #[arg(long, conflicts_with_all = ["client", "packet", "filter", "received", "datagram", "message"])]
     deflate: bool,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
     /// file, or a capture that contains its tables. A capture with tables is always explained by
@@ -88,12 +89,16 @@ pub struct ExplainArgs {
     /// close. The exit status is 1 if there are none.
     #[arg(long, value_name = "NAME|CODE")]
     packet: Option<String>,
+    /// For a capture: show only messages that match this filter of /wire, such as 'price > 6' or
+    /// 'from client -ping'. The exit status is 1 if there are none.
+    #[arg(long, value_name = "FILTER", value_parser = value_parsers::parse_filter)]
+    filter: Option<MessageFilter>,
     /// For a capture: instead of the frames, print a table of the entities that each client
     /// received: of all entity lists (--received), of one list (--received=cards), or one entity
     /// (--received=cards:17). The exit status is 1 if no client, or not the one of --client,
     /// received such an entity.
     #[arg(long, value_name = "LIST[:ID]", num_args = 0..=1, require_equals = true, default_missing_value = "",
-          value_parser = EntityFilter::parse, conflicts_with_all = ["packet", "full", "line"])]
+          value_parser = EntityFilter::parse, conflicts_with_all = ["packet", "filter", "full", "line"])]
     received: Option<EntityFilter>,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -121,8 +126,9 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let choice = dialect_choice(args, &codes)?;
-    if args.client.is_some() || args.packet.is_some() || args.received.is_some() {
-        return Err("--client, --packet and --received need a capture, and this input is not one".to_owned());
+    if args.client.is_some() || args.packet.is_some() || args.filter.is_some() || args.received.is_some() {
+        let options = "--client, --packet, --filter and --received";
+        return Err(format!("{options} need a capture, and this input is not one"));
     }
     let Input { notation, content } = input;
     if !matches!(notation, Notation::Hex | Notation::Bytes) {
@@ -239,7 +245,7 @@ fn show_options(args: &ExplainArgs) -> ShowOptions<'_> {
     let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
     ShowOptions {
         client: args.client,
-        packet: args.packet.as_deref(),
+        selection: Selection { packet: args.packet.as_deref(), filter: args.filter.as_ref() },
         received: args.received.as_ref(),
         form: if args.json { OutputFormat::Json } else { form },
         paint: args.color.paint(),

@@ -5,6 +5,10 @@ use std::fmt;
 
 use crate::util::escape::Untrusted;
 
+/// Comment on the first packet of a connection whose messages are no packets, whatever its path. An
+/// intercepting proxy writes it, because a path such as `/` does not tell.
+pub(crate) const FOREIGN_COMMENT: &str = "dialect=none";
+
 /// A packet of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<'a> {

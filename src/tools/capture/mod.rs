@@ -48,6 +48,7 @@ mod tcp_endpoints;
 pub(crate) mod world_record;
 pub(crate) mod writer;
 
+pub(crate) use file::FOREIGN_COMMENT;
 pub use file::{Capture, CaptureError, FormatRule, Packet};
 pub(crate) use reader::Reader;
 pub(crate) use reassembly::{Assembled, Assembly, ConnectionAssembly};

@@ -72,6 +72,8 @@ pub struct TcpConnection<'a> {
     pub server: SocketAddr,
     /// The number of the connection's first packet in the file.
     pub first_packet: usize,
+    /// Whether the capture states that no message is a packet, whatever the path.
+    pub is_foreign: bool,
     /// Whether the capture includes the handshake.
     pub has_begin: bool,
     /// Whether the capture includes the end: both ends sent FIN, or one reset the connection.
@@ -116,8 +118,7 @@ impl<'a> Assembly<'a> {
                 if self.count.is_multiple_of(CHUNK) {
                     chunks.push(Vec::with_capacity(CHUNK));
                 }
-                chunks[self.count / CHUNK]
-                    .push(ConnectionBuilder::new(TcpEndpoints::new(&segment, packet.number)));
+                chunks[self.count / CHUNK].push(ConnectionBuilder::new(TcpEndpoints::new(&segment, packet)));
                 self.count += 1;
                 *entry.insert_entry(self.count - 1).get()
             }
@@ -213,6 +214,7 @@ impl<'a> ConnectionBuilder<'a> {
             client: ends.addresses[client],
             server: ends.addresses[1 - client],
             first_packet: ends.first_packet,
+            is_foreign: ends.is_foreign,
             has_begin: ends.has_start(),
             has_end: ends.has_end(),
             pieces: Vec::with_capacity(chunks),

@@ -61,7 +61,7 @@ impl StreamingReassembler {
                 *found.get()
             }
             entry => {
-                let ends = TcpEndpoints::new(segment, packet.number);
+                let ends = TcpEndpoints::new(segment, packet);
                 let (placed, stored, last) = ([None; 2], Vec::new(), (0, 0));
                 self.connections.push(StreamedConnection { ends, placed, stored, last });
                 *entry.insert_entry(self.connections.len() - 1).get()

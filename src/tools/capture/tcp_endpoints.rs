@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
+use super::file::{FOREIGN_COMMENT, Packet};
 use super::packet::{ACK, FIN, RST, SYN, Segment};
 
 /// The two addresses and ports of a connection, independent of direction.
@@ -86,6 +87,7 @@ impl Hasher for FastHasher {
 pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
+    pub(super) is_foreign: bool,
     pub(super) trackers: [SequenceTracker; 2],
     is_desynchronized: bool,
     /// The index of the end that opened the connection, if a SYN shows it. The first SYN decides.
@@ -95,9 +97,15 @@ pub(super) struct TcpEndpoints {
 impl TcpEndpoints {
     /// Creates the state of the connection of this segment. The caller must still pass the segment
     /// to `receive`.
-    pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
-        let (addresses, trackers) = ([segment.head.from, segment.head.to], Default::default());
-        TcpEndpoints { addresses, first_packet, trackers, is_desynchronized: false, requester: None }
+    pub(super) fn new(segment: &Segment<'_>, packet: &Packet<'_>) -> TcpEndpoints {
+        TcpEndpoints {
+            addresses: [segment.head.from, segment.head.to],
+            first_packet: packet.number,
+            is_foreign: packet.comments.iter().any(|comment| comment.raw() == FOREIGN_COMMENT),
+            trackers: Default::default(),
+            is_desynchronized: false,
+            requester: None,
+        }
     }
 
     /// The index of the sender of a segment. A connection from an address to itself has only index

@@ -241,6 +241,9 @@ pub(crate) fn conversation_with<'c>(
     codes: &'c PacketTables,
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
+    if connection.is_foreign {
+        return start_midstream(connection, Conversation::foreign(otherwise));
+    }
     let mut conversation = Conversation::new(codes, otherwise);
     guess.into_iter().for_each(|guess| conversation.set_guess(guess));
     start_midstream(connection, conversation)
@@ -271,7 +274,7 @@ impl<'c> Survey<'c> {
         codes: &'c PacketTables,
         otherwise: &'c Dialect,
     ) -> Option<Survey<'c>> {
-        let is_needed = !connection.has_begin || !connection.gaps.is_empty();
+        let is_needed = !connection.is_foreign && (!connection.has_begin || !connection.gaps.is_empty());
         is_needed.then(|| {
             let mut conversation = start_midstream(connection, Conversation::new(codes, otherwise));
             conversation.set_brief(true);

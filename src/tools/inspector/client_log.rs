@@ -201,10 +201,11 @@ impl ClientLog {
     /// The conversation before its handshake; `None` before the server has sent the dialect.
     pub fn conversation_before_handshake<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
-        Some(match self.start {
-            _ if self.is_foreign() => Conversation::foreign(dialect),
-            Some(LogStart::Frames { .. }) => Conversation::in_dialect(dialect),
-            _ => Conversation::new(codes, dialect),
+        // The server has named the dialect. The path does not: each server has a game of its own at `/`.
+        Some(if self.is_foreign() {
+            Conversation::foreign(dialect)
+        } else {
+            Conversation::in_dialect(dialect)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Encodes the stored frames as a capture for Wireshark.
 //!
-//! The input is the handshake and frames of a client in order; the output is the bytes of a pcapng
-//! file. The connection starts with the TCP handshake. Frames that are no longer stored use no
+//! The input is the handshakes and frames of clients in order; the output is the bytes of a pcapng
+//! file. Each connection starts with the TCP handshake. Frames that are no longer stored use no
 //! sequence numbers, so that Wireshark reads one stream without a gap.
 
 use core::net::SocketAddr;
@@ -11,16 +11,15 @@ use super::frame_mark::FrameMark;
 use super::observed_format::Handshake;
 use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
-use crate::tools::capture::TcpSide;
-use crate::tools::capture::Untrusted;
 use crate::tools::capture::lane_packet;
 use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
+use crate::tools::capture::{FOREIGN_COMMENT, TcpSide, Untrusted};
 use crate::tools::explain::NO_DIALECT;
 use crate::ws::Side;
 
 /// The player of a client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportedClient {
     /// The number of the player; 0 without a player.
     pub player: u16,
@@ -28,50 +27,107 @@ pub struct ExportedClient {
     pub name: String,
 }
 
-/// Encodes a capture of a connection that was opened at `at`. `began` is the start of the server's
-/// clock, as time since 1970. The capture includes the server's packet tables `codes`.
-pub fn export_capture<'a>(
-    (opened, at): (&Handshake, Duration),
-    client: &ExportedClient,
-    frames: impl Iterator<Item = &'a RetainedFrame>,
-    (began, codes): (Duration, &PacketTables),
-) -> Vec<u8> {
-    let mut writer = CaptureWriter::new(began);
-    // A proxy of another protocol has no rooms and no packet tables.
-    let is_foreign = opened.dialect == NO_DIALECT;
-    writer.begin(!is_foreign);
-    if !is_foreign {
-        writer.tables(at, &codes.texts());
-        room(&mut writer, opened, at);
+/// A connection of a capture.
+#[derive(Debug)]
+pub struct ExportedConnection<'a> {
+    /// The handshake.
+    pub opened: &'a Handshake,
+    /// The time of the handshake.
+    pub at: Duration,
+    /// The player of the client.
+    pub client: ExportedClient,
+    /// The stored frames, in order.
+    pub frames: Vec<&'a RetainedFrame>,
+}
+
+impl ExportedConnection<'_> {
+    /// Whether a proxy observed another protocol, which has no rooms and no packet tables.
+    fn is_foreign(&self) -> bool {
+        self.opened.dialect == NO_DIALECT
     }
-    // If both ends have the same address, the name would apply to the server too.
-    if !client.name.is_empty() && opened.address.ip() != opened.local.ip() {
-        writer.name(opened.address.ip(), &client.name);
+
+    /// Writes the opening of the connection.
+    fn open(&self, writer: &mut CaptureWriter) -> TcpFlow {
+        let ExportedConnection { opened, at, frames, .. } = self;
+        let about = if self.is_foreign() { FOREIGN_COMMENT } else { "" };
+        let mut flow = TcpFlow::open(writer, [opened.address, opened.local], [0, 0], (*at, about));
+        let first = frames.iter().find(|frame| !frame.is_head).map_or(0, |frame| frame.n);
+        let before = format!("the inspector no longer has the frames before number {first}");
+        flow.bytes(writer, TcpSide::Client, &opened.request, (*at, ""));
+        flow.bytes(writer, TcpSide::Server, &opened.response, (*at, &before));
+        flow
     }
-    let has_passed = |frame: &&RetainedFrame| frame.mark.is_none_or(FrameMark::has_passed);
-    let mut frames = frames.filter(|frame| !frame.is_head).filter(has_passed).peekable();
-    let first = frames.peek().map_or(0, |frame| frame.n);
-    let before = format!("the inspector no longer has the frames before number {first}");
-    let mut flow = TcpFlow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
-    flow.bytes(&mut writer, TcpSide::Client, &opened.request, (at, ""));
-    flow.bytes(&mut writer, TcpSide::Server, &opened.response, (at, &before));
-    for frame in frames {
-        let ExportedClient { player, name } = client;
+
+    /// Writes a frame.
+    fn frame(&self, writer: &mut CaptureWriter, flow: &mut TcpFlow, frame: &RetainedFrame) {
+        let ExportedConnection { opened, at, client, .. } = self;
         if let Some((address, dropped)) = frame.datagram {
             // A capture contains no dropped datagrams.
             if dropped.is_none() {
-                datagram(&mut writer, opened, address, (frame, client), at);
+                datagram(writer, opened, address, (frame, client), *at);
             }
-            continue;
+            return;
         }
         let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
-        let comment = match (is_foreign, frame.mark) {
-            (true, mark) => mark.map_or(String::new(), |mark| mark.comment()),
-            (false, _) => format!("tick={} player={player} {name}", frame.tick),
+        let comment = match (self.is_foreign(), frame.mark) {
+            (true, mark) => proxy_comment(mark, frame.compressed_bytes),
+            (false, _) => format!("tick={} player={} {}", frame.tick, client.player, client.name),
         };
-        flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
+        flow.bytes(writer, from, frame.bytes(), (frame.at.max(*at), comment.trim_end()));
+    }
+}
+
+/// Encodes a capture of these connections, in the order of time. `began` is the start of the
+/// server's clock, as time since 1970. The capture includes the server's packet tables `codes`.
+pub fn export_capture(
+    connections: &[ExportedConnection<'_>],
+    (began, codes): (Duration, &PacketTables),
+) -> Vec<u8> {
+    let mut writer = CaptureWriter::new(began);
+    let begin = connections.iter().map(|connection| connection.at).min().unwrap_or_default();
+    let own = || connections.iter().filter(|connection| !connection.is_foreign());
+    writer.begin(own().next().is_some());
+    if own().next().is_some() {
+        writer.tables(begin, &codes.texts());
+    }
+    own().for_each(|connection| room(&mut writer, connection.opened, begin));
+    for ExportedConnection { opened, client, .. } in connections {
+        // If both ends have the same address, the name would apply to the server too.
+        if !client.name.is_empty() && opened.address.ip() != opened.local.ip() {
+            writer.name(opened.address.ip(), &client.name);
+        }
+    }
+    // What is left of each connection: its opening, without a flow, and its frames.
+    let mut left: Vec<(Option<TcpFlow>, &[&RetainedFrame])> =
+        connections.iter().map(|connection| (None, &connection.frames[..])).collect();
+    let next_at = |index: usize, (flow, frames): &(Option<TcpFlow>, &[&RetainedFrame])| match flow {
+        None => Some((connections[index].at, 0)),
+        Some(_) => frames.first().map(|frame| (frame.at.max(connections[index].at), frame.n)),
+    };
+    while let Some((_, index)) =
+        (0..left.len()).filter_map(|index| Some((next_at(index, &left[index])?, index))).min()
+    {
+        let (connection, (flow, frames)) = (&connections[index], &mut left[index]);
+        match (flow, frames.split_first()) {
+            (flow @ None, _) => *flow = Some(connection.open(&mut writer)),
+            (Some(flow), Some((frame, rest))) => {
+                if !frame.is_head && frame.mark.is_none_or(FrameMark::has_passed) {
+                    connection.frame(&mut writer, flow, frame);
+                }
+                *frames = rest;
+            }
+            (Some(_), None) => {}
+        }
     }
     writer.blocks
+}
+
+/// The comment of a message that a proxy has changed, delayed or inflated.
+fn proxy_comment(mark: Option<FrameMark>, compressed_bytes: Option<u32>) -> String {
+    let inflated = compressed_bytes
+        .map(|bytes| format!("inflated by the proxy: compressed, the frame has {bytes} bytes"));
+    let comments = mark.map(FrameMark::comment).into_iter().chain(inflated);
+    comments.filter(|comment| !comment.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Writes a datagram in the format of the server's recorder.
@@ -122,7 +178,7 @@ mod tests {
             dialect: NO_DIALECT.to_owned(),
             json: false,
             // The example of RFC 6455, section 1.3.
-            request: b"GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+            request: b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
                 .to_vec(),
             response: b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -143,15 +199,24 @@ mod tests {
             compressed_bytes: None,
             datagram: None,
         };
-        let frames =
-            [frame(3, None), frame(4, Some(FrameMark::Dropped)), frame(5, Some(FrameMark::Injected))];
+        let inflated = RetainedFrame { compressed_bytes: Some(9), ..frame(6, None) };
+        let frames = [
+            frame(3, None),
+            frame(4, Some(FrameMark::Dropped)),
+            frame(5, Some(FrameMark::Injected)),
+            inflated,
+        ];
         let (client, began) = (ExportedClient { player: 0, name: String::new() }, Duration::from_secs(1));
         let codes = PacketTables::builtin();
-        let file = export_capture((&opened, Duration::ZERO), &client, frames.iter(), (began, &codes));
+        let frames = frames.iter().collect();
+        let connection = ExportedConnection { opened: &opened, at: Duration::ZERO, client, frames };
+        let file = export_capture(&[connection], (began, &codes));
         let read = crate::tools::capture::read(&file).expect("a capture");
         assert!(read.tables().expect("readable").is_none());
         let comments: Vec<_> = read.packets.iter().flat_map(|packet| &packet.comments).collect();
-        assert_eq!(comments[1..], ["injected by the proxy"], "the first one names the frames before");
+        assert_eq!(comments[..3], [FOREIGN_COMMENT; 3], "the opening of the connection");
+        let inflated = "inflated by the proxy: compressed, the frame has 9 bytes";
+        assert_eq!(comments[4..], ["injected by the proxy", inflated], "the fourth names the frames before");
         let native = codes.dialect("native").expect("built in");
         let mut lines = Vec::new();
         capture_walk::walk((&read.connections(), &[]), &codes, (None, &native), None, |found| {
@@ -160,7 +225,7 @@ mod tests {
                 lines.extend(item.frames.iter().map(ToString::to_string));
             }
         });
-        assert_eq!(lines.iter().filter(|line| line.contains("JSON {}")).count(), 2, "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| line.contains("JSON {}")).count(), 3, "{lines:?}");
     }
 
     #[test]
@@ -194,12 +259,9 @@ mod tests {
             frame(902, Side::Client, 7),
         ];
         let client = ExportedClient { player: 3, name: "Ada".to_owned() };
-        let file = export_capture(
-            (&opened, Duration::from_millis(5)),
-            &client,
-            frames.iter(),
-            (Duration::from_secs(1_000_000), &PacketTables::builtin()),
-        );
+        let (at, all) = (Duration::from_millis(5), frames.iter().collect());
+        let connection = ExportedConnection { opened: &opened, at, client, frames: all };
+        let file = export_capture(&[connection], (Duration::from_secs(1_000_000), &PacketTables::builtin()));
         assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         let read = crate::tools::capture::read(&file).expect("a capture");
         assert_eq!(read.names, [(opened.address.ip(), "Ada".into())]);

@@ -40,6 +40,8 @@ mod ping_pairs;
 mod ring;
 pub mod share_link;
 
+use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +54,7 @@ use crate::ws::Side;
 use byte_counts::ByteCounts;
 use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
+use export::ExportedConnection;
 pub use filter::FilterError;
 use frame_mark::FrameMark;
 pub use list::{FrameList, ListRequest};
@@ -425,12 +428,22 @@ impl Inspector {
         self.fields.take()
     }
 
-    /// Encodes the stored frames of the selected client as a pcapng file; `None` without a
-    /// handshake, and for all clients.
-    pub fn save(&self, client: &ExportedClient) -> Option<Vec<u8>> {
-        let log = self.log().filter(|_| self.merged.is_none())?;
-        let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
-        Some(export::export_capture((opened, *at), client, log.ring.iter(), (self.began, &self.codes)))
+    /// Encodes the stored frames of the inspected clients as a pcapng file; `None` without a
+    /// handshake. `clients` has the players of clients.
+    pub fn save(&self, clients: &BTreeMap<u64, ExportedClient>) -> Option<Vec<u8>> {
+        let logs = if self.merged.is_some() { &self.logs[..] } else { self.log().map(slice::from_ref)? };
+        let connections: Vec<_> = logs
+            .iter()
+            .filter_map(|log| match &log.start {
+                Some(LogStart::Handshake(opened, at)) => {
+                    let client = clients.get(&log.client).cloned().unwrap_or_default();
+                    let frames = log.ring.iter().collect();
+                    Some(ExportedConnection { opened, at: *at, client, frames })
+                }
+                _ => None,
+            })
+            .collect();
+        (!connections.is_empty()).then(|| export::export_capture(&connections, (self.began, &self.codes)))
     }
 }
 

@@ -19,9 +19,21 @@ fn welcome() -> String {
     json!({ "welcome": { "began_us": 1_000_000, "codes": tables } }).to_string()
 }
 
+/// The tables of a server of `tanks`, with those of `moo` first.
+fn welcome_of_tanks() -> String {
+    let mut both: Json = serde_json::from_str(&welcome()).expect("JSON");
+    let tanks = ["tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv")];
+    both["welcome"]["codes"].as_array_mut().expect("tables").push(json!(tanks));
+    both.to_string()
+}
+
 /// Creates an inspector of a client, after the handshake at this path.
 fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
-    let mut inspector = Inspector::new(&welcome()).expect("a welcome");
+    opened_with(&welcome(), path, dialect, json)
+}
+
+fn opened_with(welcome: &str, path: &str, dialect: &str, json: bool) -> Inspector {
+    let mut inspector = Inspector::new(welcome).expect("a welcome");
     inspector.select_client(Some(CLIENT));
     let opened = ObservedKind::Opened(handshake_of(path, dialect, json));
     let reply = receive(&mut inspector, [opened]);
@@ -109,10 +121,26 @@ fn a_frame_is_listed_explained_counted_and_saved() {
     let fields: Json = serde_json::from_str(&inspector.fields()).expect("JSON");
     assert_eq!((&fields[0]["packet"], &fields[0]["bytes"]), (&json!("move"), &json!(16.0)), "no heads");
     let client_name = ExportedClient { player: 2, name: "Ada".to_owned() };
-    let file = inspector.save(&client_name).expect("a handshake");
+    let file = inspector.save(&BTreeMap::from([(CLIENT, client_name)])).expect("a handshake");
     let capture = crate::tools::capture::read(&file).expect("a capture");
     assert!(capture.packets.iter().any(|packet| packet.comments == ["tick=3 player=2 Ada"]));
     assert_eq!(explained(&inspector, &json!(99))["gone"], true);
+}
+
+#[test]
+fn packets_are_of_the_dialect_that_the_server_names_whatever_the_path() {
+    // A server of `tanks` has them at `/`, where this table would find `moo`.
+    let mut inspector = opened_with(&welcome_of_tanks(), "/", "tanks", false);
+    let dialect = inspector.codes.dialect("tanks").expect("in the tables");
+    let nil = crate::packet::Value::Nil;
+    let values = [1.into(), nil.clone(), 1.into(), 0.into(), 0.into(), true.into(), 0.into(), nil];
+    let control = dialect.encode(Direction::ToServer, "control", &values).expect("fits the table");
+    let reply = receive(&mut inspector, [client(&masked(Opcode::Binary, &control))]);
+    assert_eq!(
+        (&reply["frames"][0]["packet"], &reply["frames"][0]["rule"]),
+        (&json!("control"), &Json::Null)
+    );
+    assert_eq!(explained(&inspector, &reply["frames"][0]["n"])["frames"][0]["packet"], "control");
 }
 
 #[test]
@@ -191,7 +219,7 @@ fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
         (explained(&inspector, &n)["gone"].clone(), visible(&inspector)),
         (json!(true), Some(json!(0)))
     );
-    assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
+    assert_eq!(inspector.save(&BTreeMap::new()), None);
     // After the client is selected again, its frames are available, and an entry marks the gap.
     inspector.select_client(Some(CLIENT));
     assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "ping");
@@ -307,10 +335,7 @@ fn a_link_of_a_server_with_other_tables_is_refused_by_name_elsewhere() {
     let error = Inspector::default().open_link(&link).expect_err("other tables");
     assert!(error.contains("other packet tables"), "{error}");
     // Tables of another game do not change the hash of the dialect.
-    let mut both: Json = serde_json::from_str(&welcome()).expect("JSON");
-    let tanks = ["tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv")];
-    both["welcome"]["codes"].as_array_mut().expect("tables").push(json!(tanks));
-    let mut inspector = Inspector::new(&both.to_string()).expect("a welcome");
+    let mut inspector = Inspector::new(&welcome_of_tanks()).expect("a welcome");
     inspector.open_link("frame=821e&dialect=native&from=server").expect("a link without tables");
     let link = inspector.link(1).expect("short");
     Inspector::default().open_link(&link).unwrap_or_else(|error| panic!("{link}: {error}"));

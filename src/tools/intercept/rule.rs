@@ -74,6 +74,9 @@ const FAULTS: [(&str, Fault); 6] = [
     ("utf8", Fault::Utf8),
 ];
 
+/// The words that select a sender.
+const SENDERS: [&str; 2] = ["client", "server"];
+
 /// The syntax of an action, for error messages.
 const ACTIONS: &str = "hold, drop, delay 200ms, repeat 3, replace \"TEXT\" \"TEXT\", or break \
                        mask|length|opcode|reserved|fin|utf8";
@@ -95,6 +98,9 @@ impl Rule {
             "all" if rest.is_empty() => (None, ""),
             _ => (None, condition),
         };
+        if let Some(meant) = SENDERS.into_iter().find(|name| is_misspelt(word, name)) {
+            return Err(wrong(format!("{word} is not {meant}; write {word:?} to match this text")));
+        }
         let filter = MessageFilter::parse(filter).map_err(|error| wrong(error.message))?;
         let action = parse_action(action.trim()).map_err(wrong)?;
         Ok(Rule { text: text.trim().to_owned(), from, filter, action })
@@ -136,6 +142,21 @@ impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.text)
     }
+}
+
+/// Whether a word differs from a name by one letter: another, a missing or an additional one, or
+/// two that are exchanged.
+fn is_misspelt(word: &str, name: &str) -> bool {
+    let (word, name) = (word.as_bytes(), name.as_bytes());
+    let same = word.iter().zip(name).take_while(|(a, b)| a == b).count();
+    let (word, name) = (&word[same..], &name[same..]);
+    let rests = [(1, 1), (1, 0), (0, 1)];
+    let is_one_letter = rests.into_iter().any(|(skipped, left_out)| {
+        word.get(skipped..).zip(name.get(left_out..)).is_some_and(|(word, name)| word == name)
+    });
+    let is_exchanged =
+        matches!((word, name), ([a, b, word @ ..], [c, d, name @ ..]) if a == d && b == c && word == name);
+    word != name && (is_one_letter || is_exchanged)
 }
 
 /// Splits at the first colon outside quotation marks.

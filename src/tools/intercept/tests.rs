@@ -225,6 +225,18 @@ fn a_rule_may_be_for_one_connection_and_holding_everything_lets_pings_pass() {
 }
 
 #[test]
+fn a_misspelt_sender_is_an_error_and_other_words_are_texts() {
+    for word in ["clinet", "cleint", "clients", "clien", "slient", "sever", "servers", "serwer"] {
+        let error = Rule::parse(&format!("{word} \"buy\": hold")).expect_err(word);
+        assert!(error.contains(&format!("write {word:?} to match this text")), "{error}");
+        assert!(Rule::parse(&format!("{word:?}: hold")).is_ok(), "{word}");
+    }
+    for word in ["client", "server", "all", "cloud", "line", "item", "move"] {
+        assert_eq!(Rule::parse(&format!("{word}: hold")).err(), None, "{word}");
+    }
+}
+
+#[test]
 fn a_message_edited_before_a_held_close_frame_is_explained_without_it() {
     with_rules(&["client: hold"], |bench| {
         let Bench { mut interceptor, now, .. } = bench;

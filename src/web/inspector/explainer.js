@@ -316,10 +316,10 @@ export class Explainer extends WasmInstance {
 
   /**
    * Exports the stored frames as a pcapng file; null before the handshake is known.
-   * @param {{ player: number, name: string }} whose player of the client
+   * @param {{ id: number, player: number, name: string }[]} clients players of the clients
    */
-  save({ player, name }) {
-    this.setInputText(JSON.stringify({ player, name }));
+  save(clients) {
+    this.setInputText(JSON.stringify(clients.map(({ id, player, name }) => ({ id, player, name }))));
     const bytes = this.outputBytes(this.wasm.save());
     return bytes[0] === BRACE ? null : bytes.slice();
   }

@@ -66,7 +66,7 @@ const follower = new FollowButton(byId('follow'), frameList, view.editor);
 const playbackSync = new PlaybackSync(() => state.shown, goTo);
 const proxyPanel = new ProxyPanel((request) => connection.request(request), () => state.watched);
 const endedClients = new EndedClients();
-const pasteBox = new PasteBox((text) => explainer.readPasted(text), (link) => { location.hash = link; });
+const pasteBox = new PasteBox((text) => explainer.readPasted(text), { open: (link) => { location.hash = link; }, failed: () => { if (state.shown.kind === 'link') view.clear(); } });
 const keyPresses = new KeyPresses((n) => explainer.explain(n));
 
 /** @typedef {import('./list/source-menu.js').Source} Source */
@@ -134,6 +134,7 @@ function onMessage(message, text) {
     view.editor.onReconnected(message.own);
   }
   proxyPanel.receive(message);
+  if (message.held && state.byItself) selectClient(ALL_CLIENTS);
   if (message.injected !== undefined) view.editor.answered({ injected: message.injected, error: message.error });
 }
 
@@ -286,6 +287,7 @@ async function openLink() {
   try {
     const reader = await Explainer.load();
     reader.openLink(location.hash.slice(1));
+    filterBar.showAll();
     showSource({ kind: 'link', name: 'link', explainer: reader, connections: [], all: 0, marks: new Set() });
     showOpenError('');
     showFrame(1);
@@ -402,9 +404,10 @@ function chosenFrame() {
 
 /** Exports the stored frames as a capture. */
 function save() {
-  const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
-  const capture = state.watched === null ? null : explainer.save(whose);
-  if (capture) download(capture, `tickwire-client-${state.watched}.pcapng`);
+  const capture = state.watched === null ? null : explainer.save(state.clients);
+  if (!capture) return showNote('Nothing to save: no handshake was seen');
+  download(capture, isMerged() ? 'tickwire-clients.pcapng' : `tickwire-client-${state.watched}.pcapng`);
+  if (proxyPanel.isActive) showNote('Compressed messages are saved inflated; --capture FILE has the bytes as they were sent');
 }
 
 /** Shows the page or the token form. @param {boolean} inside */

@@ -25,11 +25,12 @@ export function bytesOfLink(fragment) {
 export class PasteBox {
   /**
    * @param {(text: string) => { link: string, note: string }} read throws if no notation fits
-   * @param {(link: string) => void} open opens a link
+   * @param {{ open: (link: string) => void, failed: () => void }} on opens a link; `failed` is
+   *   called if the text has no bytes
    */
-  constructor(read, open) {
+  constructor(read, on) {
     this.read = read;
-    this.open = open;
+    this.on = on;
     /** Link that this box has opened. */
     this.opened = '';
     const box = byId('paste');
@@ -54,9 +55,11 @@ export class PasteBox {
       const { link, note } = this.read(text);
       this.opened = link;
       this.show(note, false);
-      this.open(link);
+      this.on.open(link);
     } catch (error) {
       this.show(error instanceof Error ? error.message : String(error), true);
+      this.opened = '';
+      this.on.failed();
     }
   }
 

@@ -17,7 +17,8 @@ const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */
 /**
  * Held message. `text` is null for a binary message; `payload` and `wire` are in hexadecimal.
  * @typedef {{ client: number, id: number, from: 'client' | 'server', at_ms: number, line: string,
- *   text: string | null, payload: string, wire: string }} Held
+ *   text: string | null, payload: string, wire: string, has_left?: string[] }} Held `has_left`: the
+ *   sides that have closed the connection
  */
 /** @typedef {'text' | 'binary' | 'wire'} Form form of an edited message */
 
@@ -67,6 +68,8 @@ export class ProxyPanel {
     this.rules = '';
     /** Whether rules were sent that the server has not answered. */
     this.isApplying = false;
+    /** Whether the server is a proxy. */
+    this.isActive = false;
     /** @type {Held[]} */
     this.held = [];
     /** Connection that the menu of targets last followed. @type {number | null} */
@@ -87,6 +90,7 @@ export class ProxyPanel {
     if (proxy) this.note(proxy.error ?? '');
     if (proxy?.error) this.isApplying = false;
     if (!held || !rules) return;
+    this.isActive = true;
     document.body.classList.add('proxy');
     byId('proxy').hidden = false;
     this.showRules(rules);
@@ -133,8 +137,10 @@ export class ProxyPanel {
       this.cards.delete(key);
     }
     for (const one of held) {
+      const card = this.cards.get(keyOf(one)) ?? this.card(one);
+      const title = card.querySelector('p');
+      if (title) title.textContent = titleOf(one);
       if (this.cards.has(keyOf(one))) continue;
-      const card = this.card(one);
       this.cards.set(keyOf(one), card);
       byId('proxy-held').append(card);
     }
@@ -148,8 +154,6 @@ export class ProxyPanel {
     const card = document.createElement('li');
     card.dataset.from = held.from;
     const title = document.createElement('p');
-    // Without the content, which follows in the box.
-    title.textContent = `${held.from === 'client' ? '↑' : '↓'} #${held.client}: ${held.line.split(': ')[0]}`;
     const value = document.createElement('textarea');
     value.rows = rowsFor(held.text ?? inPairs(held.payload));
     value.spellcheck = false;
@@ -223,6 +227,12 @@ const rowsFor = (text) => Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.ceil(text.l
 
 /** @param {Held} held */
 const keyOf = (held) => `${held.client} ${held.id}`;
+
+/** Returns the title of a card, without the content, which follows in its box. @param {Held} held */
+export function titleOf({ client, from, line, has_left: left = [] }) {
+  const gone = left.map((side) => ` · the ${side} has left`).join('');
+  return `${from === 'client' ? '↑' : '↓'} #${client}: ${line.split(': ')[0]}${gone}`;
+}
 
 /** @param {HTMLSelectElement} menu */
 const formOf = (menu) => /** @type {Form} */ (menu.value);

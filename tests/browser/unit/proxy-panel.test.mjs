@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { substitute, valueIn } from '../../../src/web/inspector/proxy-panel.js';
+import { substitute, titleOf, valueIn } from '../../../src/web/inspector/proxy-panel.js';
 import { inflatedBytes, markOf, sizeOf } from '../../../src/web/inspector/list/list.js';
 
 test('an edited message is a text, a payload or a frame, and digits come in pairs', () => {
@@ -18,6 +18,12 @@ test('a held message is shown in each form', () => {
   assert.equal(valueIn(held, 'binary'), '68 69');
   assert.equal(valueIn(held, 'wire'), '81 02 68 69');
   assert.equal(valueIn({ ...held, text: null }, 'text'), '');
+});
+
+test('the title of a held message names the sides that have left', () => {
+  const held = { client: 8, id: 2, from: 'client', at_ms: 0, line: 'text, 2 bytes: "hi"', text: 'hi', payload: '6869', wire: '81026869' };
+  assert.equal(titleOf(held), '↑ #8: text, 2 bytes');
+  assert.equal(titleOf({ ...held, from: 'server', has_left: ['client'] }), '↓ #8: text, 2 bytes · the client has left');
 });
 
 test('a row says what the proxy did', () => {

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::tools::capture::TcpSide;
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
+use crate::tools::capture::{FOREIGN_COMMENT, TcpSide};
 use crate::tools::explain::hex;
 use crate::tools::intercept::upgrade::UpgradeHeads;
 use crate::tools::intercept::{Observation, Outcome};
@@ -50,19 +50,21 @@ impl ProxyCapture {
         }
     }
 
-    /// Writes the start of a connection between these addresses, client first.
+    /// Writes the start of a connection between these addresses, client first. `is_foreign` is
+    /// whether its messages are no packets.
     pub fn open(
         &self,
         connection: u64,
         [client, server]: [SocketAddr; 2],
-        heads: &UpgradeHeads,
+        (heads, is_foreign): (&UpgradeHeads, bool),
         at: Duration,
     ) {
         let state = &mut *self.0.lock();
         let port = if server.port() == 443 { 80 } else { server.port() };
         let ends = [client, SocketAddr::new(server.ip(), port)];
         let writer = &mut state.writer;
-        let mut flow = TcpFlow::open(writer, ends, [0, 0], (at, ""));
+        let comment = if is_foreign { FOREIGN_COMMENT } else { "" };
+        let mut flow = TcpFlow::open(writer, ends, [0, 0], (at, comment));
         flow.bytes(writer, TcpSide::Client, &heads.request, (at, ""));
         flow.bytes(writer, TcpSide::Server, &heads.response, (at, ""));
         state.flows.insert(connection, flow);

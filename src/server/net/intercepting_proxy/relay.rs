@@ -285,7 +285,7 @@ impl<'a> Relay<'a> {
         let (at, ends) = (proxy.began.elapsed(), [self.address, self.server_address]);
         proxy.totals.lock().upgraded += 1;
         if let Some(capture) = &proxy.capture {
-            capture.open(number, ends, &shown, at);
+            capture.open(number, ends, (&shown, interceptor.dialect().is_none()), at);
         }
         let handshake = Handshake {
             address: self.address,
@@ -308,6 +308,7 @@ impl<'a> Relay<'a> {
         if let Stage::WebSocket(interceptor) = &mut self.stage {
             let (proxy, number) = (self.proxy, self.number);
             interceptor.receive_eof(SIDES[at], now, &mut |seen| record(proxy, number, seen));
+            proxy.log.side_ended(number, SIDES[at]);
             self.take_output(at);
         }
     }

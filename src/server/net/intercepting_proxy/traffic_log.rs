@@ -62,6 +62,8 @@ struct ConnectionLog {
     bytes: usize,
     held: BTreeMap<u64, HeldMessage>,
     commands: Vec<PageCommand>,
+    /// The sides that have ended their direction.
+    departed: Vec<Side>,
     ended: Option<String>,
 }
 
@@ -134,6 +136,7 @@ impl TrafficLog {
             bytes: 0,
             held: BTreeMap::new(),
             commands: Vec::new(),
+            departed: Vec::new(),
             ended: None,
         };
         let state = &mut *self.state.lock();
@@ -179,6 +182,15 @@ impl TrafficLog {
             log.ended.get_or_insert_default();
             log.held.clear();
             log.commands.clear();
+        }
+    }
+
+    /// Records that a side has ended its direction. Held messages still wait for a decision.
+    pub fn side_ended(&self, connection: u64, side: Side) {
+        let state = &mut *self.state.lock();
+        if let Some(log) = state.connections.get_mut(&connection) {
+            log.departed.push(side);
+            state.version += 1;
         }
     }
 
@@ -336,6 +348,7 @@ impl ConnectionLog {
                 "client": connection,
                 "id": id,
                 "from": side(held.from),
+                "has_left": self.departed.iter().map(|from| side(*from)).collect::<Vec<_>>(),
                 "at_ms": held.at.as_millis() as u64,
                 "line": held.line,
                 "text": text,
@@ -480,6 +493,9 @@ mod tests {
         let (version, held) = log.held(0).expect("changed");
         assert!(held.contains("\"id\":4"));
         assert_eq!(log.held(version), None);
+        log.side_ended(1, Side::Client);
+        let (_, held) = log.held(version).expect("changed");
+        assert!(held.contains(r#""has_left":["client"]"#), "{held}");
         let decide = |id| PageCommand::Decide(id, Decision::Forward);
         assert_eq!(log.request(1, decide(5)), Err("the message is not held any more"));
         assert_eq!(log.request(1, decide(4)), Ok(()));

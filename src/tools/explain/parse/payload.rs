@@ -136,7 +136,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
     }
     match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
         Some(value) => {
-            let content = Content::Foreign(format!("MessagePack {}", json::to_text(&value)));
+            let content = Content::Foreign(format!("MessagePack {}", json::to_text_in_order(&value)));
             ExplainedPayload::new(packet::explain_value(payload, begin), content, None)
         }
         None => {
@@ -206,7 +206,7 @@ fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
 }
 
 /// Explains a text message; with `?format=json` it is a packet. If the format is unknown, a text
-/// that is not a packet is plain text without a problem.
+/// that is not a packet is JSON of another protocol or plain text, without a problem.
 fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,
@@ -217,8 +217,9 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
         }
     };
     let inside = ExplainedPayload::text(text, begin);
+    let no_packet = |inside| foreign_json(text, begin, speaker.detail).unwrap_or(inside);
     if speaker.is_foreign {
-        return foreign_json(text, begin, speaker.detail).unwrap_or(inside);
+        return no_packet(inside);
     }
     if speaker.json == Some(false) {
         return wrong_frame_type(inside);
@@ -230,7 +231,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
             Err(error)
                 if speaker.json != Some(true) && !matches!(error, PacketError::WrongArguments { .. }) =>
             {
-                inside
+                no_packet(inside)
             }
             decoded => explain_briefly(payload, begin, speaker, decoded),
         };
@@ -239,7 +240,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
         Err(error @ PacketError::WrongArguments { .. }) => (row_of_error(speaker, &error), None, Some(error)),
         Err(error) if speaker.json == Some(true) => (None, None, Some(error)),
-        Err(_) => return inside,
+        Err(_) => return no_packet(inside),
     };
     let node = match &error {
         Some(PacketError::Malformed(_)) => inside.node,

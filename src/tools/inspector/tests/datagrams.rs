@@ -106,7 +106,9 @@ fn datagrams_are_listed_among_frames_and_explained() {
 fn a_saved_capture_has_all_datagrams_except_dropped_ones() {
     let (inspector, with_packet, _) = observed_lane();
     let client_name = ExportedClient { player: 2, name: "Ada".to_owned() };
-    let mut file = opening::open(inspector.save(&client_name).expect("a handshake")).expect("a capture");
+    let mut file =
+        opening::open(inspector.save(&BTreeMap::from([(CLIENT, client_name)])).expect("a handshake"))
+            .expect("a capture");
     while file.advance(1) {}
     let mut expected = expected_rows();
     expected.remove(5);

@@ -17,7 +17,9 @@ fn frames_of_all_clients_are_in_one_list_and_each_is_explained_after_its_own_han
     receive(&mut inspector, [client(&moves(1))]);
     inspector.select_all();
     assert!(rows(&inspector, "n").is_empty());
-    let (native, json) = (handshake_of("/play", "native", false), handshake_of("/play", "native", true));
+    let native = handshake_of("/play", "native", false);
+    let address = "127.0.0.1:40001".parse().expect("an address");
+    let json = Handshake { address, ..handshake_of("/play", "native", true) };
     receive_from(&mut inspector, 3, [ObservedKind::Opened(native)]);
     receive_from(&mut inspector, 4, [ObservedKind::Opened(json)]);
     let text = masked(Opcode::Text, br#"["move",[1,null,9000]]"#);
@@ -34,7 +36,13 @@ fn frames_of_all_clients_are_in_one_list_and_each_is_explained_after_its_own_han
     let last = rows(&inspector, "n")[7].clone();
     assert_eq!(explained(&inspector, &last)["frames"][0]["packet"], "move");
     assert!(inspector.link(last.as_u64().expect("a number")).is_ok());
-    assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
+    let players = BTreeMap::from([(4, ExportedClient { player: 9, name: "Ada".to_owned() })]);
+    let file = inspector.save(&players).expect("handshakes");
+    let capture = crate::tools::capture::read(&file).expect("a capture");
+    let connections = capture.connections();
+    assert!(connections.len() == 2 && connections.iter().all(|one| one.has_begin && one.gaps.is_empty()));
+    let is_of = |packet: &&crate::tools::capture::Packet<'_>| packet.comments == ["tick=3 player=9 Ada"];
+    assert_eq!(capture.packets.iter().filter(is_of).count(), 1, "the frame of client 4");
 
     let wish = |text: &str| ListRequest::read(&json!({ "text": text })).expect("a filter");
     inspector.filter(wish("move.direction > 8500"));

@@ -165,7 +165,7 @@ export class FrameView {
     const whole = new Uint8Array(tree.bits[0] / BYTE + payload.length);
     whole.set(payload, tree.bits[0] / BYTE);
     byId('message-line').hidden = false;
-    byId('message-line').textContent = `The message: ${payload.length} bytes, inflated. On the wire: ${compressed} bytes with headers; the capture has them.`;
+    byId('message-line').textContent = `The message: ${payload.length} bytes, inflated. On the wire: ${compressed} bytes with headers, in the file of --capture.`;
     this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, whole, null);
   }
 

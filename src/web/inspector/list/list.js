@@ -37,7 +37,8 @@ export function formatTime(ms) {
  */
 export function valuesOf(line, { packet, tick }) {
   const [, content = ''] = /: (?:inflated \d+ bytes?: )?(.*)$/s.exec(line) ?? [];
-  if (packet === null || !content.startsWith(packet)) return content;
+  // JSON in a row is recognisable.
+  if (packet === null || !content.startsWith(packet)) return content.replace(/^JSON (?=[[{])/, '');
   const [first, ...rest] = content.slice(packet.length).trimStart().split(' ');
   const values = first === `tick=${tick}` ? rest : [first, ...rest];
   return values.filter((value) => !value.endsWith('=[]')).join(' ');

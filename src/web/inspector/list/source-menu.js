@@ -105,15 +105,15 @@ export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, no
 }
 
 /**
- * Enables the export for one live client, or names the reason why it is disabled.
+ * Enables the export of live clients, or names the reason why it is disabled.
  * @param {boolean} isLive
  * @param {number | null} watched
  */
 export function exportAvailability(isLive, watched) {
   const save = /** @type {HTMLButtonElement} */ (document.getElementById('save'));
   save.hidden = !isLive;
-  save.disabled = watched === null || watched === ALL_CLIENTS;
-  save.title = save.disabled ? 'A capture has one client: choose one in the menu' : 'The stored frames of this client, for Wireshark and tickwire explain';
+  save.disabled = watched === null;
+  save.title = save.disabled ? 'Choose a client in the menu first' : `The stored frames of ${watched === ALL_CLIENTS ? 'all clients' : 'this client'}, for Wireshark and tickwire explain`;
 }
 
 /** Shows and hides the parts of the page for a kind of source. @param {Source['kind']} kind */
