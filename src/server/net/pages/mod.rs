@@ -72,6 +72,7 @@ macro_rules! files_with {
             "lib/interpolation.js" "lib/lane.js" "lib/lockstep.js" "lib/msgpack.js" "lib/net-graph.js"
             "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js" "lib/prediction.js" "lib/resume.js"
             "lib/room-choice.js" "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js" "lib/thumb-sticks.js"
+            "lib/title.js"
             "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
             "playback/playback.js"
             "quiz/address.js" "quiz/drawing.js" "quiz/exercises.js" "quiz/main.js" "quiz/quiz.css"

@@ -10,17 +10,11 @@ import { bestScore } from './best-score.js';
 import { byId } from './dom.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
-import { captureFromQuery, isPrivate, roomList, roomOf, urlFromRoot } from '../../lib/address.js';
-import { EDITION } from '../../wasm/edition.js';
-import { ageMs } from '../../lib/interpolation.js';
+import { isPrivate, roomOf } from '../../lib/address.js';
 import { local } from '../../lib/stored.js';
+import { Crowd, addColours, countText, guestName, listRooms, setInspectorLink, setTabLink } from '../../lib/title.js';
 
 const STORAGE_KEY = 'tickwire.player';
-/** Maximum number of other rooms on the card. */
-const MAX_ROOMS = 3;
-/** Minimum interval of the requests for the number of bots, ms. */
-const COUNT_INTERVAL_MS = 3000;
-const GUEST_NAMES = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
 
 export class TitleCard {
   /** @param {(player: { name: string, skin: number }) => void} onPlay */
@@ -36,13 +30,13 @@ export class TitleCard {
     const { name, skin } = remembered();
     this.skin = skin;
     this.name.value = name;
-    this.name.placeholder = GUEST_NAMES[Math.floor(Math.random() * GUEST_NAMES.length)];
-    this.makeSkins();
-    /** Players of this room that are bots of the server, and the others. 0 bots if unknown. */
-    this.crowd = { bots: 0, people: 0 };
-    this.counted = { players: 0, atMs: -Infinity };
+    this.name.placeholder = guestName();
+    addColours(byId('skins'), SKINS, this.skin, (skin) => { this.skin = skin; });
+    this.crowd = new Crowd();
     this.nameRoom(roomOf(location.pathname));
-    this.setLinks();
+    setInspectorLink(/** @type {HTMLAnchorElement} */ (byId('link-bytes')));
+    setTabLink(/** @type {HTMLAnchorElement} */ (byId('link-tab')));
+    listRooms(byId('title-rooms'));
     const best = bestScore();
     byId('title-best').hidden = best === 0;
     byId('title-best').textContent = `Your best score: ${best.toLocaleString('en')}`;
@@ -53,26 +47,6 @@ export class TitleCard {
     });
   }
 
-  /** Creates a named radio button for each skin, for screen readers and keyboards. */
-  makeSkins() {
-    const skins = SKINS.map((skin, i) => {
-      const label = document.createElement('label');
-      const radio = document.createElement('input');
-      radio.type = 'radio';
-      radio.name = 'skin';
-      radio.value = String(i);
-      radio.checked = i === this.skin;
-      radio.setAttribute('aria-label', skin.name);
-      radio.addEventListener('change', () => { this.skin = i; });
-      const swatch = document.createElement('span');
-      swatch.style.background = skin.body;
-      label.title = skin.name;
-      label.append(radio, swatch);
-      return label;
-    });
-    byId('skins').append(...skins);
-  }
-
   /** Shows the name of the room, unless it is the default one. @param {string} room */
   nameRoom(room) {
     if (room === '') return;
@@ -81,50 +55,6 @@ export class TitleCard {
     byId('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
     byId('title-room-name').textContent = isPrivate(room) ? '' : room;
     document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
-  }
-
-  /** Sets the links that depend on the edition, and lists the other rooms of the server. */
-  async setLinks() {
-    const link = (/** @type {string} */ id) => /** @type {HTMLAnchorElement} */ (byId(id));
-    link('link-bytes').href = `${EDITION === 'tab' ? 'inspector.html' : 'wire'}${link('link-bytes').hash}`;
-    link('link-tab').hidden = EDITION === 'tab';
-    if (EDITION === 'tab' || captureFromQuery(location.search) !== null) return;
-    link('link-tab').href = urlFromRoot(location.href, 'tab/');
-    const own = roomOf(location.pathname);
-    const others = (await roomList())?.rooms.filter(({ name }) => name !== own) ?? [];
-    const rows = others.slice(0, MAX_ROOMS).map(({ name, game, path, players }) => {
-      const room = document.createElement('a');
-      room.href = urlFromRoot(location.href, path.slice(1));
-      const title = document.createElement('b');
-      title.textContent = name || 'Default room';
-      room.append(title, ` ${name === game ? '' : `${game} · `}${players} playing`);
-      const row = document.createElement('li');
-      row.append(room);
-      return row;
-    });
-    if (others.length > rows.length) {
-      const all = document.createElement('a');
-      all.href = urlFromRoot(location.href, 'rooms');
-      all.textContent = `All ${others.length + 1} rooms`;
-      const row = document.createElement('li');
-      row.append(all);
-      rows.push(row);
-    }
-    byId('title-rooms').append(...rows);
-    byId('title-rooms').hidden = rows.length === 0;
-  }
-
-  /**
-   * Counts the bots again after the number of players has changed.
-   * @param {number} players
-   * @param {number} nowMs
-   */
-  async countBots(players, nowMs) {
-    if (players === this.counted.players || ageMs(nowMs, this.counted.atMs) < COUNT_INTERVAL_MS) return;
-    this.counted = { players, atMs: nowMs };
-    if (EDITION === 'tab' || captureFromQuery(location.search) !== null) return;
-    const room = (await roomList(true))?.rooms.find(({ name }) => name === roomOf(location.pathname));
-    this.crowd = { bots: room?.bots ?? 0, people: Math.max(0, (room?.players ?? 0) - (room?.bots ?? 0)) };
   }
 
   /** Chosen name and skin. */
@@ -177,7 +107,7 @@ export class TitleCard {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
     const leader = world.cameraTarget?.name;
-    this.countBots(players, nowMs);
+    this.crowd.count(players, nowMs);
     const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
       : `${countText(players, this.crowd)}${leader ? ` · watching ${leader}` : ''}`;
     const line = byId('title-count');
@@ -205,17 +135,6 @@ export class TitleCard {
     ctx.fill();
     drawBody(ctx, 0, 0, heading, this.skin, nowMs / 12, 0.35);
   }
-}
-
-/**
- * Describes how many play.
- * @param {number} players on the leaderboard
- * @param {{ bots: number, people: number }} crowd
- */
-export function countText(players, { bots, people }) {
-  if (bots === 0) return `${players} playing now`;
-  if (people === 0) return `${players} bot${players === 1 ? '' : 's'} playing`;
-  return `${people} playing, with ${bots} bot${bots === 1 ? '' : 's'}`;
 }
 
 /** @returns {{ name: string, skin: number }} */
