@@ -196,6 +196,11 @@ export interface Game<ToServer, ToClient> {
    * friends, which leads to the same room.
    */
   readonly room: { readonly name: string | null; readonly link: string };
+  /**
+   * Resume key of the last connection, by which the inspector finds the client of the page; ''
+   * before the first.
+   */
+  readonly resumeKey: string;
   /** Reason why there is no connection; null while there is one. */
   readonly closed: CloseInfo | null;
   /** Median of the recent round trips, ms; null before the first. */

@@ -176,9 +176,10 @@ export class Game {
   }
 
   /** Room: its `name` (null until the server has chosen one), and its `link` for friends. */
-  get room() {
-    return this.#connection.room;
-  }
+  get room() { return this.#connection.room; }
+
+  /** Resume key of the last connection; '' before the first. */
+  get resumeKey() { return this.#connection.resumeKey; }
 
   /** Median of the recent round trips, ms; null before the first. @returns {number | null} */
   get ping() {

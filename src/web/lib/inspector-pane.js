@@ -17,6 +17,18 @@ const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
 /** The inspector of a playback page needs no server. */
 const PLAYBACK_PAGE = 'inspector.html?embedded&capture';
 
+/**
+ * Defines `window.tickwire` for the inspector, which reads the client of the page from it.
+ * @param {{ readonly player: number | null, readonly resumeKey: string }} game
+ */
+export function exposeClient(game) {
+  const client = {
+    get id() { return game.player; },
+    get resumeKey() { return game.resumeKey; },
+  };
+  Object.defineProperty(window, 'tickwire', { value: Object.freeze(client) });
+}
+
 export class InspectorPane {
   /**
    * @param {() => void} onKeysGone called when the inspector gets the keyboard focus
@@ -31,6 +43,7 @@ export class InspectorPane {
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {
+      button.hidden = false;
       button.addEventListener('click', ({ detail }) => {
         // A mouse press returns the keyboard focus to the page.
         if (detail > 0) button.blur();

@@ -36,6 +36,8 @@ const STYLE = `
   #panel[hidden] { display: none; }
   #panel header { display: flex; align-items: center; padding-right: 8px; font-size: 15px; font-weight: bold; }
   #panel header button { margin-left: auto; min-width: 32px; min-height: 32px; padding: 0; border: 0; background: none; color: inherit; font-size: 18px; cursor: pointer; }
+  #panel header .see-wire { margin-left: 12px; padding: 0 12px; border: 1px solid #fff8; border-radius: 99px; font-size: 13px; }
+  #panel header .see-wire[hidden] { display: none; }
   #panel .body { min-height: 0; padding-right: 8px; overflow-y: auto; scrollbar-width: thin; scrollbar-color: #fff8 #fff2; }
   #panel label, #panel .row { display: grid; grid-template-columns: 1fr auto; gap: 0 10px; padding: 4px 0; border-top: 1px solid #fff2; font-weight: bold; }
   #panel small { grid-column: 1 / -1; margin: 0; color: #fffb; font-size: 12px; font-weight: normal; }
@@ -50,7 +52,7 @@ const STYLE = `
 `;
 
 const MARKUP = `
-  <header>Connection <button id="panel-close" type="button" aria-label="Close">×</button></header>
+  <header>Connection <button class="see-wire" type="button" hidden>See the wire</button><button id="panel-close" type="button" aria-label="Close">×</button></header>
   <div class="body">
     ${SWITCHES.map(([name, title, about]) => `<label>${title}<input id="p-${name}" type="checkbox" role="switch" checked><small>${about}</small></label>`).join('')}
     <label id="p-lane-row" hidden>Datagrams<input id="p-lane" type="checkbox" role="switch" checked><small id="p-lane-text"></small></label>
