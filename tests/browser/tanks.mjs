@@ -35,6 +35,44 @@ for (const page of [ada, bo, phone]) {
 // One of them in a browser that forbids storage.
 await bo.addInitScript(() => Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('The operation is insecure.', 'SecurityError'); } }));
 const own = (page) => page.evaluate(() => window.ownTank());
+/** Where the own tank is drawn: in the middle, but for the edge of the map. @param {import('playwright-core').Page} page */
+const place = (page) => page.evaluate(() => {
+  const [{ x, y }, { camera }] = [window.ownTank(), window];
+  return [(x / 2 - camera.x) * camera.scale + innerWidth / 2, (y / 2 - camera.y) * camera.scale + innerHeight / 2];
+});
+
+await game.check('the title card moves for nothing that arrives, and gives a name to a player without one', async () => {
+  await ada.route(/tickwire\.js$/, async (route) => { await sleep(500); await route.continue(); });
+  await ada.goto(game.server.url, { waitUntil: 'commit' });
+  await ada.locator('#address').waitFor();
+  const boxes = () => ada.evaluate(() => ['join', 'name', 'colours', 'count'].map((id) => Object.values(document.getElementById(id).getBoundingClientRect().toJSON()).join(' ')));
+  const before = await boxes();
+  await until(ada, () => /^\d+ playing|^The field is empty/.test(document.getElementById('count').textContent));
+  assert.deepEqual(await boxes(), before);
+  await ada.unroute(/tickwire\.js$/);
+  await ada.check('#colours input[value="3"]', { force: true });
+  const name = await ada.getAttribute('#name', 'placeholder');
+  assert.match(name, /^[A-Z][a-z]+$/);
+  await ada.click('#join button');
+  await until(ada, (guest) => document.getElementById('scores').textContent.includes(guest), name);
+  await until(ada, () => window.camera.scale * 40 >= 22);
+  await ada.evaluate(() => sessionStorage.clear());
+  await ada.goto('about:blank');
+});
+
+await game.check('See the wire opens the inspector next to the game, with the client of the page', async () => {
+  await ada.goto(game.server.url);
+  assert.equal(await ada.isChecked('#colours input[value="3"]'), true, 'the colour of the last visit');
+  await ada.click('.see-wire');
+  const client = ada.frameLocator('#wire').locator('#client option:checked', { hasText: 'watching' });
+  await client.waitFor({ state: 'attached' });
+  const number = /#\d+/.exec(await client.textContent())[0];
+  await ada.fill('#name', 'Dee');
+  await ada.click('#join button');
+  await ada.frameLocator('#wire').locator('#client option:checked', { hasText: `${number} · Dee` }).waitFor({ state: 'attached' });
+  await ada.evaluate(() => sessionStorage.clear());
+  await ada.goto('about:blank');
+});
 
 await game.check('three enter, and every page lists them', async () => {
   await enter(ada, 'Ada');
@@ -60,7 +98,8 @@ await game.check('keys turn the hull and drive, the mouse aims, and a shell flie
     window.flown = 0;
     window.game.on('state', ({ shells }) => { window.flown = Math.max(window.flown, shells.length); });
   });
-  await ada.mouse.move(DESKTOP.width - 100, DESKTOP.height / 2);
+  const [x, y] = await place(ada);
+  await ada.mouse.move(x + 100, y);
   await until(ada, () => Math.min(window.ownTank().turret, 65536 - window.ownTank().turret) < 600);
   await ada.mouse.down();
   await until(ada, () => document.getElementById('regular').textContent === 'Regular 39');
@@ -128,7 +167,7 @@ await game.check('on a line of 150 ms a key shows in the next frame, also while 
     await eve.waitForSelector('#join:not([hidden])');
     await eve.fill('#name', 'Eve');
     await eve.click('#join button');
-    await until(eve, () => window.game.predicted() !== null);
+    await until(eve, () => (window.game?.predicted() ?? null) !== null);
     await sleep(5000);
     // Bots and their shells move meanwhile.
     await eve.evaluate(() => {
@@ -228,7 +267,8 @@ await game.check('L draws where a target was on this screen and on the server', 
     });
     await ada.keyboard.press('l');
     assert.match(await ada.locator('#lag').textContent(), /compensation is on/);
-    await ada.mouse.move(DESKTOP.width / 2 + 50, DESKTOP.height / 2);
+    const [left, top] = await place(ada);
+    await ada.mouse.move(left + 50, top);
     await ada.mouse.down();
     const both = () => ada.evaluate(() => ['#ffe9a8', '#ffffff'].every((colour) => window.circles.get(colour) > 0));
     await ada.keyboard.down('w');
@@ -244,7 +284,8 @@ await game.check('L draws where a target was on this screen and on the server', 
         const [near] = others.sort((a, b) => Math.hypot(a.x - one.x, a.y - one.y) - Math.hypot(b.x - one.x, b.y - one.y));
         return near ? Math.atan2(near.y - one.y, near.x - one.x) : 0;
       });
-      await ada.mouse.move(DESKTOP.width / 2 + 200 * Math.cos(angle), DESKTOP.height / 2 + 200 * Math.sin(angle));
+      const [x, y] = await place(ada);
+      await ada.mouse.move(x + 100 * Math.cos(angle), y + 100 * Math.sin(angle));
       await sleep(100);
     }
     assert.ok(await both(), 'both circles');

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dialect, blendStates } from '../../../src/web/lib/codec.js';
 import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { boxesOf, makeMap } from '../../../src/web/games/tanks/map.js';
+import { Camera } from '../../../src/web/games/tanks/camera.js';
 import { parse } from '../lib/tables.mjs';
 
 const read = (name) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
@@ -13,16 +15,40 @@ const names = (fields) => fields.map(({ name }) => name);
 const members = (packet, list) => names(tanks.clientPackets.get(packet).fields.find(({ name }) => name === list).members);
 
 test('the page makes the map of the server', () => {
-  const consts = /const TILES = [^;]*;\n\s*const DEPOTS = [^;]*;/.exec(page)[0];
-  const body = /function makeMap\(seed\) \{[^]*?\n  \}\n/.exec(page)[0];
-  const makeMap = new Function(`${consts} ${body} return makeMap;`)();
   const hash = (seed) => makeMap(seed).flat().reduce((sum, wall) => Math.imul(sum ^ Number(wall), 0x01000193) >>> 0, 0x811c9dc5);
   // src/games/tanks/tests/mod.rs has the same numbers for the map of the server.
   assert.deepEqual([1, 2, 77].map(hash), [1847946806, 22364261, 1276770070]);
 });
 
+test('the boxes of the walls cover the walls inside the edge, each once', () => {
+  const walls = makeMap(7);
+  const covered = Array.from({ length: 60 }, () => Array(60).fill(0));
+  for (const { x, y, wide, high } of boxesOf(walls)) {
+    for (let row = y / 50; row < (y + high) / 50; row++) for (let column = x / 50; column < (x + wide) / 50; column++) covered[row][column] += 1;
+  }
+  const inside = (rows) => rows.slice(1, -1).map((row) => row.slice(1, -1).map(Number));
+  assert.deepEqual(inside(covered), inside(walls));
+});
+
+test('a tank is at least 22 px wide in every window, and a spectator follows the best living one', () => {
+  for (const [wide, high] of [[1440, 900], [390, 844], [844, 390], [390, 388], [320, 568]]) {
+    const { scale, x, y } = new Camera().view({ player: 1, x: 20, y: 2990 }, { wide, high }, 16, false);
+    assert.ok(scale * 40 >= 22, `${scale} at ${wide} × ${high}`);
+    assert.ok(x(20) > 0 && x(20) < wide && y(2990) > 0 && y(2990) < high, 'in a corner of the map, the tank is in view');
+  }
+  const camera = new Camera();
+  const tanks = (healths) => healths.map((health, player) => ({ player, health, x: 0, y: 0 }));
+  const scores = [10, 30, 20].map((score, player) => ({ player, score }));
+  assert.equal(camera.choose(tanks([100, 100, 100]), scores, 0).player, 1);
+  assert.equal(camera.choose(tanks([100, 0, 100]), scores, 1000).player, 1, 'for a moment after its destruction');
+  assert.equal(camera.choose(tanks([100, 0, 100]), scores, 2000).player, 2);
+  camera.follow(0);
+  assert.equal(camera.choose(tanks([0, 100, 100]), scores, 9000).player, 0, 'a chosen one also while it is destroyed');
+});
+
 test('the page reads what the table has', () => {
-  const read = (what) => [...page.matchAll(new RegExp(`\\b${what}\\.(\\w+)`, 'g'))].map(([, name]) => name);
+  const scripts = [page, ...['effects', 'ground', 'tank'].map((name) => read(`src/web/games/tanks/${name}.js`))].join('\n').replace(/^ *(import|\*|\/\*\*) .*$/gm, '');
+  const readFrom = (what) => [...scripts.matchAll(new RegExp(`\\b${what}\\.(\\w+)`, 'g'))].map(([, name]) => name);
   for (const [what, known, least] of [
     ['state', names(tanks.clientPackets.get('state').fields), 6],
     ['tank', members('state', 'tanks'), 6],
@@ -30,7 +56,7 @@ test('the page reads what the table has', () => {
     ['shell', members('state', 'shells'), 4],
     ['hit', [...names(tanks.clientPackets.get('hit').fields), 'at'], 3],
   ]) {
-    const found = new Set(read(what));
+    const found = new Set(readFrom(what));
     assert.ok(found.size >= least, `${what}: ${[...found]}`);
     for (const name of found) assert.ok(known.includes(name), `${what} has no ${name}`);
   }

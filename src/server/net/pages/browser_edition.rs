@@ -32,10 +32,10 @@ pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
-/// Whether a file is not part of the edition: the operator's page, or a file served under another
-/// name.
+/// Whether a file is not part of the edition: the operator's page, the modules of another game's
+/// page, or a file served under another name.
 fn is_excluded(name: &str) -> bool {
-    name.starts_with("admin.") || name.starts_with("admin/") || name == BROWSER_EDITION
+    ["admin.", "admin/", "games/"].iter().any(|prefix| name.starts_with(prefix)) || name == BROWSER_EDITION
 }
 
 /// Generates the list of all files, except the service worker, which the browser itself stores. The
@@ -63,6 +63,7 @@ mod tests {
         ("wasm/edition-browser.js", b"tab"),
         ("wasm/edition.js", b"server"),
         ("game/main.js", b"game"),
+        ("games/other/map.js", b"another game"),
         ("service-worker.js", b"cache"),
         ("wasm/tickwire.wasm", b"code"),
     ];
@@ -85,6 +86,7 @@ mod tests {
             "/game/main.js",
             "admin/admin.js",
             "game/../admin.html",
+            "games/other/map.js",
         ] {
             assert_eq!(find(FILES, name), None, "{name}");
         }

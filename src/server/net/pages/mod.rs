@@ -109,6 +109,8 @@ static FILES: browser_edition::Files = files_with! {
     "game/world/animals.js" "game/world/clans.js" "game/world/effects.js" "game/world/events.js"
     "game/world/player.js" "game/world/poses.js" "game/world/projectiles.js"
     "game/world/structures.js" "game/world/world.js"
+    "games/tanks/camera.js" "games/tanks/effects.js" "games/tanks/ground.js" "games/tanks/map.js" "games/tanks/scenery.js"
+    "games/tanks/shapes.js" "games/tanks/tank.js" "games/tanks/title.js"
     "wasm/edition-browser.js"
 };
 
