@@ -98,9 +98,13 @@ await game.check('keys turn the hull and drive, the mouse aims, and a shell flie
     window.flown = 0;
     window.game.on('state', ({ shells }) => { window.flown = Math.max(window.flown, shells.length); });
   });
+  // At rest, the newest state is what is drawn.
+  await sleep(500);
   const [x, y] = await place(ada);
-  await ada.mouse.move(x + 100, y);
-  await until(ada, () => Math.min(window.ownTank().turret, 65536 - window.ownTank().turret) < 600);
+  // To the side with more room: a shell that meets the next wall at once is in no state.
+  const isLeft = (await own(ada)).x / 2 > 1500;
+  await ada.mouse.move(isLeft ? Math.max(x - 400, 10) : Math.min(x + 400, DESKTOP.width - 10), y);
+  await until(ada, (aim) => Math.min(Math.abs(window.ownTank().turret - aim), 65536 - Math.abs(window.ownTank().turret - aim)) < 600, isLeft ? 32768 : 0);
   await ada.mouse.down();
   await until(ada, () => document.getElementById('regular').textContent === 'Regular 39');
   await ada.mouse.up();
