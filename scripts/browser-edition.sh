@@ -62,7 +62,7 @@ trap 'exit 130' INT TERM
 chmod 755 "$out"
 (
     cd src/web
-    find . -type f -not -name '*.sources' -not -name 'admin.*' -not -path './admin/*' -not -path ./wasm/edition.js \
+    find . -type f -not -name '*.sources' -not -name 'admin.*' -not -path './admin/*' -not -path './games/*' -not -path ./wasm/edition.js \
         \( -not -name '*.d.ts' -o -path ./tickwire.d.ts \) | tar -cf - -T -
 ) | tar -xf - -C "$out"
 mv "$out/wasm/edition-browser.js" "$out/wasm/edition.js"
@@ -70,6 +70,11 @@ mv "$out/wasm/edition-browser.js" "$out/wasm/edition.js"
 if [ -n "$game" ]; then
     cp scripts/tab-game/* "$out/"
     cp "$page" "$out/game.html"
+    # The modules of the page of a built-in game.
+    if [ -z "$program" ] && [ -d "src/web/games/$game" ]; then
+        mkdir "$out/games"
+        cp -R "src/web/games/$game" "$out/games/"
+    fi
     # A program has one game of its own, whatever its name.
     if [ -n "$program" ]; then
         scripts/build-wasm-game.sh "$program" "$out/wasm/tickwire.wasm"

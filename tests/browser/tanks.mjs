@@ -101,13 +101,17 @@ await game.check('keys turn the hull and drive, the mouse aims, and a shell flie
   // At rest, the newest state is what is drawn.
   await sleep(500);
   const [x, y] = await place(ada);
-  // To the side with more room: a shell that meets the next wall at once is in no state.
-  const isLeft = (await own(ada)).x / 2 > 1500;
-  await ada.mouse.move(isLeft ? Math.max(x - 400, 10) : Math.min(x + 400, DESKTOP.width - 10), y);
-  await until(ada, (aim) => Math.min(Math.abs(window.ownTank().turret - aim), 65536 - Math.abs(window.ownTank().turret - aim)) < 600, isLeft ? 32768 : 0);
-  await ada.mouse.down();
-  await until(ada, () => document.getElementById('regular').textContent === 'Regular 39');
-  await ada.mouse.up();
+  // A shell that meets a wall at once is in no state, so the next one flies in another direction.
+  for (const [turns, dx, dy] of [[0, 1, 0], [16384, 0, 1], [32768, -1, 0], [49152, 0, -1]]) {
+    await ada.mouse.move(x + 150 * dx, y + 150 * dy);
+    await until(ada, (aim) => Math.abs(((window.ownTank().turret - aim + 98304) % 65536) - 32768) < 1200, turns);
+    const before = await ada.locator('#regular').textContent();
+    await ada.mouse.down();
+    await until(ada, (text) => document.getElementById('regular').textContent !== text, before);
+    await ada.mouse.up();
+    await sleep(500);
+    if (await bo.evaluate(() => window.flown > 0)) break;
+  }
   await until(bo, () => window.flown > 0);
   await ada.keyboard.press('e');
   await until(ada, () => document.getElementById('piercing').classList.contains('chosen'));
