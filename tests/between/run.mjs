@@ -134,7 +134,7 @@ async function checkInjected({ name, proxy, page, wire }) {
   });
 }
 
-/** With all clients, the menu next to *Send* has the connections, and nothing is exported. @param {Stage} stage */
+/** The page begins with all clients: the menu next to *Send* has the connections, and one capture has all. @param {Stage} stage */
 async function checkAllClients({ name, page, wire }) {
   await check(`${name}: with all clients, the user chooses the receiver of a message`, async () => {
     const options = () => wire.locator('#client option').allTextContents();
@@ -142,11 +142,16 @@ async function checkAllClients({ name, page, wire }) {
     const second = await page.context().newPage();
     await second.goto(page.url());
     await waitForLog(second, 'open');
-    await wire.locator('#client option', { hasText: /^All clients · \d+ connected$/ }).waitFor({ state: 'attached', timeout: PATIENCE_MS });
-    const [, watched] = (await wire.locator('#client option:checked').textContent()).match(/^#(\d+) /);
-    const other = (await wire.locator('#proxy-client option').allTextContents()).find((text) => text !== `#${watched}`);
-    await wire.locator('#client').selectOption({ label: (await options()).find((text) => text.startsWith('All clients')) });
-    await wire.locator('#save:disabled[title]').waitFor();
+    await wire.locator('#client option', { hasText: /^All clients · [2-9] connected$/ }).waitFor({ state: 'attached', timeout: PATIENCE_MS });
+    await wire.locator('#client option:checked', { hasText: /^All clients/ }).waitFor({ state: 'attached' });
+    const target = `#${await wire.locator('#proxy-client').inputValue()}`;
+    const other = (await wire.locator('#proxy-client option').allTextContents()).find((text) => text !== target);
+    const [saved] = await Promise.all([wire.waitForEvent('download'), wire.locator('#save').click()]);
+    assert.equal(saved.suggestedFilename(), 'tickwire-clients.pcapng');
+    await wire.locator('#note', { hasText: '--capture FILE' }).waitFor();
+    const stdout = execFileSync(binary(), ['explain', await saved.path()], { encoding: 'utf8' });
+    assert.match(stdout, /^\d+ packets, ([2-9]|\d\d) TCP connections\n/);
+    assert.ok(!stdout.includes(' legacy '), stdout);
     await wire.locator('#proxy-client').selectOption(other.slice(1));
     await wire.locator('#proxy-from').selectOption('client');
     await wire.locator('#proxy-form').selectOption('wire');
@@ -154,7 +159,6 @@ async function checkAllClients({ name, page, wire }) {
     await wire.locator('#proxy-send button').click();
     await wire.locator('#list li.injected', { hasText: other }).waitFor({ timeout: PATIENCE_MS });
     assert.equal(await wire.locator('#proxy-note').textContent(), '');
-    await wire.locator('#client').selectOption(watched);
     await second.close();
   });
 }

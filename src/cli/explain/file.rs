@@ -35,7 +35,7 @@ pub struct ShowOptions<'a> {
     pub paint: ColorMode,
 }
 
-/// The frames or messages to show: those that pass both conditions.
+/// The frames or messages to show. Both conditions apply.
 pub struct Selection<'a> {
     /// Only packets with this name or code.
     pub packet: Option<&'a str>,

@@ -165,7 +165,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Loads the fields that an update uses into the CPU cache. Reads of independent addresses wait
-    /// for memory at the same time, but those of an update wait one after another.
+    /// for memory at the same time, but the reads of an update wait one after another.
     pub fn prefetch(&self) {
         let player = self.player.load(Ordering::Relaxed);
         let (updates_from, ended) = (self.updates_from.load(Ordering::Relaxed), self.has_reader_ended());

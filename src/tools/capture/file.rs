@@ -6,7 +6,7 @@ use std::fmt;
 use crate::util::escape::Untrusted;
 
 /// Comment on the first packet of a connection whose messages are no packets, whatever its path. An
-/// intercepting proxy writes it, because a path such as `/` does not tell.
+/// intercepting proxy writes it, because a path such as `/` is ambiguous.
 pub(crate) const FOREIGN_COMMENT: &str = "dialect=none";
 
 /// A packet of the file.

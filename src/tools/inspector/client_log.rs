@@ -201,7 +201,7 @@ impl ClientLog {
     /// The conversation before its handshake; `None` before the server has sent the dialect.
     pub fn conversation_before_handshake<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
-        // The server has named the dialect. The path does not: each server has a game of its own at `/`.
+        // The server has named the dialect. The path does not: each server has its game at `/`.
         Some(if self.is_foreign() {
             Conversation::foreign(dialect)
         } else {

@@ -97,7 +97,7 @@ pub fn export_capture(
             writer.name(opened.address.ip(), &client.name);
         }
     }
-    // What is left of each connection: its opening, without a flow, and its frames.
+    // For each connection: its flow once it is open, and the frames that are not written yet.
     let mut left: Vec<(Option<TcpFlow>, &[&RetainedFrame])> =
         connections.iter().map(|connection| (None, &connection.frames[..])).collect();
     let next_at = |index: usize, (flow, frames): &(Option<TcpFlow>, &[&RetainedFrame])| match flow {

@@ -19,7 +19,7 @@ fn welcome() -> String {
     json!({ "welcome": { "began_us": 1_000_000, "codes": tables } }).to_string()
 }
 
-/// The tables of a server of `tanks`, with those of `moo` first.
+/// The welcome of a server with the tables of `moo` and `tanks`.
 fn welcome_of_tanks() -> String {
     let mut both: Json = serde_json::from_str(&welcome()).expect("JSON");
     let tanks = ["tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv")];

@@ -228,7 +228,7 @@ const rowsFor = (text) => Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.ceil(text.l
 /** @param {Held} held */
 const keyOf = (held) => `${held.client} ${held.id}`;
 
-/** Returns the title of a card, without the content, which follows in its box. @param {Held} held */
+/** Returns the title of a card; the content follows in its box. @param {Held} held */
 export function titleOf({ client, from, line, has_left: left = [] }) {
   const gone = left.map((side) => ` · the ${side} has left`).join('');
   return `${from === 'client' ? '↑' : '↓'} #${client}: ${line.split(': ')[0]}${gone}`;
