@@ -146,12 +146,20 @@ async function checkAllClients({ name, page, wire }) {
     await wire.locator('#client option:checked', { hasText: /^All clients/ }).waitFor({ state: 'attached' });
     const target = `#${await wire.locator('#proxy-client').inputValue()}`;
     const other = (await wire.locator('#proxy-client option').allTextContents()).find((text) => text !== target);
-    const [saved] = await Promise.all([wire.waitForEvent('download'), wire.locator('#save').click()]);
+    // A page that is opened later has each message once.
+    const late = await page.context().newPage();
+    await late.goto(wire.url());
+    await late.locator('#client option:checked', { hasText: /^All clients · [2-9]/ }).waitFor({ state: 'attached' });
+    await late.locator('#list li', { hasText: `#${await wire.locator('#proxy-client option').last().getAttribute('value')}` }).first().waitFor({ timeout: PATIENCE_MS });
+    const [saved] = await Promise.all([late.waitForEvent('download'), late.locator('#save').click()]);
     assert.equal(saved.suggestedFilename(), 'tickwire-clients.pcapng');
-    await wire.locator('#note', { hasText: '--capture FILE' }).waitFor();
+    await late.locator('#note', { hasText: '--capture FILE' }).waitFor();
     const stdout = execFileSync(binary(), ['explain', await saved.path()], { encoding: 'utf8' });
     assert.match(stdout, /^\d+ packets, ([2-9]|\d\d) TCP connections\n/);
     assert.ok(!stdout.includes(' legacy '), stdout);
+    const messages = stdout.split('\n').filter((line) => / [<>] (text|binary)/.test(line)).map((line) => line.replace(/^ *\d+/, ''));
+    assert.equal(new Set(messages).size, messages.length, stdout);
+    await late.close();
     await wire.locator('#proxy-client').selectOption(other.slice(1));
     await wire.locator('#proxy-from').selectOption('client');
     await wire.locator('#proxy-form').selectOption('wire');

@@ -143,6 +143,7 @@ export class ProxyPanel {
       if (this.cards.has(keyOf(one))) continue;
       this.cards.set(keyOf(one), card);
       byId('proxy-held').append(card);
+      if (this.cards.size === 1) card.scrollIntoView({ block: 'nearest' });
     }
     document.body.classList.toggle('has-held', held.length > 0);
     byId('proxy-count').textContent = held.length === 0 ? '' : String(held.length);

@@ -62,8 +62,8 @@ export async function launch(every = EVERY, further = []) {
   return browser;
 }
 
-/** Addresses that pages ask for during an outage. */
-const ASKED = /\/(healthz|codes\.json|rules\.json)$/;
+/** Addresses that pages ask for during an outage; after each welcome, whether `prediction.wasm` has changed. */
+const ASKED = /\/(healthz|codes\.json|rules\.json|prediction\.wasm)$/;
 
 /** What pages complained about, and whether the server is away on purpose. */
 export class Complaints {

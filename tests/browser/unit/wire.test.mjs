@@ -135,11 +135,11 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
     assert.deepEqual([raw, frame.packet, frame.tree.children[7].name], ['828a37fa213da5f9b22cfafe91f077fa', packet, 'masking_key']);
     assert.equal(explainer.explain(9).gone, true);
     assert.deepEqual(explainer.fields().map((kind) => [kind.packet, kind.bytes]), [[packet ?? rule, 16]]);
-    assert.equal(Buffer.from(explainer.save({ player: 1, name: 'Ada' })).readUInt32BE(0), 0x0a0d0d0a);
+    assert.equal(Buffer.from(explainer.save([{ id: 7, player: 1, name: 'Ada' }])).readUInt32BE(0), 0x0a0d0d0a);
   }
   assert.throws(() => explainer.receive(new ArrayBuffer(9)), /byte 8/);
   explainer.selectClient(null);
-  assert.equal(explainer.save({ player: 1, name: 'Ada' }), null);
+  assert.equal(explainer.save([{ id: 7, player: 1, name: 'Ada' }]), null);
 });
 
 /** An explainer that only counts and lists. */

@@ -193,12 +193,14 @@ impl Page<'_> {
             if self.state.connections.is_stopping() {
                 return self.session.going_away();
             }
-            if self.session.turn(self.state.log.now(), || self.state.log.lists()).is_err() {
-                return;
-            }
+            // Before the lists: a page that knows it is of a proxy selects all clients, and no other
+            // selection precedes it.
             if let Some((version, held)) = self.state.log.held(self.known_version) {
                 self.session.send_text(&held);
                 self.known_version = version;
+            }
+            if self.session.turn(self.state.log.now(), || self.state.log.lists()).is_err() {
+                return;
             }
             self.send_records();
             if self.flush().is_err() {

@@ -77,6 +77,7 @@ export class Bookmarks {
     const from = this.list.chosen;
     this.on.goTo(next);
     if (explainer.indexOf(next) < 0) return this.on.notify(`Frame ${next} is hidden by the filter`);
-    if (next !== from && marks.has(from)) this.on.notify(`Frame ${next}: ${this.distance(next, from)}`);
+    if (next === from) this.on.notify('No other frame is marked');
+    else if (marks.has(from)) this.on.notify(`Frame ${next}: ${this.distance(next, from)}`);
   }
 }
