@@ -193,8 +193,8 @@ impl Page<'_> {
             if self.state.connections.is_stopping() {
                 return self.session.going_away();
             }
-            // Before the lists: a page that knows it is of a proxy selects all clients, and no other
-            // selection precedes it.
+            // Sent before the lists: a page of a proxy selects all clients, and a selection that
+            // precedes would list the messages of one client twice.
             if let Some((version, held)) = self.state.log.held(self.known_version) {
                 self.session.send_text(&held);
                 self.known_version = version;
