@@ -16,7 +16,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::pauses::Pauses;
 use crate::game::CloseReason;
 use crate::limits;
 
@@ -31,8 +30,6 @@ pub struct Deadlines {
     /// Time at which a rejected client is closed, shifted left by 8 bits, and the index of the
     /// close reason in the lowest byte.
     rejected_at: AtomicU64,
-    /// The pauses of the driver.
-    pub pauses: Pauses,
 }
 
 /// The action due on a connection.
@@ -59,7 +56,6 @@ impl Deadlines {
             pinged: AtomicU64::new(0),
             closing: AtomicU64::new(0),
             rejected_at: AtomicU64::new(0),
-            pauses: Pauses::new(now),
         }
     }
 
@@ -92,10 +88,10 @@ impl Deadlines {
     }
 
     /// Returns the action due at `now`. `patience` is the idle timeout, usually
-    /// [`limits::IDLE_TIMEOUT`]. A returned ping counts as sent.
-    pub fn poll(&self, now: Duration, patience: Duration) -> DueAction {
+    /// [`limits::IDLE_TIMEOUT`], and `slack` the recorded slack of the driver's pauses. A returned
+    /// ping counts as sent.
+    pub fn poll(&self, now: Duration, patience: Duration, slack: Duration) -> DueAction {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
-        let slack = self.pauses.recorded_slack(now);
         if let Some(since) = of(&self.closing) {
             let end = since + limits::CLOSE_TIMEOUT + slack;
             return if now > end { DueAction::Abort } else { DueAction::Nothing(end) };

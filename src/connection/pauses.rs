@@ -20,9 +20,9 @@ use std::time::Duration;
 use crate::limits;
 
 /// The pauses of one driver.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Pauses {
-    /// Last time the driver ran, in ms of its clock plus the suspended time.
+    /// Last time the driver ran, in ms of its clock plus the suspended time; 0 before the first.
     ran: AtomicU64,
     /// End of the last pause, in ms of the driver's clock.
     ended: AtomicU64,
@@ -33,15 +33,8 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// No pauses up to `now`.
-    pub fn new(now: Duration) -> Pauses {
-        let ran = AtomicU64::new(ms(now));
-        let (ended, suspended, length) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Pauses { ran, ended, suspended, length }
-    }
-
-    /// Records the total time since [`Pauses::new`] in which the machine was suspended and the
-    /// driver's clock stopped. Call it before [`Pauses::note`] and [`Pauses::slack`].
+    /// Records the total time in which the machine was suspended and the driver's clock stopped,
+    /// measured from before the first [`Pauses::note`]. Call it before [`Pauses::note`] and [`Pauses::slack`].
     pub fn note_suspended(&self, in_all: Duration) {
         self.suspended.fetch_max(ms(in_all), Ordering::Relaxed);
     }
@@ -78,8 +71,10 @@ impl Pauses {
     }
 
     fn gap(&self, now: Duration) -> Duration {
-        let ran = Duration::from_millis(self.ran.load(Ordering::Acquire));
-        self.with_suspended(now).saturating_sub(ran)
+        match self.ran.load(Ordering::Acquire) {
+            0 => Duration::ZERO,
+            ran => self.with_suspended(now).saturating_sub(Duration::from_millis(ran)),
+        }
     }
 
     fn with_suspended(&self, now: Duration) -> Duration {

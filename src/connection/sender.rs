@@ -335,21 +335,28 @@ impl Sender {
         self.queue.lock().backlog()
     }
 
+    /// Whether the connection is open and no bytes are queued or being sent.
+    pub fn is_idle(&self) -> bool {
+        let queue = self.queue.lock();
+        queue.ending.is_none() && !queue.is_sending && queue.backlog() == 0
+    }
+
     /// Number of system calls reported so far.
     pub fn sends(&self) -> u64 {
         self.queue.lock().sends
     }
 
-    /// Returns the action due at `now`; see [`Deadlines::poll`]. Closes the client if the kernel
-    /// has accepted no queued byte for [`limits::SEND_STALL_TIME`].
-    pub fn poll(&self, now: Duration) -> DueAction {
+    /// Returns the action due at `now`, with the `slack` of the driver's pauses; see
+    /// [`Deadlines::poll`]. Closes the client if the kernel has accepted no queued byte for
+    /// [`limits::SEND_STALL_TIME`].
+    pub fn poll(&self, now: Duration, slack: Duration) -> DueAction {
         if !self.life.is_closing() {
             let stalled_since = self.queue.lock().stalled_since;
-            let grace = limits::SEND_STALL_TIME + self.life.pauses.recorded_slack(now);
+            let grace = limits::SEND_STALL_TIME + slack;
             if stalled_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return DueAction::Close(CloseReason::SlowClient);
             }
         }
-        self.life.poll(now, limits::IDLE_TIMEOUT)
+        self.life.poll(now, limits::IDLE_TIMEOUT, slack)
     }
 }

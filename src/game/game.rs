@@ -265,6 +265,15 @@ pub trait View<G: Game>: Debug + Send {
         scratch: &mut G::Scratch,
         messages: &mut Messages,
     ) -> StateOutcome;
+
+    /// Returns the first tick after `newest`, the tick of the last update, in which the client may
+    /// need an update again. The client has no player until then, and gets neither the events of
+    /// the ticks before nor acks. `None` is the next tick. A room of which all views are quiet
+    /// sleeps.
+    fn quiet_until(&self, newest: &Published<G>) -> Option<u32> {
+        let _ = newest;
+        None
+    }
 }
 
 /// A world with reusable buffers for its steps.

@@ -405,5 +405,8 @@ pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Interval at which the program checks that the default room's thread still runs.
 pub const ROOM_WATCHDOG_INTERVAL: Duration = Duration::from_millis(500);
+/// Maximum time between two visits of a client whose view is quiet: the interval of the
+/// leaderboard, which such a client gets.
+pub const QUIET_CLIENT_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum sleep of a worker without a tick, so that it still checks its clients' deadlines.
 pub const WORKER_IDLE_WAKEUP: Duration = Duration::from_millis(100);

@@ -257,6 +257,7 @@ impl Hall {
 
     /// The worker sends what a tick has brought, and the clients receive it.
     pub fn serve(&mut self, backlog: &Backlog) {
+        self.audience.begin_pass(Some(backlog), &mut std::iter::empty(), self.now);
         self.audience.update_all(Some(backlog), &mut self.buffers, &mut All(self.now, &self.budgets));
         (0..self.ends.len()).for_each(|at| self.listen(at));
     }

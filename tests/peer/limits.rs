@@ -89,7 +89,7 @@ fn restored_budgets_continue_with_their_warnings() {
 fn deadlines_expire_in_order_and_report_the_next_check() {
     let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
     let life = Deadlines::new(true, at(100));
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
     let hello_by = at(100) + limits::HELLO_TIMEOUT;
     assert_eq!(due(at(101)), DueAction::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
     assert_eq!(due(hello_by), DueAction::Close(CloseReason::HelloLate));
@@ -224,9 +224,14 @@ fn commands_that_waited_during_a_pause_of_the_server_are_not_rejected() {
 #[test]
 fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits() {
     let (start, pause, ms) = (START, limits::PAUSE_SLACK_MOST, Duration::from_millis(1));
-    let life = Deadlines::new(true, start);
-    life.pauses.note(start + pause);
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
+    let paused = || {
+        let pauses = Pauses::default();
+        pauses.note(start);
+        pauses
+    };
+    let (life, pauses) = (Deadlines::new(true, start), paused());
+    pauses.note(start + pause);
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
     assert_eq!(due(start + pause), DueAction::Ping, "not hello_late");
     assert!(
         !matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), DueAction::Close(_)),
@@ -234,11 +239,11 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     );
     assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::HelloLate));
 
-    let life = Deadlines::new(false, start);
-    (1..=60).for_each(|half| life.pauses.note(start + Duration::from_millis(500) * half));
+    let (life, pauses) = (Deadlines::new(false, start), paused());
+    (1..=60).for_each(|half| pauses.note(start + Duration::from_millis(500) * half));
     let end = start + Duration::from_secs(30) + pause;
-    life.pauses.note(end);
-    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
+    pauses.note(end);
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT, pauses.recorded_slack(now));
     assert_eq!(due(end), DueAction::Ping, "its pong and its messages may wait");
     assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), DueAction::Close(_)));
     assert_eq!(
@@ -247,11 +252,12 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
         "nothing came"
     );
 
-    let life = Deadlines::new(false, start);
+    let (life, pauses) = (Deadlines::new(false, start), paused());
     life.on_close_sent(start);
-    life.pauses.note(start + pause);
+    pauses.note(start + pause);
+    let slack = pauses.recorded_slack(start + pause);
     assert!(
-        matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), DueAction::Nothing(_)),
+        matches!(life.poll(start + pause, limits::IDLE_TIMEOUT, slack), DueAction::Nothing(_)),
         "its answer may wait"
     );
 }
@@ -259,7 +265,9 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
 #[test]
 fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
     let (ms, seconds) = (Duration::from_millis, Duration::from_secs);
-    let pauses = Pauses::new(START);
+    let pauses = Pauses::default();
+    assert_eq!(pauses.slack(START), Duration::ZERO, "no pause before the first note");
+    pauses.note(START);
     pauses.note(START + ms(999));
     assert_eq!(pauses.slack(START + ms(999)), Duration::ZERO, "a gap of less than a second is none");
     let end = START + ms(999) + seconds(3);
@@ -285,8 +293,8 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
 
 #[test]
 fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
-    let (seconds, life) = (Duration::from_secs, Deadlines::new(false, START));
-    let pauses = &life.pauses;
+    let (seconds, life, pauses) = (Duration::from_secs, Deadlines::new(false, START), Pauses::default());
+    pauses.note(START);
     pauses.note_suspended(seconds(3_600));
     assert_eq!(
         [pauses.recorded_slack(START), pauses.slack(START)],
@@ -294,7 +302,7 @@ fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
     );
     pauses.note(START);
     assert!(
-        !matches!(life.poll(START, limits::IDLE_TIMEOUT), DueAction::Close(_)),
+        !matches!(life.poll(START, limits::IDLE_TIMEOUT, pauses.recorded_slack(START)), DueAction::Close(_)),
         "an hour, and nobody is silent"
     );
     (1..=20).for_each(|second| {

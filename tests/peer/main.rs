@@ -16,6 +16,7 @@ mod lockstep_behind;
 mod lockstep_reports;
 mod lockstep_snapshots;
 mod lockstep_tokens;
+mod parking;
 mod pool;
 #[path = "../support/raw.rs"]
 mod raw;

@@ -134,11 +134,14 @@ fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     let mut line = Line::with_room(1);
     line.offer(Frames::Borrowed(b"abc"), START);
     let later = limits::SEND_STALL_TIME;
-    assert_eq!(line.sender.poll(later + Duration::from_millis(1)), DueAction::Close(CloseReason::SlowClient));
+    assert_eq!(
+        line.sender.poll(later + Duration::from_millis(1), Duration::ZERO),
+        DueAction::Close(CloseReason::SlowClient)
+    );
     line.room = 1;
     line.drive(later);
     assert!(matches!(
-        line.sender.poll(later + limits::SEND_STALL_TIME),
+        line.sender.poll(later + limits::SEND_STALL_TIME, Duration::ZERO),
         DueAction::Nothing(_) | DueAction::Ping
     ));
 }

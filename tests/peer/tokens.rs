@@ -159,7 +159,7 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay() {
             let life = Deadlines::new(has_hello, AT.now);
             life.close_after_delay(breach, AT.now);
             let due = AT.now + limits::WRONG_TOKEN_DELAY;
-            let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);
+            let poll = |now| life.poll(now, limits::IDLE_TIMEOUT, Duration::ZERO);
             assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
             assert_eq!(poll(due), DueAction::Close(breach));
         }

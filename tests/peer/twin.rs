@@ -152,7 +152,7 @@ impl Client {
             assert_eq!(self.line.offer(Frames::Borrowed(&frames), now), Some(true), "within the bound");
         }
         self.line.sender.life.alive(now);
-        assert!(!matches!(self.line.sender.poll(now), DueAction::Close(_)));
+        assert!(!matches!(self.line.sender.poll(now, Duration::ZERO), DueAction::Close(_)));
     }
 
     /// What the client knows from the bytes that it read, and the reliable lines among them.

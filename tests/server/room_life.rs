@@ -156,6 +156,28 @@ fn a_room_that_nobody_is_in_does_not_tick_but_answers() {
 }
 
 #[test]
+fn a_room_with_a_silent_client_sleeps_until_the_client_plays_and_again_after_it_left() {
+    let server = server(&[("two", 9)]);
+    let mut silent = Native { peer: Peer::connect(server.address(), "/r/two/play") };
+    assert_eq!(until(&server, "two", "asleep")[1], "1", "the client is counted");
+    silent.say("hello", &[1.into(), 0.into()]);
+    silent.hear("welcome");
+    until(&server, "two", "ticks");
+    drop(silent);
+    until(&server, "two", "asleep");
+
+    let mut silent = Native { peer: Peer::connect(server.address(), "/r/two/play") };
+    until(&server, "two", "asleep");
+    silent.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into()]);
+    silent.hear("spawned");
+    silent.hear("update");
+    assert_eq!(row(&server, "two")[3], "ticks");
+    drop(silent);
+    until(&server, "two", "asleep");
+    server.stop();
+}
+
+#[test]
 fn a_room_whose_players_are_all_absent_does_not_tick_until_one_is_kicked() {
     let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     config.seat_time = Duration::from_secs(3_600);

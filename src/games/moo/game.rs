@@ -222,6 +222,13 @@ impl game::View<Moo> for MooView {
         self.events(&newest.events, state, scratch, &mut messages.writer(dialect, Lane::Reliable));
         turn
     }
+
+    fn quiet_until(&self, newest: &Published<Moo>) -> Option<u32> {
+        match self {
+            MooView::Native(_) => None,
+            MooView::Moomoo(view) => view.quiet_until(&newest.state.state),
+        }
+    }
 }
 
 impl MooView {

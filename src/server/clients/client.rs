@@ -5,13 +5,14 @@ use core::net::SocketAddr;
 use std::fmt::Debug;
 use std::hint::black_box;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
 use super::client_lane::{ClientLane, LaneGrant};
+use super::parking::GroupSignals;
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
@@ -30,6 +31,9 @@ use crate::ws::frame;
 pub const NO_LANE_TEXT: &str =
     "this server has no lane for datagrams of this kind, or none for JSON: play on the WebSocket alone";
 
+/// Value of [`Client::updates_from`] after the client has left the world.
+const LEFT_WORLD: u32 = u32::MAX;
+
 /// Carries a client's bytes: a socket, or a model of one.
 pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Sends as much as the other end accepts now. Returns the number of bytes; 0 if it accepts
@@ -43,8 +47,7 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// locked.
     fn on_queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
 
-    /// Total time that the machine was suspended since the connection started, as far as it is
-    /// known.
+    /// Total time that the machine was suspended since the server started, as far as it is known.
     fn suspended(&self) -> Duration {
         Duration::ZERO
     }
@@ -86,6 +89,8 @@ pub struct Client<L> {
     pub address: SocketAddr,
     /// Time when the handshake completed, on the server's clock.
     pub connected_at: Duration,
+    /// Suspended time of the machine up to the handshake.
+    suspended_before: Duration,
     /// The client's room.
     pub room: Arc<RoomHandle>,
     /// Dialect and format of the connection.
@@ -118,8 +123,15 @@ pub struct Client<L> {
     name: Mutex<String>,
     /// The player that the client spectates; 0 for the leader.
     spectated: AtomicU32,
-    /// 0 until updates start; then the number of ticks completed at that time, plus 1.
-    updates_from: AtomicU32,
+    /// 0 until updates start, then the number of ticks completed at that time plus 1, and
+    /// [`LEFT_WORLD`] once the client has left the world.
+    pub(super) updates_from: AtomicU32,
+    /// State shared with the client's update group. Unset until a worker takes the client over.
+    pub(super) group: OnceLock<Arc<GroupSignals>>,
+    /// Whether the update group has [parked](super::parking) the client.
+    pub(super) is_parked: AtomicBool,
+    /// Whether the client is counted among the viewers of its room.
+    pub(super) is_viewing: AtomicBool,
     /// Whether the client is in lockstep.
     lockstep: AtomicBool,
     /// Whether the client's reader has ended.
@@ -151,6 +163,7 @@ impl<L: Transport> Client<L> {
             id,
             address,
             connected_at: now,
+            suspended_before: transport.suspended(),
             sender: Sender::new(endpoint.is_native, now),
             room,
             endpoint,
@@ -160,6 +173,9 @@ impl<L: Transport> Client<L> {
             name: Mutex::default(),
             spectated: AtomicU32::new(0),
             updates_from: AtomicU32::new(0),
+            group: OnceLock::new(),
+            is_parked: AtomicBool::new(false),
+            is_viewing: AtomicBool::new(false),
             reader_ended: AtomicBool::new(false),
         }
     }
@@ -186,9 +202,20 @@ impl<L: Transport> Client<L> {
 
     /// Returns the time stamp of bytes that the reader receives `now`.
     pub fn read_time(&self, now: Duration) -> ReadTime {
-        let pauses = &self.sender.life.pauses;
-        pauses.note_suspended(self.transport.suspended());
-        ReadTime { now, tick: self.room.tick(), slack: pauses.slack(now) }
+        let slack = self.group.get().map_or(Duration::ZERO, |group| {
+            group.pauses.note_suspended(self.transport.suspended());
+            group.pauses.slack(now)
+        });
+        ReadTime { now, tick: self.room.tick(), slack: self.own_slack(slack, now) }
+    }
+
+    /// Returns the part of the worker's slack that is not from before the handshake.
+    fn own_slack(&self, slack: Duration, now: Duration) -> Duration {
+        if slack.is_zero() {
+            return slack;
+        }
+        let suspended = self.transport.suspended().saturating_sub(self.suspended_before);
+        slack.min(now.saturating_sub(self.connected_at) + suspended)
     }
 
     /// Returns the client's permission. `None` before the authentication.
@@ -241,6 +268,7 @@ impl<L: Transport> Client<L> {
             resume_tick.filter(|_| is_resumed).map_or(0, |tick| tick.max(taken_at).saturating_add(1));
         self.resume_tick.store(missed, Ordering::Release);
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
+        self.unpark();
     }
 
     /// Returns the last tick that the client received before it resumed. Only the first call
@@ -258,6 +286,7 @@ impl<L: Transport> Client<L> {
     /// Stores the player that the client spectates.
     pub fn set_spectated(&self, player: Option<PlayerId>) {
         self.spectated.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+        self.unpark();
     }
 
     /// Returns whether the client is in lockstep.
@@ -273,12 +302,18 @@ impl<L: Transport> Client<L> {
             self.room.lockstep.add_follower(self.id, self.prefix());
             self.lockstep.store(true, Ordering::Release);
         }
-        self.updates_from.store(self.room.tick().saturating_add(1), Ordering::Release);
+        let from = self.room.tick().saturating_add(1);
+        if self.updates_from.compare_exchange(0, from, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            self.set_viewing(true);
+        }
+        self.unpark();
     }
 
-    /// Returns the number of ticks completed when the client's updates started. `None` before.
+    /// Returns the number of ticks completed when the client's updates started. `None` before, and
+    /// after the client has left the world.
     pub fn updates_from_tick(&self) -> Option<u32> {
-        self.updates_from.load(Ordering::Acquire).checked_sub(1)
+        let from = self.updates_from.load(Ordering::Acquire);
+        from.checked_sub(1).filter(|_| from != LEFT_WORLD)
     }
 
     /// Queues whole frames that must arrive. Closes the connection if the queue is full.
@@ -317,6 +352,8 @@ impl<L: Transport> Client<L> {
             let taken = self.transport.send(batch.slices());
             next = self.sender.on_sent(batch, taken, now);
         }
+        // The group flushes what the transport has not accepted.
+        self.unpark();
     }
 
     /// Closes the client's connection for this reason. Only the first reason counts.
@@ -324,7 +361,16 @@ impl<L: Transport> Client<L> {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.transport.on_queued(self, frames, now), now) {
             self.flush(now);
+            self.unpark();
         }
+    }
+
+    /// Closes the client's connection after a delay, see [`Deadlines::close_after_delay`].
+    ///
+    /// [`Deadlines::close_after_delay`]: crate::connection::Deadlines::close_after_delay
+    pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
+        self.sender.life.close_after_delay(breach, now);
+        self.unpark();
     }
 
     /// Closes the client's connection if another connection has taken its seat. Otherwise it would
@@ -336,16 +382,19 @@ impl<L: Transport> Client<L> {
     }
 
     /// Polls the deadlines: pings an idle client, closes the connection of a lost or slow client,
-    /// and aborts a connection that does not end.
-    pub fn check_deadlines(&self, now: Duration) {
-        self.sender.life.pauses.note_suspended(self.transport.suspended());
-        self.sender.life.pauses.note(now);
-        match self.sender.poll(now) {
-            DueAction::Nothing(_) => {}
-            DueAction::Ping => self.send(Frames::Borrowed(frame::EMPTY_PING), now),
+    /// and aborts a connection that does not end. Returns the next deadline; `now` after an action.
+    pub fn check_deadlines(&self, now: Duration) -> Duration {
+        let slack = self.group.get().map_or(Duration::ZERO, |group| group.pauses.recorded_slack(now));
+        match self.sender.poll(now, self.own_slack(slack, now)) {
+            DueAction::Nothing(until) => return until,
+            DueAction::Ping => {
+                self.send(Frames::Borrowed(frame::EMPTY_PING), now);
+                return self.check_deadlines(now);
+            }
             DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
             DueAction::Abort => self.transport.abort(),
         }
+        now
     }
 
     /// Opens a datagram of the client's lane from this address, if there are addresses. Returns its
@@ -411,6 +460,8 @@ impl<L: Transport> Client<L> {
         if self.is_in_lockstep() {
             self.room.lockstep.remove_follower(self.id);
         }
+        self.updates_from.store(LEFT_WORLD, Ordering::Release);
+        self.set_viewing(false);
         // Only one thread takes the player, so that it leaves only once.
         if let Some(player) = player(self.player.swap(0, Ordering::AcqRel) as u32) {
             if self.sender.ending().is_some_and(|ending| !ending.allows_resume()) {
@@ -423,6 +474,7 @@ impl<L: Transport> Client<L> {
     /// Records that the reader has ended. The update worker then drops the client.
     pub fn mark_reader_ended(&self) {
         self.reader_ended.store(true, Ordering::Release);
+        self.unpark();
     }
 
     /// Returns whether the reader has ended.

@@ -99,6 +99,8 @@ pub enum DriverEvent<'a> {
     CommandRejected(&'static str),
     /// The client was accepted, with the token of this name if the server has tokens.
     Authenticated(Option<Arc<str>>),
+    /// The client's updates start with the next tick.
+    UpdatesStarted,
     /// The client joined.
     Joined {
         /// The client's player.
@@ -292,6 +294,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             ClientRequest::StartUpdates { lockstep } => {
                 client.sender.life.on_hello();
                 client.start_updates(lockstep);
+                (self.on_event)(DriverEvent::UpdatesStarted);
             }
             ClientRequest::RejectCommand { sequence, rule } => {
                 client.room.reject((client.prefix(), client.id), sequence, rule);
@@ -316,7 +319,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             }
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
             Err(breach) => {
-                self.client.sender.life.close_after_delay(breach, self.read_time.now);
+                self.client.close_after_delay(breach, self.read_time.now);
                 Err(Denial::Silent)
             }
         }
@@ -332,7 +335,7 @@ impl<L: Transport, E: Fn(DriverEvent<'_>)> ClientDriver<'_, L, E> {
             LockstepAccess::Open => true,
         };
         if !is_allowed {
-            self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.read_time.now);
+            self.client.close_after_delay(CloseReason::LockstepOff, self.read_time.now);
             return Err(Denial::Silent);
         }
         Ok(())

@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use super::client::{Client, Transport};
 use crate::connection::Deadlines;
 use crate::connection::deadlines::DueAction;
+use crate::connection::pauses::Pauses;
 use crate::connection::resume_key::ResumeKey;
 use crate::limits;
 use crate::packet::PacketTables;
@@ -78,6 +79,7 @@ pub enum InspectorRequest {
 pub struct InspectorSession {
     conn: Connection,
     life: Deadlines,
+    pauses: Pauses,
     /// The lists of connected and of ended clients, as sent last.
     listed: [String; 2],
     list_due: Duration,
@@ -91,7 +93,8 @@ impl InspectorSession {
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
-        InspectorSession { conn, life: Deadlines::new(false, now), listed: Default::default(), list_due: now }
+        let (life, pauses) = (Deadlines::new(false, now), Pauses::default());
+        InspectorSession { conn, life, pauses, listed: Default::default(), list_due: now }
     }
 
     /// Processes received bytes; adds the inspector's requests to `requests`.
@@ -182,8 +185,8 @@ impl InspectorSession {
                 }
             }
         }
-        self.life.pauses.note(now);
-        match self.life.poll(now, limits::IDLE_TIMEOUT) {
+        self.pauses.note(now);
+        match self.life.poll(now, limits::IDLE_TIMEOUT, self.pauses.recorded_slack(now)) {
             DueAction::Ping => self.conn.send_ping(&[]),
             DueAction::Close(breach) => {
                 self.conn.close(CloseCode::INTERNAL_ERROR, breach.name());

@@ -38,6 +38,11 @@ impl PendingAcks {
         }
     }
 
+    /// Returns whether the client's dialect has no acks.
+    pub fn is_unused(&self) -> bool {
+        !self.has_ack_packets
+    }
+
     /// Returns whether a command was rejected.
     pub fn has_rejections(&self) -> bool {
         !self.rejected.is_empty()

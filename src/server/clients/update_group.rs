@@ -16,6 +16,7 @@ use std::time::Duration;
 use super::backlog::Backlog;
 use super::client::{Client, Transport};
 use super::lockstep_feed::LockstepFeed;
+use super::parking::{GroupSignals, ParkedClients};
 use super::pending_acks::PendingAcks;
 use crate::connection::DisconnectReason;
 use crate::connection::sender::Frames;
@@ -39,8 +40,9 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     /// Adds a client outside of an update pass.
     fn add_client(&mut self, client: Arc<Client<L>>);
 
-    /// Updates each member: sends queued bytes, then the update for these ticks if the client
-    /// receives updates, then polls its deadlines. Drops members without a reader.
+    /// Updates each member that is not [parked](super::parking): sends queued bytes, then the update
+    /// for these ticks if the client receives updates, then polls its deadlines. Drops members
+    /// without a reader.
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
@@ -73,8 +75,10 @@ pub type UpdateFn<'a> = dyn FnMut(&AddressRateLimits) -> Option<UpdateResult> + 
 /// The clients of one game at one update worker.
 #[derive(Debug)]
 pub struct TypedUpdateGroup<G: Game, L> {
-    /// The members, each with its known set.
-    pub members: Vec<ClientUpdates<G, L>>,
+    /// The members that each pass visits, each with its known set.
+    members: Vec<ClientUpdates<G, L>>,
+    parked: ParkedClients<ClientUpdates<G, L>>,
+    signals: Arc<GroupSignals>,
     scratch: G::Scratch,
     last_pass: Duration,
 }
@@ -96,6 +100,8 @@ struct ClientFeed<G: Game> {
     answers: PendingAcks,
     /// Whether the client's updates have started.
     has_begun: bool,
+    /// Whether the view was quiet after the last update.
+    is_quiet: bool,
     /// The time of the last update with everything in the stream that can wait.
     stream_sent: Duration,
 }
@@ -168,7 +174,13 @@ impl<'a, G: Game> TypedBacklog<'a, G> {
 
 impl<G: Game, L> Default for TypedUpdateGroup<G, L> {
     fn default() -> TypedUpdateGroup<G, L> {
-        TypedUpdateGroup { members: Vec::new(), scratch: G::Scratch::default(), last_pass: Duration::ZERO }
+        TypedUpdateGroup {
+            members: Vec::new(),
+            parked: ParkedClients::default(),
+            signals: Arc::default(),
+            scratch: G::Scratch::default(),
+            last_pass: Duration::ZERO,
+        }
     }
 }
 
@@ -183,13 +195,20 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
             let overloaded = || DisconnectReason::Breach(CloseReason::Overloaded);
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
         }
-        self.members.extend(newcomers.map(ClientUpdates::new));
+        newcomers.for_each(|client| self.add_client(client));
         let is_due = backlog.is_some() || now.saturating_sub(self.last_pass) >= limits::WORKER_IDLE_WAKEUP;
-        self.last_pass = if is_due { now } else { self.last_pass };
+        if is_due {
+            self.last_pass = now;
+            let client = self.members.first().or_else(|| self.parked.first()).map(|member| &member.client);
+            let suspended = client.map_or(Duration::ZERO, |client| client.transport.suspended());
+            self.signals.pauses.note_suspended(suspended);
+            self.signals.pauses.note(now);
+        }
         is_due
     }
 
     fn add_client(&mut self, client: Arc<Client<L>>) {
+        client.set_group(&self.signals);
         self.members.push(ClientUpdates::new(client));
     }
 
@@ -199,9 +218,12 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         buffers: &mut EncodeBuffers,
         turns: &mut dyn UpdateRunner<L>,
     ) {
-        let TypedUpdateGroup { members, scratch, .. } = self;
+        let TypedUpdateGroup { members, scratch, parked, .. } = self;
+        let unvisited = members.len();
+        parked.take_due(&self.signals.take_unparked(), turns.now(), members);
+        members[unvisited..].iter().for_each(|member| member.client.clear_parked());
         let ticks = backlog.and_then(TypedBacklog::of);
-        let mut has_ended = false;
+        let (mut has_ended, mut quiet) = (false, Vec::new());
         // With thousands of members, none is in the cache of the core when its turn comes.
         for index in 0..members.len() {
             if let Some(next) = members.get(index + 1) {
@@ -213,11 +235,24 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
                 continue;
             }
             let now = turns.now();
+            let mut quiet_until = None;
             let mut turn = |budgets: &AddressRateLimits| {
-                feed.serve(client, ticks.as_ref(), scratch, buffers, (budgets, now))
+                let result = feed.serve(client, ticks.as_ref(), scratch, buffers, (budgets, now));
+                let deadline = client.check_deadlines(now);
+                quiet_until = feed.quiet_until(client, ticks.as_ref(), now).map(|until| until.min(deadline));
+                result
             };
             if !turns.run(client, &mut turn) {
                 (*scratch, *buffers) = (G::Scratch::default(), EncodeBuffers::default());
+            }
+            quiet.extend(quiet_until.filter(|deadline| *deadline > now).map(|deadline| (index, deadline)));
+        }
+        // In descending order, so that each index remains valid.
+        for (index, deadline) in quiet.into_iter().rev() {
+            let member = members.swap_remove(index);
+            match member.client.park() {
+                true => parked.insert(member.client.id, deadline, member),
+                false => members.push(member),
             }
         }
         if has_ended {
@@ -226,7 +261,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     }
 
     fn len(&self) -> usize {
-        self.members.len()
+        self.members.len() + self.parked.len()
     }
 }
 
@@ -236,8 +271,8 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let dialect = &client.endpoint.dialect;
         let relay = LockstepFeed::new(&client.endpoint);
         let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
-        let (has_begun, stream_sent) = (false, Duration::ZERO);
-        let feed = ClientFeed { view, lockstep_feed: relay, answers, has_begun, stream_sent };
+        let (has_begun, is_quiet, stream_sent) = (false, false, Duration::ZERO);
+        let feed = ClientFeed { view, lockstep_feed: relay, answers, has_begun, is_quiet, stream_sent };
         ClientUpdates { client, feed }
     }
 }
@@ -256,10 +291,33 @@ impl<G: Game> ClientFeed<G> {
         let from = client.updates_from_tick().filter(|_| client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
         let since = since.filter(|(ticks, _)| self.is_started(client, ticks.newest.tick));
-        let served = since
-            .map(|(ticks, missed)| self.update(client, (ticks, missed), scratch, buffers, (budgets, now)));
-        client.check_deadlines(now);
-        served
+        since.map(|(ticks, missed)| self.update(client, (ticks, missed), scratch, buffers, (budgets, now)))
+    }
+
+    /// Returns the time until which the client needs no visit, or `None` if it needs one after each
+    /// tick.
+    fn quiet_until<L: Transport>(
+        &mut self,
+        client: &Client<L>,
+        ticks: Option<&TypedBacklog<'_, G>>,
+        now: Duration,
+    ) -> Option<Duration> {
+        if client.player().is_some() || !client.is_quiet() {
+            return None;
+        }
+        if client.updates_from_tick().is_none() {
+            return Some(Duration::MAX);
+        }
+        let Some(ticks) = ticks else {
+            // The room sleeps, perhaps because of this client.
+            return self.is_quiet.then(|| now + limits::QUIET_CLIENT_INTERVAL);
+        };
+        let is_plain = !client.is_in_lockstep() && !client.has_lane() && self.answers.is_unused();
+        let until = Some(&self.view).filter(|_| is_plain && self.has_begun)?.quiet_until(ticks.newest);
+        self.is_quiet = until.is_some();
+        let quiet_ticks = until?.saturating_sub(ticks.newest.tick);
+        let quiet_time = Duration::from_secs(1) * quiet_ticks / client.room.identity.tick_hz;
+        Some(now + quiet_time.min(limits::QUIET_CLIENT_INTERVAL))
     }
 
     /// Returns whether the client is updated after this tick. A resumed client waits until the

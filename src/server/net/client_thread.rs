@@ -140,11 +140,13 @@ impl<'a> ClientEvents<'a> {
                     &host.metrics,
                 );
             }
+            DriverEvent::UpdatesStarted => self.client.transport.room.wake(),
             DriverEvent::Joined { player, name, tick } if self.client.transport.is_bot() => {
                 debug!(client, player = player.0, tick, name, "bot enters");
             }
             DriverEvent::Joined { player, name, tick } => {
                 info!(client, player = player.0, tick, ?name, "player enters");
+                self.client.transport.room.wake();
                 host.bots.wake();
             }
         }
@@ -254,6 +256,7 @@ fn read_loop(events: ClientEvents<'_>, stream: &TcpStream, early_bytes: &[u8]) -
 
 /// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all
 /// within [`limits::CLOSE_TIMEOUT`].
+#[inline(never)] // Keeps the buffer of the drain off the stack while the client plays.
 fn flush_and_drain(events: ClientEvents<'_>, stream: &TcpStream) {
     let ClientEvents { host, client } = events;
     events.driver().ignore(&[]);

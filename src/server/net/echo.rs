@@ -36,6 +36,7 @@ use super::blocking_io::{read, write_all};
 use super::request::{finish, read_head, refuse_at_accept};
 use crate::connection::Deadlines;
 use crate::connection::deadlines::DueAction;
+use crate::connection::pauses::Pauses;
 use crate::limits;
 use crate::packet::credentials;
 use crate::server::admission::refusal::Refusal;
@@ -212,7 +213,7 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, upgraded: &Upgraded) -> io:
     }
     let mut output = Vec::new();
     let began = Instant::now();
-    let life = Deadlines::new(false, Duration::ZERO);
+    let (life, pauses) = (Deadlines::new(false, Duration::ZERO), Pauses::default());
     conn.receive(&upgraded.early_bytes);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
@@ -240,8 +241,9 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, upgraded: &Upgraded) -> io:
         // A long message takes long on a slow connection, and its sender cannot send a pong within
         // a frame.
         let patience = if conn.is_between_messages() { limits::IDLE_TIMEOUT } else { shared.message_time() };
-        life.pauses.note(began.elapsed());
-        match life.poll(began.elapsed(), patience) {
+        let now = began.elapsed();
+        pauses.note(now);
+        match life.poll(now, patience, pauses.recorded_slack(now)) {
             DueAction::Ping => conn.send_ping(b""),
             DueAction::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
             DueAction::Nothing(_) | DueAction::Abort => {}

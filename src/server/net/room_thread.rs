@@ -2,13 +2,14 @@
 //! results of each tick. It never sends, and never waits for a client or a disk.
 //!
 //! ```text
-//!  sleep without clients ─► ticks ─► no clients left ─► sleep
+//!  sleep without viewers ─► ticks ─► no viewers left ─► sleep
 //!     │                       └─ panic ─► clients closed with 1011 ─► pause ─► restart
 //!     └─ empty for long, or ended by the operator ─► clients closed with 1001, thread ends
 //! ```
 //!
-//! A room without clients and without queued work does not tick, so its world and its suspended
-//! players do not change. It ticks again when a suspended seat expires, so that the player leaves.
+//! A room without viewers and without queued work does not tick, so its world
+//! and its suspended players do not change. It ticks again when a suspended seat expires, so that
+//! the player leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -142,6 +143,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         let must_end = || room.is_ending() || host.is_at_least(ShutdownStage::RoomsStopping);
         if room.sleep(must_end, last_tick, || host.now()) {
             schedule = TickSchedule::new(Instant::now(), tick_hz);
+            next_poll = Duration::ZERO;
         }
         let is_overdue = last_tick.is_some_and(|at| Instant::now() >= at);
         if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {

@@ -180,7 +180,7 @@ impl ServerState {
             clock_start: self.started,
             send_started_ns: AtomicU64::new(0),
             stream,
-            suspended: Suspended::start(),
+            suspended: self.suspended,
             tap: self.tap.clone(),
             room,
             lanes: self.lanes.clone(),

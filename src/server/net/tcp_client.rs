@@ -37,7 +37,7 @@ pub enum ClientStream {
 pub struct TcpTransport {
     /// The socket, or the stream of a bot.
     pub stream: ClientStream,
-    /// Time for which the machine was suspended since the connection started.
+    /// Time for which the machine was suspended since the server started.
     pub suspended: Suspended,
     /// Copies the client's traffic to subscriptions.
     pub tap: Tap,

@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ pub struct RoomHandle {
     pub properties: SharedProperties,
     tick: AtomicU32,
     has_ended: AtomicBool,
+    /// Number of clients to which each tick may be sent.
+    viewers: AtomicUsize,
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
@@ -137,6 +139,7 @@ impl RoomHandle {
             identity,
             tick: AtomicU32::new(world.tick()),
             has_ended: AtomicBool::new(false),
+            viewers: AtomicUsize::new(0),
             lost_seats: AtomicU32::new(0),
             intake: Mutex::new(intake),
             stores_events: AtomicBool::new(false),
@@ -355,6 +358,19 @@ impl RoomHandle {
         let intake = self.intake.lock();
         let has_nothing = intake.queries.is_empty() && intake.inbox.is_empty();
         has_nothing.then(|| intake.seats.idle_until()).flatten()
+    }
+
+    /// Counts a client to which each tick may be sent, or no longer.
+    pub fn count_viewer(&self, is_viewing: bool) {
+        match is_viewing {
+            true => self.viewers.fetch_add(1, Ordering::AcqRel),
+            false => self.viewers.fetch_sub(1, Ordering::AcqRel),
+        };
+    }
+
+    /// Returns the number of clients to which each tick may be sent, spectators and bots included.
+    pub fn viewers(&self) -> usize {
+        self.viewers.load(Ordering::Acquire)
     }
 
     /// Enables the storage of missed events. Called when a client connects that can request them.

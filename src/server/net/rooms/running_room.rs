@@ -179,13 +179,14 @@ impl RunningRoom {
         self.players.load(Ordering::Relaxed)
     }
 
-    /// Wakes the room's thread, because a client has entered or something is queued for a tick.
+    /// Wakes the room's thread, because a client has entered or left, updates of a client start, or
+    /// something is queued for a tick.
     pub fn wake(&self) {
         *self.is_wake_requested.lock() = true;
         self.rung.notify_one();
     }
 
-    /// Sleeps while the room has no client, no tick is due and the room need not stop. Wakes at
+    /// Sleeps while the room has no viewer, no tick is due and the room need not stop. Wakes at
     /// `until`, and when the first suspended seat expires. `now` returns the server's time. Returns
     /// whether the thread slept.
     pub fn sleep(
@@ -196,7 +197,7 @@ impl RunningRoom {
     ) -> bool {
         let mut roused = self.is_wake_requested.lock();
         let idle_until = |roused: bool| {
-            let may_sleep = !roused && self.clients() == 0 && !must_stop();
+            let may_sleep = !roused && self.handle.viewers() == 0 && !must_stop();
             may_sleep.then(|| self.handle.idle_until()).flatten()
         };
         let mut sleeps = false;
@@ -224,7 +225,7 @@ impl RunningRoom {
         sleeps
     }
 
-    /// Whether the room's thread sleeps because the room has no clients.
+    /// Whether the room's thread sleeps because it has no viewer.
     pub fn is_asleep(&self) -> bool {
         self.is_asleep.load(Ordering::Acquire)
     }
@@ -301,5 +302,6 @@ pub struct RoomPermit {
 impl Drop for RoomPermit {
     fn drop(&mut self) {
         self.room.clients.fetch_sub(1, Ordering::AcqRel);
+        self.room.wake();
     }
 }

@@ -37,8 +37,10 @@ pub struct MoomooView {
     has_minimap: bool,
     /// The period in which the minimap was last sent.
     minimap_period: Option<u32>,
-    /// The second in which the leaderboard was last sent.
+    /// The second in which the leaderboard was last due.
     board_second: Option<u32>,
+    /// Whether the leaderboard that was sent last is empty.
+    is_board_empty: bool,
     /// Resources and kills, as last sent.
     values: Option<[u32; 5]>,
     /// Experience and age, as last sent.
@@ -96,11 +98,21 @@ impl MoomooView {
             member_bytes = self.members(state, own, out);
             self.animals(state, look, list, out);
         }
-        if is_period_due(&mut self.board_second, state.second()) {
+        let was_empty = replace(&mut self.is_board_empty, state.players.is_empty());
+        if is_period_due(&mut self.board_second, state.second()) && !(was_empty && self.is_board_empty) {
             out.send("leaderboard", List(state.board_rows()));
         }
         self.known.clans.charge(clan_bytes, state);
         self.known.clans.charge(member_bytes, state);
+    }
+
+    /// Returns the first tick in which a client that knows no entity needs an update again: the
+    /// start of the next second, for the leaderboard and the clans.
+    pub fn quiet_until(&self, state: &PublicState) -> Option<u32> {
+        let known = &self.known;
+        let knows_nothing = known.player.is_none() && known.own.is_none() && known.players.is_empty();
+        let is_board_sent = self.board_second == Some(state.second());
+        (knows_nothing && is_board_sent).then(|| (state.second() + 1) * state.tick_hz)
     }
 
     /// Writes the players that have left the world. Players that only left the view stay known, as
