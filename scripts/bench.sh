@@ -2,7 +2,7 @@
 # Measures the server's cost per client and tick, as a ratio to the floor: a program with a reading thread per client that sends each client
 # one frame per tick, and does nothing else (tests/benches/floor.rs). With --against, also as a ratio to another build of the server.
 #
-#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM] [--peers]
+#   scripts/bench.sh [--rounds N] [--seconds N] [--clients N] [--case NAME] [--against PROGRAM] [--peers] [--csv FILE]
 #
 # --rounds   rounds; each program runs once per round, in changing order (default 9; below 3 no interval is printed)
 # --seconds  measured time of each run (default 10)
@@ -17,6 +17,7 @@
 # --peers    also servers that do what the floor does with other libraries, and one table of all: the package ws, uWebSockets.js, Colyseus, and
 #            tungstenite with a thread per client. Bytes, rates and clients are the same. The first three come from npm in the versions of
 #            tests/benches/peers/, into target/ (Linux x64). A peer that cannot be installed is named and left out. Only with play and still.
+# --csv      file to which the medians are appended, and the ratios to the floor with their intervals; scripts/lib/plot.py draws it
 #
 # Each program sends 30 updates a second to each client. The floor sends as many bytes as the server did in a first run, which is not counted. It
 # runs twice in each round: the ratio of these runs (A/A) shows how much equal programs differ on this machine at the moment. A ratio
@@ -24,7 +25,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-rounds=9 seconds=10 clients=1000 case=play against='' with_peers=''
+rounds=9 seconds=10 clients=1000 case=play against='' with_peers='' csv=''
 while (($#)); do
     case $1 in
         --rounds) rounds=$2 ;;
@@ -32,8 +33,9 @@ while (($#)); do
         --clients) clients=$2 ;;
         --case) case=$2 ;;
         --against) against=$2 ;;
+        --csv) csv=$2 ;;
         --peers) with_peers=1; shift; continue ;;
-        *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -144,6 +146,17 @@ for ((round = 0; round < rounds; round++)); do
     done
 done
 
+# Appends the medians of each program: write_csv PROGRAM...
+write_csv() {
+    [[ -s $csv ]] || say 'case,program,clients,rounds,cpu_us,switches,sends,rss_kib,cpu_to_floor' >"$csv"
+    local name value row
+    for name; do
+        row="$case,$name,$clients,$rounds"
+        for value in cpu_us switches sends rss_kib; do row+=",$(values "$name" "$value" | median)"; done
+        say "$row,$(ratio "$name" floor cpu_us)" >>"$csv"
+    done
+}
+[[ -z $csv ]] || write_csv "${programs[@]}"
 [[ -z $with_peers ]] || { peers_table; exit; }
 title "medians"
 format='%-10s %10s %10s %10s %12s %12s %12s\n'

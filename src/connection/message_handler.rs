@@ -101,8 +101,9 @@ impl MessageHandler {
             room,
             budgets,
             session,
-            outputs: Vec::new(),
-            steps: VecDeque::new(),
+            // Most packets have one effect, and growth from zero would allocate four.
+            outputs: Vec::with_capacity(1),
+            steps: VecDeque::with_capacity(1),
             open_request: None,
             replies: Vec::new(),
             lane_replies: Vec::new(),

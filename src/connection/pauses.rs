@@ -34,7 +34,8 @@ pub struct Pauses {
 
 impl Pauses {
     /// Records the total time in which the machine was suspended and the driver's clock stopped,
-    /// measured from before the first [`Pauses::note`]. Call it before [`Pauses::note`] and [`Pauses::slack`].
+    /// measured from before the first [`Pauses::note`]. Call it before [`Pauses::note`] and
+    /// [`Pauses::slack`].
     pub fn note_suspended(&self, in_all: Duration) {
         self.suspended.fetch_max(ms(in_all), Ordering::Relaxed);
     }

@@ -268,8 +268,7 @@ pub trait View<G: Game>: Debug + Send {
 
     /// Returns the first tick after `newest`, the tick of the last update, in which the client may
     /// need an update again. The client has no player until then, and gets neither the events of
-    /// the ticks before nor acks. `None` is the next tick. A room of which all views are quiet
-    /// sleeps.
+    /// the ticks before nor acks. `None` is the next tick. A room whose views are all quiet sleeps.
     fn quiet_until(&self, newest: &Published<G>) -> Option<u32> {
         let _ = newest;
         None

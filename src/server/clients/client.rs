@@ -5,14 +5,15 @@ use core::net::SocketAddr;
 use std::fmt::Debug;
 use std::hint::black_box;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
 use super::client_lane::{ClientLane, LaneGrant};
-use super::parking::GroupSignals;
+use super::client_player::{ClientPlayer, player_id};
+use super::parking::Parking;
 use crate::connection::deadlines::DueAction;
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::{Batch, EnqueueResult, Frames};
@@ -113,25 +114,15 @@ pub struct Client<L> {
     pub is_local: bool,
     /// The client's permission. `None` until the authentication.
     permission: Mutex<Option<Permission>>,
-    /// Lower half: the number of the client's player, or 0. Upper half: a number of ticks. From
-    /// that tick on, the player's published state reflects this connection.
-    player: AtomicU64,
-    /// After a resume: the last tick that the client received, plus 1. 0 after the missed events
-    /// have been sent.
-    resume_tick: AtomicU32,
-    /// The player name of the client's last join.
-    name: Mutex<String>,
+    /// The client's player.
+    pub joined: ClientPlayer,
     /// The player that the client spectates; 0 for the leader.
     spectated: AtomicU32,
     /// 0 until updates start, then the number of ticks completed at that time plus 1, and
     /// [`LEFT_WORLD`] once the client has left the world.
-    pub(super) updates_from: AtomicU32,
-    /// State shared with the client's update group. Unset until a worker takes the client over.
-    pub(super) group: OnceLock<Arc<GroupSignals>>,
-    /// Whether the update group has [parked](super::parking) the client.
-    pub(super) is_parked: AtomicBool,
-    /// Whether the client is counted among the viewers of its room.
-    pub(super) is_viewing: AtomicBool,
+    updates_from: AtomicU32,
+    /// Decides about visits by the client's update group.
+    pub parking: Parking,
     /// Whether the client is in lockstep.
     lockstep: AtomicBool,
     /// Whether the client's reader has ended.
@@ -168,14 +159,10 @@ impl<L: Transport> Client<L> {
             room,
             endpoint,
             transport,
-            player: AtomicU64::new(0),
-            resume_tick: AtomicU32::new(0),
-            name: Mutex::default(),
+            joined: ClientPlayer::default(),
             spectated: AtomicU32::new(0),
             updates_from: AtomicU32::new(0),
-            group: OnceLock::new(),
-            is_parked: AtomicBool::new(false),
-            is_viewing: AtomicBool::new(false),
+            parking: Parking::default(),
             reader_ended: AtomicBool::new(false),
         }
     }
@@ -183,7 +170,7 @@ impl<L: Transport> Client<L> {
     /// Loads the fields that an update uses into the CPU cache. Reads of independent addresses wait
     /// for memory at the same time, but the reads of an update wait one after another.
     pub fn prefetch(&self) {
-        let player = self.player.load(Ordering::Relaxed);
+        let player = self.player();
         let (updates_from, ended) = (self.updates_from.load(Ordering::Relaxed), self.has_reader_ended());
         black_box((player, updates_from, ended, self.id, self.sender.life.is_closing()));
         self.transport.prefetch();
@@ -202,9 +189,9 @@ impl<L: Transport> Client<L> {
 
     /// Returns the time stamp of bytes that the reader receives `now`.
     pub fn read_time(&self, now: Duration) -> ReadTime {
-        let slack = self.group.get().map_or(Duration::ZERO, |group| {
-            group.pauses.note_suspended(self.transport.suspended());
-            group.pauses.slack(now)
+        let slack = self.parking.pauses().map_or(Duration::ZERO, |pauses| {
+            pauses.note_suspended(self.transport.suspended());
+            pauses.slack(now)
         });
         ReadTime { now, tick: self.room.tick(), slack: self.own_slack(slack, now) }
     }
@@ -216,6 +203,39 @@ impl<L: Transport> Client<L> {
         }
         let suspended = self.transport.suspended().saturating_sub(self.suspended_before);
         slack.min(now.saturating_sub(self.connected_at) + suspended)
+    }
+
+    /// Parks the client, which is then no viewer of its room. Returns false if it needs visits.
+    pub fn park(&self) -> bool {
+        let from = self.updates_from.load(Ordering::Acquire);
+        let is_quiet = || self.is_quiet() && self.updates_from.load(Ordering::Acquire) == from;
+        let is_parked = self.parking.park(is_quiet);
+        if is_parked {
+            self.set_viewing(false);
+        }
+        is_parked
+    }
+
+    /// Records that the update group visits the client again.
+    pub fn end_parking(&self) {
+        self.parking.clear();
+        self.set_viewing(true);
+    }
+
+    /// Returns whether the client has no player, and its connection is open with nothing queued.
+    pub fn is_quiet(&self) -> bool {
+        self.player().is_none() && !self.has_reader_ended() && self.sender.is_idle()
+    }
+
+    /// Counts the client among the viewers of its room if its updates have started, or no longer.
+    fn set_viewing(&self, is_viewing: bool) {
+        if self.parking.set_viewing(is_viewing) {
+            self.room.count_viewer(is_viewing);
+        }
+        // Also if the client leaves the world meanwhile.
+        if is_viewing && self.updates_from_tick().is_none() {
+            self.set_viewing(false);
+        }
     }
 
     /// Returns the client's permission. `None` before the authentication.
@@ -238,55 +258,25 @@ impl<L: Transport> Client<L> {
 
     /// Returns the client's player, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
-        player(self.player.load(Ordering::Acquire) as u32)
+        self.joined.get()
     }
 
-    /// Returns the client's player if the state after `tick` ticks reflects this connection. `None`
-    /// while that state may still result from an earlier connection.
-    pub fn player_as_of(&self, tick: u32) -> Option<PlayerId> {
-        let one = self.player.load(Ordering::Acquire);
-        player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
-    }
-
-    /// Returns the name of the client's player. Empty without a player.
-    pub fn name(&self) -> String {
-        if self.player().is_some() { self.name.lock().clone() } else { String::new() }
-    }
-
-    /// Returns the name of the client's last player, also after it has left. Empty if the client
-    /// never had a player.
-    pub fn last_name(&self) -> String {
-        self.name.lock().clone()
-    }
-
-    /// Stores the client's player and the player's name. After a resume, `resume_tick` is the last
-    /// tick that the client received.
+    /// Stores the client's player, as [`ClientPlayer::set`] does.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, resume_tick: Option<u32>) {
-        let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
-        name.clone_into(&mut self.name.lock());
-        let missed =
-            resume_tick.filter(|_| is_resumed).map_or(0, |tick| tick.max(taken_at).saturating_add(1));
-        self.resume_tick.store(missed, Ordering::Release);
-        self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
-        self.unpark();
-    }
-
-    /// Returns the last tick that the client received before it resumed. Only the first call
-    /// returns it, and only if the client has requested the missed events.
-    pub fn take_resume_tick(&self) -> Option<u32> {
-        self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
+        self.joined.set(entered, name, resume_tick);
+        self.parking.unpark(self.id);
     }
 
     /// Returns the player that the client spectates while it has no player itself. `None` is the
     /// leader.
     pub fn spectated(&self) -> Option<PlayerId> {
-        player(self.spectated.load(Ordering::Acquire))
+        player_id(self.spectated.load(Ordering::Acquire))
     }
 
     /// Stores the player that the client spectates.
     pub fn set_spectated(&self, player: Option<PlayerId>) {
         self.spectated.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
-        self.unpark();
+        self.parking.unpark(self.id);
     }
 
     /// Returns whether the client is in lockstep.
@@ -306,7 +296,7 @@ impl<L: Transport> Client<L> {
         if self.updates_from.compare_exchange(0, from, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             self.set_viewing(true);
         }
-        self.unpark();
+        self.parking.unpark(self.id);
     }
 
     /// Returns the number of ticks completed when the client's updates started. `None` before, and
@@ -353,7 +343,7 @@ impl<L: Transport> Client<L> {
             next = self.sender.on_sent(batch, taken, now);
         }
         // The group flushes what the transport has not accepted.
-        self.unpark();
+        self.parking.unpark(self.id);
     }
 
     /// Closes the client's connection for this reason. Only the first reason counts.
@@ -361,7 +351,7 @@ impl<L: Transport> Client<L> {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.transport.on_queued(self, frames, now), now) {
             self.flush(now);
-            self.unpark();
+            self.parking.unpark(self.id);
         }
     }
 
@@ -370,7 +360,7 @@ impl<L: Transport> Client<L> {
     /// [`Deadlines::close_after_delay`]: crate::connection::Deadlines::close_after_delay
     pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
         self.sender.life.close_after_delay(breach, now);
-        self.unpark();
+        self.parking.unpark(self.id);
     }
 
     /// Closes the client's connection if another connection has taken its seat. Otherwise it would
@@ -384,7 +374,7 @@ impl<L: Transport> Client<L> {
     /// Polls the deadlines: pings an idle client, closes the connection of a lost or slow client,
     /// and aborts a connection that does not end. Returns the next deadline; `now` after an action.
     pub fn check_deadlines(&self, now: Duration) -> Duration {
-        let slack = self.group.get().map_or(Duration::ZERO, |group| group.pauses.recorded_slack(now));
+        let slack = self.parking.pauses().map_or(Duration::ZERO, |pauses| pauses.recorded_slack(now));
         match self.sender.poll(now, self.own_slack(slack, now)) {
             DueAction::Nothing(until) => return until,
             DueAction::Ping => {
@@ -463,7 +453,7 @@ impl<L: Transport> Client<L> {
         self.updates_from.store(LEFT_WORLD, Ordering::Release);
         self.set_viewing(false);
         // Only one thread takes the player, so that it leaves only once.
-        if let Some(player) = player(self.player.swap(0, Ordering::AcqRel) as u32) {
+        if let Some(player) = self.joined.take() {
             if self.sender.ending().is_some_and(|ending| !ending.allows_resume()) {
                 self.room.forget_key(player, self.id);
             }
@@ -474,7 +464,7 @@ impl<L: Transport> Client<L> {
     /// Records that the reader has ended. The update worker then drops the client.
     pub fn mark_reader_ended(&self) {
         self.reader_ended.store(true, Ordering::Release);
-        self.unpark();
+        self.parking.unpark(self.id);
     }
 
     /// Returns whether the reader has ended.
@@ -492,8 +482,4 @@ fn connection(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> Server
         update_hz: room.options.rates.update_hz as u8,
     };
     ServerConnection::new(endpoint.clone(), facts, now)
-}
-
-fn player(number: u32) -> Option<PlayerId> {
-    u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
 }

@@ -246,7 +246,7 @@ pub fn entry<L: Transport>(client: &Client<L>) -> Json {
     let dialect = client.endpoint.dialect.name();
     let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
     let player = client.player().map_or(0, |player| player.0);
-    let (id, name, address) = (client.id, client.name(), client.address.to_string());
+    let (id, name, address) = (client.id, client.joined.name(), client.address.to_string());
     let room = &*client.room.options.name;
     json!({ "id": id, "player": player, "name": name, "room": room, "dialect": dialect, "address": address })
 }

@@ -58,7 +58,7 @@ impl LockstepFeed {
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
-        let (player, synced) = (client.player_as_of(client.room.tick()), self.last_sync);
+        let (player, synced) = (client.joined.as_of(client.room.tick()), self.last_sync);
         let (prefix, connection) = (client.prefix(), client.id);
         let may_sync = |part: &JournalEntry| {
             budgets.try_start_sync(

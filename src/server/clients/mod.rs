@@ -10,6 +10,7 @@ pub mod backlog;
 pub mod client;
 pub mod client_driver;
 pub mod client_lane;
+pub mod client_player;
 pub mod dyn_room;
 pub mod inspector_session;
 mod lane_path;

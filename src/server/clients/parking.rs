@@ -1,19 +1,19 @@
 //! Parked clients: an update group does not visit a client to which nothing can be sent.
 //!
 //! ```text
-//!  member ──no updates or a quiet view, no player, nothing queued──► parked until its next deadline
-//!  member ◄──────────────deadline, or Client::unpark──────────────── parked
+//!  member ──no updates or a quiet view, no player, nothing queued──► parked
+//!  member ◄───────────────its next deadline, or unpark────────────── parked
 //! ```
 //!
-//! A parked client costs its worker nothing, and a room without other clients sleeps. Whatever needs a visit before the next deadline calls
-//! [`Client::unpark`]: the start of updates, a join, a close, unsent bytes, and the end of the reader.
+//! A parked client costs its worker nothing, and a room without other clients sleeps. Whatever
+//! needs a visit before the next deadline unparks the client: the start of updates, a join, a
+//! close, unsent bytes, and the end of the reader.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::client::{Client, Transport};
 use crate::connection::pauses::Pauses;
 use crate::util::sync::Mutex;
 
@@ -27,21 +27,73 @@ pub struct GroupSignals {
 }
 
 impl GroupSignals {
-    /// Requests a visit of the parked client with this number in the next pass.
-    pub fn unpark(&self, client: u64) {
-        self.unparked.lock().push(client);
-    }
-
     /// Takes the numbers of the clients that need a visit.
     pub fn take_unparked(&self) -> Vec<u64> {
         std::mem::take(&mut self.unparked.lock())
     }
 }
 
+/// The part of a client that decides about visits by its update group.
+#[derive(Debug, Default)]
+pub struct Parking {
+    /// Unset until a worker takes the client over.
+    group: OnceLock<Arc<GroupSignals>>,
+    is_parked: AtomicBool,
+    /// Whether the client is counted among the viewers of its room.
+    is_viewing: AtomicBool,
+}
+
+impl Parking {
+    /// Stores the state shared with the client's update group, once.
+    pub fn set_group(&self, group: &Arc<GroupSignals>) {
+        let _ = self.group.set(Arc::clone(group));
+    }
+
+    /// Returns the pauses of the client's worker, once a worker has taken the client over.
+    pub fn pauses(&self) -> Option<&Pauses> {
+        self.group.get().map(|group| &group.pauses)
+    }
+
+    /// Marks the client as parked. Returns false if it is not quiet, and therefore needs visits.
+    pub fn park(&self, is_quiet: impl FnOnce() -> bool) -> bool {
+        self.is_parked.store(true, Ordering::Relaxed);
+        // Either `is_quiet` sees what another thread has changed, or `unpark` sees the mark.
+        fence(Ordering::SeqCst);
+        let is_quiet = is_quiet();
+        if !is_quiet {
+            self.is_parked.store(false, Ordering::Relaxed);
+        }
+        is_quiet
+    }
+
+    /// Makes the update group visit the client with this number in its next pass. Called after each
+    /// change that a quiet client or a deadline depends on.
+    pub fn unpark(&self, client: u64) {
+        fence(Ordering::SeqCst);
+        if self.is_parked.load(Ordering::Relaxed)
+            && self.is_parked.swap(false, Ordering::AcqRel)
+            && let Some(group) = self.group.get()
+        {
+            group.unparked.lock().push(client);
+        }
+    }
+
+    /// Records that the update group visits the client again.
+    pub fn clear(&self) {
+        self.is_parked.store(false, Ordering::Relaxed);
+    }
+
+    /// Stores whether the client is counted among the viewers of its room. Returns whether that has
+    /// changed.
+    pub fn set_viewing(&self, is_viewing: bool) -> bool {
+        self.is_viewing.swap(is_viewing, Ordering::AcqRel) != is_viewing
+    }
+}
+
 /// The parked clients of a group, by number and by their next deadline.
 #[derive(Debug)]
 pub struct ParkedClients<M> {
-    members: BTreeMap<u64, (Duration, M)>,
+    members: BTreeMap<u64, (Duration, Box<M>)>,
     deadlines: BTreeSet<(Duration, u64)>,
 }
 
@@ -54,7 +106,7 @@ impl<M> Default for ParkedClients<M> {
 impl<M> ParkedClients<M> {
     /// Parks the client with this number until `deadline`, on the server's clock.
     pub fn insert(&mut self, client: u64, deadline: Duration, member: M) {
-        self.members.insert(client, (deadline, member));
+        self.members.insert(client, (deadline, Box::new(member)));
         self.deadlines.insert((deadline, client));
     }
 
@@ -63,7 +115,7 @@ impl<M> ParkedClients<M> {
         for client in unparked {
             if let Some((deadline, member)) = self.members.remove(client) {
                 self.deadlines.remove(&(deadline, *client));
-                members.push(member);
+                members.push(*member);
             }
         }
         while let Some((deadline, client)) = self.deadlines.pop_first() {
@@ -71,77 +123,18 @@ impl<M> ParkedClients<M> {
                 self.deadlines.insert((deadline, client));
                 break;
             }
-            members.extend(self.members.remove(&client).map(|(_, member)| member));
+            members.extend(self.members.remove(&client).map(|(_, member)| *member));
         }
     }
 
     /// Returns any parked client.
     pub fn first(&self) -> Option<&M> {
-        self.members.first_key_value().map(|(_, (_, member))| member)
+        self.members.first_key_value().map(|(_, (_, member))| &**member)
     }
 
     /// Number of parked clients.
     pub fn len(&self) -> usize {
         self.members.len()
-    }
-}
-
-impl<L: Transport> Client<L> {
-    /// Stores the state shared with the client's update group, once.
-    pub fn set_group(&self, group: &Arc<GroupSignals>) {
-        let _ = self.group.set(Arc::clone(group));
-    }
-
-    /// Marks the client as parked, and no longer as a viewer of its room. Returns false if the
-    /// client needs visits.
-    pub fn park(&self) -> bool {
-        let from = self.updates_from.load(Ordering::Acquire);
-        self.is_parked.store(true, Ordering::Relaxed);
-        // Either this thread sees what another thread has changed, or `unpark` sees the mark.
-        fence(Ordering::SeqCst);
-        let is_quiet = self.is_quiet() && self.updates_from.load(Ordering::Acquire) == from;
-        if is_quiet {
-            self.set_viewing(false);
-        } else {
-            self.is_parked.store(false, Ordering::Relaxed);
-        }
-        is_quiet
-    }
-
-    /// Makes the update group visit the client in its next pass. Called after each change that
-    /// [`Client::is_quiet`] or a deadline depends on.
-    pub fn unpark(&self) {
-        fence(Ordering::SeqCst);
-        if self.is_parked.load(Ordering::Relaxed)
-            && self.is_parked.swap(false, Ordering::AcqRel)
-            && let Some(group) = self.group.get()
-        {
-            group.unpark(self.id);
-        }
-    }
-
-    /// Records that the update group visits the client again.
-    pub fn clear_parked(&self) {
-        self.is_parked.store(false, Ordering::Relaxed);
-        if self.updates_from_tick().is_some() {
-            self.set_viewing(true);
-        }
-    }
-
-    /// Returns whether the client has no player, and its connection is open with nothing queued.
-    pub fn is_quiet(&self) -> bool {
-        self.player().is_none() && !self.has_reader_ended() && self.sender.is_idle()
-    }
-
-    /// Counts the client among the viewers of its room, or no longer.
-    pub(super) fn set_viewing(&self, is_viewing: bool) {
-        if self.is_viewing.swap(is_viewing, Ordering::AcqRel) != is_viewing {
-            self.room.count_viewer(is_viewing);
-        }
-        // The client may have left the world meanwhile.
-        if is_viewing && self.updates_from_tick().is_none() {
-            self.set_viewing(false);
-        }
     }
 }
 

@@ -40,9 +40,9 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     /// Adds a client outside of an update pass.
     fn add_client(&mut self, client: Arc<Client<L>>);
 
-    /// Updates each member that is not [parked](super::parking): sends queued bytes, then the update
-    /// for these ticks if the client receives updates, then polls its deadlines. Drops members
-    /// without a reader.
+    /// Updates each member that is not [parked](super::parking): sends queued bytes, then the
+    /// update for these ticks if the client receives updates, then polls its deadlines. Drops
+    /// members without a reader.
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
@@ -115,7 +115,9 @@ fn replay_missed_events<G: Game, L: Transport>(
     messages: &mut Messages,
 ) {
     // Waits until the state reflects this connection.
-    let Some(since) = client.player_as_of(tick).and_then(|_| client.take_resume_tick()) else { return };
+    let Some(since) = client.joined.as_of(tick).and_then(|_| client.joined.take_resume_tick()) else {
+        return;
+    };
     let until = tick.saturating_sub(missed as u32 + 1);
     for events in client.room.recent(since, until) {
         if let Some(events) = events.downcast_ref::<G::Events>() {
@@ -208,7 +210,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     }
 
     fn add_client(&mut self, client: Arc<Client<L>>) {
-        client.set_group(&self.signals);
+        client.parking.set_group(&self.signals);
         self.members.push(ClientUpdates::new(client));
     }
 
@@ -221,7 +223,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         let TypedUpdateGroup { members, scratch, parked, .. } = self;
         let unvisited = members.len();
         parked.take_due(&self.signals.take_unparked(), turns.now(), members);
-        members[unvisited..].iter().for_each(|member| member.client.clear_parked());
+        members[unvisited..].iter().for_each(|member| member.client.end_parking());
         let ticks = backlog.and_then(TypedBacklog::of);
         let (mut has_ended, mut quiet) = (false, Vec::new());
         // With thousands of members, none is in the cache of the core when its turn comes.
@@ -257,6 +259,9 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         }
         if has_ended {
             members.retain(|member| !member.client.has_reader_ended());
+        }
+        if members.len() < members.capacity() / 4 {
+            members.shrink_to(members.len() * 2);
         }
     }
 
@@ -323,7 +328,7 @@ impl<G: Game> ClientFeed<G> {
     /// Returns whether the client is updated after this tick. A resumed client waits until the
     /// state reflects its connection; otherwise it would spectate for a moment.
     fn is_started<L: Transport>(&mut self, client: &Client<L>, tick: u32) -> bool {
-        self.has_begun |= client.player().is_none() || client.player_as_of(tick).is_some();
+        self.has_begun |= client.player().is_none() || client.joined.as_of(tick).is_some();
         self.has_begun
     }
 
@@ -345,7 +350,7 @@ impl<G: Game> ClientFeed<G> {
             let gap = (missed.len(), newest.tick);
             return self.relay(client, gap, (answers, messages), frames, (budgets, now));
         }
-        self.view.set_subject(client.player_as_of(newest.tick), client.spectated());
+        self.view.set_subject(client.joined.as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
@@ -392,7 +397,7 @@ impl<G: Game> ClientFeed<G> {
             return UpdateResult { turn, send_calls: None, misfits, is_partial: false };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.set_subject(client.player_as_of(gap.1), client.spectated());
+        view.set_subject(client.joined.as_of(gap.1), client.spectated());
         replay_missed_events::<G, L>(client, view, gap, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {

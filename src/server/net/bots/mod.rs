@@ -154,7 +154,7 @@ impl ServerBots<'_> {
         let is_taken = |name: &str| {
             let is_bots = bots.iter().any(|bot| Arc::ptr_eq(&bot.room, room) && bot.name() == name);
             let is_persons = |client: &Arc<TcpClient>| {
-                client.transport.room.number == room.number && client.name().eq_ignore_ascii_case(name)
+                client.transport.room.number == room.number && client.joined.name().eq_ignore_ascii_case(name)
             };
             is_bots || people.iter().any(is_persons)
         };

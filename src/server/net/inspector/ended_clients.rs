@@ -113,7 +113,7 @@ impl EndedClients {
             let mut entry = inspector_session::entry(client);
             entry["ended"] = rule.into();
             // The player has left by now.
-            entry["name"] = client.last_name().into();
+            entry["name"] = client.joined.last_name().into();
             let entry_info =
                 About { entry, room: Arc::clone(&client.room.options.name), address: client.address };
             state.ending.insert(client.id, entry_info);
