@@ -133,7 +133,7 @@ impl<M> ParkedClients<M> {
     }
 
     /// Number of parked clients.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.members.len()
     }
 }
@@ -151,12 +151,12 @@ mod tests {
         }
         let mut members = Vec::new();
         parked.take_due(&[], second(2), &mut members);
-        assert_eq!((members.len(), parked.len()), (0, 4));
+        assert_eq!((members.len(), parked.count()), (0, 4));
         parked.take_due(&[4, 7], second(3), &mut members);
         assert_eq!(members, [4, 2, 3], "7 is not parked");
         parked.take_due(&[4], second(4), &mut members);
         assert_eq!(members.len(), 3, "4 is no longer parked");
         parked.take_due(&[], second(9), &mut members);
-        assert_eq!((members, parked.len(), parked.deadlines.len()), (vec![4, 2, 3, 1], 0, 0));
+        assert_eq!((members, parked.count(), parked.deadlines.len()), (vec![4, 2, 3, 1], 0, 0));
     }
 }

@@ -266,7 +266,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     }
 
     fn len(&self) -> usize {
-        self.members.len() + self.parked.len()
+        self.members.len() + self.parked.count()
     }
 }
 
