@@ -93,7 +93,7 @@ impl Parking {
 /// The parked clients of a group, by number and by their next deadline.
 #[derive(Debug)]
 pub struct ParkedClients<M> {
-    members: BTreeMap<u64, (Duration, Box<M>)>,
+    members: BTreeMap<u64, (Duration, M)>,
     deadlines: BTreeSet<(Duration, u64)>,
 }
 
@@ -106,7 +106,7 @@ impl<M> Default for ParkedClients<M> {
 impl<M> ParkedClients<M> {
     /// Parks the client with this number until `deadline`, on the server's clock.
     pub fn insert(&mut self, client: u64, deadline: Duration, member: M) {
-        self.members.insert(client, (deadline, Box::new(member)));
+        self.members.insert(client, (deadline, member));
         self.deadlines.insert((deadline, client));
     }
 
@@ -115,7 +115,7 @@ impl<M> ParkedClients<M> {
         for client in unparked {
             if let Some((deadline, member)) = self.members.remove(client) {
                 self.deadlines.remove(&(deadline, *client));
-                members.push(*member);
+                members.push(member);
             }
         }
         while let Some((deadline, client)) = self.deadlines.pop_first() {
@@ -123,13 +123,13 @@ impl<M> ParkedClients<M> {
                 self.deadlines.insert((deadline, client));
                 break;
             }
-            members.extend(self.members.remove(&client).map(|(_, member)| *member));
+            members.extend(self.members.remove(&client).map(|(_, member)| member));
         }
     }
 
     /// Returns any parked client.
     pub fn first(&self) -> Option<&M> {
-        self.members.first_key_value().map(|(_, (_, member))| &**member)
+        self.members.first_key_value().map(|(_, (_, member))| member)
     }
 
     /// Number of parked clients.

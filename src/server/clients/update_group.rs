@@ -75,9 +75,10 @@ pub type UpdateFn<'a> = dyn FnMut(&AddressRateLimits) -> Option<UpdateResult> + 
 /// The clients of one game at one update worker.
 #[derive(Debug)]
 pub struct TypedUpdateGroup<G: Game, L> {
-    /// The members that each pass visits, each with its known set.
-    members: Vec<ClientUpdates<G, L>>,
-    parked: ParkedClients<ClientUpdates<G, L>>,
+    /// The members that each pass visits, each with its known set. Boxed, because a list of large
+    /// members that grows and shrinks would take twice their memory.
+    members: Vec<Box<ClientUpdates<G, L>>>,
+    parked: ParkedClients<Box<ClientUpdates<G, L>>>,
     signals: Arc<GroupSignals>,
     scratch: G::Scratch,
     last_pass: Duration,
@@ -211,7 +212,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
 
     fn add_client(&mut self, client: Arc<Client<L>>) {
         client.parking.set_group(&self.signals);
-        self.members.push(ClientUpdates::new(client));
+        self.members.push(Box::new(ClientUpdates::new(client)));
     }
 
     fn update_all(
@@ -231,7 +232,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
             if let Some(next) = members.get(index + 1) {
                 next.client.prefetch();
             }
-            let ClientUpdates { client, feed } = &mut members[index];
+            let ClientUpdates { client, feed } = &mut *members[index];
             if client.has_reader_ended() {
                 has_ended = true;
                 continue;
@@ -259,9 +260,6 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         }
         if has_ended {
             members.retain(|member| !member.client.has_reader_ended());
-        }
-        if members.len() < members.capacity() / 4 {
-            members.shrink_to(members.len() * 2);
         }
     }
 
