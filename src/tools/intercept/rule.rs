@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::limits;
 use crate::tools::explain::Explanation;
 use crate::tools::inspector::MessageFilter;
+use crate::util::escape;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -87,7 +88,7 @@ impl Rule {
     /// # Errors
     /// One line with the text, the rule of the syntax and an example.
     pub fn parse(text: &str) -> Result<Rule, String> {
-        let wrong = |why: String| format!("rule {text:?}: {why}");
+        let wrong = |why: String| format!("rule `{}`: {why}", escape::escape_line(text.trim()));
         let (condition, action) = split_outside_quotes(text)
             .ok_or_else(|| wrong("must be CONDITION: ACTION, such as client move: hold".to_owned()))?;
         let condition = condition.trim();
@@ -193,7 +194,7 @@ fn parse_action(text: &str) -> Result<Action, String> {
                 format!("break {rest}: expected one of {}", names.join(", "))
             })
         }
-        _ => Err(format!("{text:?} is no action; expected {ACTIONS}")),
+        _ => Err(format!("`{}` is no action; expected {ACTIONS}", escape::escape_line(text))),
     }
 }
 
@@ -252,6 +253,7 @@ mod tests {
             ("move: replace \"\" \"a\"", "two texts"),
             ("move: break bones", "mask, length"),
             ("move >: hold", "rule"),
+            ("chat \"a\\b\": wait", "rule `chat \"a\\b\": wait`: `wait` is no action"),
         ] {
             let error = Rule::parse(text).expect_err(text);
             assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
