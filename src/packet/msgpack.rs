@@ -134,8 +134,21 @@ struct OpenContainer {
     keys_from: usize,
 }
 
+/// The map keys that a check accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MapKeys {
+    /// Text only, as in packets.
+    Text,
+    /// Any value that is no container, as other protocols have them.
+    Scalar,
+}
+
 /// Checks that the bytes are exactly one well-formed value within the limits of a direction.
 pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
+    check_with(bytes, direction, MapKeys::Text)
+}
+
+fn check_with(bytes: &[u8], direction: Direction, map_keys: MapKeys) -> Result<(), DecodeError> {
     let mut open: Vec<OpenContainer> = Vec::with_capacity(limits::PACKET_DEPTH);
     let mut keys: Vec<&[u8]> = Vec::new();
     let (mut at, mut values) = (0, 0);
@@ -150,11 +163,13 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
             parent.left -= 1;
             (parent.is_map && parent.left % 2 == 1).then_some(parent.keys_from)
         });
-        if key_of.is_some() && kind != ValueKind::Str {
+        let is_container = matches!(kind, ValueKind::Array | ValueKind::Map);
+        let is_key_allowed = kind == ValueKind::Str || (map_keys == MapKeys::Scalar && !is_container);
+        if key_of.is_some() && !is_key_allowed {
             return broken(Rule::KeyNotText);
         }
         let rest = &bytes[at + head..];
-        if let ValueKind::Array | ValueKind::Map = kind {
+        if is_container {
             if open.len() == limits::PACKET_DEPTH {
                 return broken(Rule::TooDeep);
             }
@@ -179,11 +194,13 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
                 return broken(Rule::InvalidUtf8);
             }
             if let Some(keys_from) = key_of {
+                // Without its head, the key -1 would have no bytes.
+                let key = if kind == ValueKind::Str { content } else { &bytes[at..at + head + length] };
                 // A packet has few keys, so linear search is fast enough.
-                if keys[keys_from..].contains(&content) {
+                if keys[keys_from..].contains(&key) {
                     return broken(Rule::DuplicateKey);
                 }
-                keys.push(content);
+                keys.push(key);
             }
             at += head + length;
         }
@@ -200,6 +217,17 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
 /// Checks and decodes the one value of a message.
 pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     check(bytes, direction)?;
+    decode(bytes)
+}
+
+/// Checks and decodes the one value of another protocol's message, whose maps may have keys that
+/// are no text.
+pub fn read_foreign(bytes: &[u8]) -> Result<Value, DecodeError> {
+    check_with(bytes, Direction::ToClient, MapKeys::Scalar)?;
+    decode(bytes)
+}
+
+fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
     // rmpv counts depth differently: about 2 for each container.
     let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
     let mut value = rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)

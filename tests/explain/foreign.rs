@@ -116,6 +116,23 @@ fn json_at_the_path_of_all_servers_is_shown_as_json() {
 }
 
 #[test]
+fn message_pack_maps_with_numbers_as_keys_are_shown_with_their_keys() {
+    let (client, server) = (Side::Client, Side::Server);
+    // {1: "a", -1: {true: nil}, "k": [2]}
+    let map = [0x83, 1, 0xa1, b'a', 0xff, 0x81, 0xc3, 0xc0, 0xa1, b'k', 0x91, 2];
+    let twice = [0x82, 1, 1, 1, 1];
+    let (lines, rules) = explained(&[
+        (client, request("/chat", "")),
+        (server, response("")),
+        (client, frame_of(client, Opcode::Binary, &map)),
+        (client, frame_of(client, Opcode::Binary, &twice)),
+    ]);
+    assert_eq!(rules, [""; 0], "{lines:?}");
+    assert!(has(&lines, r#"MessagePack {1:"a",-1:{true:null},"k":[2]}"#), "{lines:?}");
+    assert!(has(&lines, "82 01 01 01 01"), "a duplicate key: {lines:?}");
+}
+
+#[test]
 fn a_subprotocol_decides_whose_messages_they_are() {
     let (client, server) = (Side::Client, Side::Server);
     let foreign = frame_of(client, Opcode::Binary, &[0x10, 0x0c, 0, 4]);

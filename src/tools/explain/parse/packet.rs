@@ -216,12 +216,15 @@ impl PayloadWalker<'_> {
         self.container(name, |walk, index, children| {
             let key_at = walk.at;
             let key = walk.value(KEY, None);
-            let text = msgpack::read_head(walk.payload, key_at).ok().and_then(|token| {
+            let head = msgpack::read_head(walk.payload, key_at).ok();
+            let text = head.filter(|token| token.kind == ValueKind::Str).and_then(|token| {
                 let content = walk.payload.get(key_at + token.head..key_at + token.head + token.length)?;
                 std::str::from_utf8(content).ok()
             });
             let member = members.iter().find(|member| Some(member.name.as_str()) == text);
-            let name = text.map_or_else(|| index.to_string(), str::to_owned);
+            // A number as a key is its own name. A container has no value.
+            let number = if key.value.is_empty() { index.to_string() } else { key.value.clone() };
+            let name = text.map_or(number, str::to_owned);
             children.push(key);
             if walk.at < walk.stop {
                 children.push(walk.value(&name, member.map(|member| &member.ty.shape)));

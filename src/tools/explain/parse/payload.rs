@@ -134,7 +134,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
     {
         return json;
     }
-    match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
+    match msgpack::read_foreign(payload).ok().filter(is_container) {
         Some(value) => {
             let content = Content::Foreign(format!("MessagePack {}", json::to_text_in_order(&value)));
             ExplainedPayload::new(packet::explain_value(payload, begin), content, None)
