@@ -4,6 +4,7 @@
 //!   move aim                frames with one of these parts of names: packet, opcode, rule, and
 //!                           messages of another protocol with one of these texts
 //!   -ping   not broken      excludes frames
+//!   packet = state          frames with this name, not with a longer one
 //!   from client             the sender
 //!   x > 7000                the value of a field: = != < <= > >=, and ~ for "contains"
 //!   move.direction > 7000   a field of a packet
@@ -42,7 +43,8 @@ pub struct FilterTerm {
 /// The test of a filter term.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// A name of the frame contains one of these texts, in lower case.
+    /// A name of the frame contains one of these texts, in lower case. After [`EXACT`], the text is
+    /// the whole name.
     Named(Vec<String>),
     /// The sender.
     From(Side),
@@ -59,6 +61,9 @@ pub enum Test {
     /// This text, in lower case.
     Text(String),
 }
+
+/// Prefix of a text that is a whole name. No name has this character.
+pub const EXACT: char = '=';
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,7 +323,7 @@ impl<'a> FilterParser<'a> {
                 error("bytes can only be compared with a number; example: bytes > 100", place.clone())
             }
             (ExpectedValue::Text(text), "packet" | "rule") if operator == Operator::Equal => {
-                Ok(Test::Named(vec![text.to_lowercase()]))
+                Ok(Test::Named(vec![format!("{EXACT}{}", text.to_lowercase())]))
             }
             (ExpectedValue::Text(text), "from") if operator == Operator::Equal => sender(text, place),
             _ => Ok(Test::Field(name.split('.').map(str::to_owned).collect(), operator, wanted)),
@@ -433,7 +438,7 @@ mod tests {
             ("hex 0x8185:37", Test::Bytes(vec![0x81, 0x85, 0x37])),
             ("\"Hello\"", Test::Text("hello".to_owned())),
             ("text hello", Test::Text("hello".to_owned())),
-            ("packet = move", Test::Named(vec!["move".to_owned()])),
+            ("packet = move", Test::Named(vec!["=move".to_owned()])),
         ] {
             assert_eq!(one(text), test, "{text}");
         }

@@ -4,7 +4,7 @@
 //! in pixels if the field is a position, otherwise with the encoded number.
 
 use super::entry::{FrameEntry, NameTable};
-use super::filter::{ExpectedValue, Filter, FilterTerm, Operator, Test, Unit};
+use super::filter::{EXACT, ExpectedValue, Filter, FilterTerm, Operator, Test, Unit};
 use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
@@ -148,7 +148,10 @@ fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bo
             let packets = packets.filter_map(|(packet, _)| names.name(*packet));
             own.into_iter().flatten().chain(packets).any(|name| {
                 let name = name.to_lowercase();
-                wanted.iter().any(|word| name.contains(word))
+                wanted.iter().any(|word| match word.strip_prefix(EXACT) {
+                    Some(word) => name == word,
+                    None => name.contains(word),
+                })
             })
         }
         Test::From(side) => entry.from == *side,
@@ -342,6 +345,7 @@ mod tests {
             ("move", &[0, 1]),
             ("MOVE join", &[0, 1, 2]),
             ("-move -objects", &[2, 4, 5]),
+            ("-packet=move -packet=object", &[2, 3, 4, 5]),
             ("from server", &[3, 5]),
             ("move.direction > 7000", &[1]),
             ("direction = 90°", &[1]),
