@@ -58,9 +58,11 @@ impl InterceptingProxy {
         let began = Instant::now();
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let log = Arc::new(TrafficLog::new(began, std::mem::take(&mut config.rules)));
+        let url = client_url(address, config.own_tls.is_some());
         let pages = match config.inspect {
             Some(address) => {
-                Some(PageServer::start(address, Arc::clone(&log), Arc::clone(&config.codes), since_1970)?)
+                let codes = Arc::clone(&config.codes);
+                Some(PageServer::start(address, Arc::clone(&log), codes, (url, since_1970))?)
             }
             None => None,
         };
@@ -105,6 +107,15 @@ impl InterceptingProxy {
             capture.finish()?;
         }
         Ok(*state.totals.lock())
+    }
+}
+
+/// The URL for clients on this machine.
+fn client_url(address: SocketAddr, is_tls: bool) -> String {
+    let scheme = if is_tls { "wss" } else { "ws" };
+    match address.ip().is_unspecified() {
+        true => format!("{scheme}://localhost:{}/", address.port()),
+        false => format!("{scheme}://{address}/"),
     }
 }
 

@@ -42,13 +42,15 @@ pub struct PageServer {
 struct PageState {
     log: Arc<TrafficLog>,
     codes: Arc<PacketTables>,
+    /// The URL for the clients of the proxy.
+    client_url: String,
     since_1970: Duration,
     accepted: AtomicU64,
     connections: Connections,
 }
 
 impl PageServer {
-    /// Starts the server.
+    /// Starts the server. `client_url` is the URL for the clients of the proxy.
     ///
     /// # Errors
     /// The address is not a loopback address or cannot be bound, or a thread cannot be started.
@@ -56,7 +58,7 @@ impl PageServer {
         bind: SocketAddr,
         log: Arc<TrafficLog>,
         codes: Arc<PacketTables>,
-        since_1970: Duration,
+        (client_url, since_1970): (String, Duration),
     ) -> io::Result<PageServer> {
         if !bind.ip().is_loopback() {
             let why = "the page is for this machine alone: its address must be a loopback address, such as 127.0.0.1";
@@ -65,7 +67,7 @@ impl PageServer {
         let listener = accept::bind(bind)?;
         let address = listener.local_addr()?;
         let (accepted, connections) = (AtomicU64::default(), Connections::default());
-        let state = PageState { log, codes, since_1970, accepted, connections };
+        let state = PageState { log, codes, client_url, since_1970, accepted, connections };
         Ok(PageServer { accept_loop: AcceptLoop::start(listener, Arc::new(state))?, address })
     }
 
@@ -188,6 +190,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn run(&mut self, early_bytes: &[u8]) {
         let mut buffer = [0; limits::READ_BYTES];
+        self.session.send_text(&json!({ "proxy": { "url": self.state.client_url } }).to_string());
         let mut received = self.receive(early_bytes);
         while received.is_ok() {
             if self.state.connections.is_stopping() {
