@@ -96,7 +96,8 @@ pub extern "C" fn explain(n: u64) -> usize {
     })
 }
 
-/// Outputs the summary line of a frame by its number, in `line`.
+/// Outputs the summary line of a frame by its number, in `line`, and the values of its packet, in
+/// `values`.
 #[unsafe(no_mangle)]
 pub extern "C" fn line(n: u64) -> usize {
     answer(|tab, _| {
@@ -104,7 +105,7 @@ pub extern "C" fn line(n: u64) -> usize {
             (Some(file), _) => file.line(n),
             (None, inspector) => inspector.as_ref().ok_or(NO_WELCOME)?.line(n),
         };
-        Ok(json!({ "line": line }).to_string().into_bytes())
+        Ok(line.to_string().into_bytes())
     })
 }
 

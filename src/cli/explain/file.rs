@@ -17,7 +17,7 @@ use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, Co
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
 use crate::tools::explain::{DialectChoice, Explanation};
-use crate::tools::inspector::MessageFilter;
+use crate::tools::inspector::{MessageFilter, ProxyNote};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
@@ -110,7 +110,7 @@ pub fn run(
     let detail = if is_brief { Detail::Line } else { Detail::Tree };
     let (captured, scope) = ((&connections[..], &datagrams[..]), (wanted.client, detail));
     let tallies = capture_walk::walk_in_detail(captured, codes, choice, scope, |found| {
-        let text = format_item(&found, &names, begin_ns, wanted);
+        let text = format_item(&found, (capture, &names), begin_ns, wanted);
         is_silent &= text.is_empty();
         lines.push_str(&text);
         // The first lines are printed at once.
@@ -165,14 +165,17 @@ fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> Strin
 /// One item in the requested format; empty if the options exclude it.
 fn format_item(
     found: &CaptureItem<'_>,
-    names: &Names<'_>,
+    (capture, names): (&Capture<'_>, &Names<'_>),
     begin_ns: u64,
     wanted: &ShowOptions<'_>,
 ) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
+    let note = proxy_note(capture, *packet);
     if wanted.form == OutputFormat::Json {
         let rest = match what {
-            CaptureItemKind::Item(item) if wanted.selection.admits(item, *client) => item.json(),
+            CaptureItemKind::Item(item) if wanted.selection.admits(item, *client) => {
+                with_note(item, &note.unwrap_or_default())
+            }
             CaptureItemKind::Gap(side, bytes) if wanted.selection.is_everything() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
@@ -186,10 +189,21 @@ fn format_item(
         CaptureItemKind::Item(item) if !wanted.selection.admits(item, *client) => String::new(),
         CaptureItemKind::Item(item) if wanted.form == OutputFormat::Full => {
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
-            format!("\n{place}{}", item.painted(wanted.paint))
+            let note = note.unwrap_or_default();
+            let received = note.explain_received(item).map_or_else(String::new, |received| {
+                format!("\nreceived by the proxy instead: {}", received.painted(wanted.paint))
+            });
+            let mark = note.mark.map_or_else(String::new, |mark| format!("[{}] ", mark.comment()));
+            format!("\n{place}{mark}{}{received}", item.painted(wanted.paint))
         }
         CaptureItemKind::Item(item) => {
-            item.one_line(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
+            let note = note.unwrap_or_default();
+            let mark = note.mark.map_or_else(String::new, |mark| format!(" [{}]", mark.comment()));
+            let received = note.explain_received(item).map(|received| received.to_string());
+            let lines = item.one_line(wanted.paint);
+            let lines = lines.lines().map(|line| format!("{at}  {line}{mark}\n"));
+            let received = received.iter().flat_map(|lines| lines.lines());
+            lines.chain(received.map(|line| format!("{:30}received: {line}\n", ""))).collect()
         }
         _ if !wanted.selection.is_everything() => String::new(),
         CaptureItemKind::Begin { guess, client: address, server, is_whole } => {
@@ -204,6 +218,22 @@ fn format_item(
             format!("{at}  ? the capture lacks {} from the {}\n", count_noun(*bytes, "byte"), name(*side))
         }
     }
+}
+
+/// The note of a proxy in the comments of a packet.
+fn proxy_note(capture: &Capture<'_>, packet: usize) -> Option<ProxyNote> {
+    let comments = &capture.packets.get(packet.checked_sub(1)?)?.comments;
+    comments.iter().find_map(|comment| ProxyNote::parse(comment.raw()))
+}
+
+/// The explanation as JSON, with the intervention of a proxy and the received message.
+fn with_note(item: &Explanation<'_>, note: &ProxyNote) -> String {
+    let mut json = item.json();
+    let received = note.explain_received(item).map(|received| format!(r#","received":{}"#, received.json()));
+    let mark = note.mark.map(|mark| format!(r#","proxy":"{}""#, mark.comment()));
+    let more: String = mark.into_iter().chain(received).collect();
+    json.insert_str(json.len() - 1, &more);
+    json
 }
 
 fn name(side: Side) -> &'static str {

@@ -15,6 +15,7 @@ use super::entry::{EntryKind, FrameEntry};
 use super::lane_tracker::{LaneTracker, ObservedRow, RowPlace};
 use super::list::{FrameList, ListRequest};
 use super::ping_pairs::PingPairs;
+use super::proxy_note::ProxyNote;
 use super::share_link::{self, LinkKind, ShareLink};
 use super::{frame_json, packet_diff};
 use crate::datagram::header::DatagramHeader;
@@ -49,6 +50,8 @@ pub struct CaptureFile {
     list: FrameList,
     /// Notes about the file as a whole.
     notes: Vec<String>,
+    /// The interventions of a proxy, in the order of their packets.
+    proxy_notes: Vec<(u32, ProxyNote)>,
     is_full: bool,
 }
 
@@ -82,14 +85,14 @@ struct Checkpoint {
 
 impl CaptureFile {
     /// Creates a file whose pieces have not been read yet. The arguments are the connections with
-    /// data, the number of all connections, the pieces in order, the number of packets, and the
-    /// time of the first packet.
+    /// data, the number of all connections, the pieces in order, the number of packets, the time of
+    /// the first packet, and the notes on the file and of a proxy.
     pub(super) fn new(
         codes: &'static PacketTables,
         (conversations, connections): (Vec<FileConnection>, usize),
         order: Vec<(u32, u32, u32)>,
         (packets, begin_ns): (usize, u64),
-        notes: Vec<String>,
+        (notes, proxy_notes): (Vec<String>, Vec<(u32, ProxyNote)>),
     ) -> CaptureFile {
         let (list, read, is_full) = (FrameList::default(), 0, false);
         CaptureFile {
@@ -102,6 +105,7 @@ impl CaptureFile {
             begin_ns,
             list,
             notes,
+            proxy_notes,
             is_full,
         }
     }
@@ -124,6 +128,7 @@ impl CaptureFile {
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
+        let note = proxy_note(&self.proxy_notes, readable);
         let connection = &mut self.connections[index as usize];
         let FileConnection {
             number, tcp: about, reading, pairs, checkpoints, since_checkpoint: since, ..
@@ -156,6 +161,8 @@ impl CaptureFile {
                 CaptureItemKind::Item(item) => {
                     let entry = FrameEntry::new(n, client, &item, &mut list.names);
                     let pair = pairs.match_frame(n, at_us, &item);
+                    let (mark, compressed_bytes) = note.map_or((None, None), ProxyNote::mark_and_size);
+                    let entry = FrameEntry { mark, compressed_bytes, ..entry };
                     list.push(FrameEntry { at_us, tick: readable, capture_index: (at, sub), ..entry }, None);
                     pair.into_iter().for_each(|pair| list.pair(n, pair));
                     (sub, cost, since.0) = (sub + 1, cost + 64, since.0 + 1);
@@ -257,12 +264,16 @@ impl CaptureFile {
 
     /// Explains frame `n` as JSON, like [`Inspector::explain`](super::Inspector::explain).
     pub fn explain(&mut self, n: u64) -> String {
-        self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item_json(n, &item))
+        let Some(item) = self.explanation(n) else { return frame_json::gone_json(n) };
+        let note = self.list.get(n).and_then(|entry| proxy_note(&self.proxy_notes, entry.tick));
+        let received = note.and_then(|note| note.explain_received(&item));
+        frame_json::item_json(n, &item, received.as_ref())
     }
 
-    /// The summary line of frame `n`; empty if there is no such frame.
-    pub fn line(&mut self, n: u64) -> String {
-        self.explanation(n).map_or_else(String::new, |item| frame_json::line(&item))
+    /// The summary line of frame `n` and the values of its packet; without a line if there is no such
+    /// frame.
+    pub fn line(&mut self, n: u64) -> Json {
+        self.explanation(n).map_or_else(|| json!({}), |item| frame_json::line_json(&item))
     }
 
     /// The changes since the previous frame of the same packet, as JSON.
@@ -364,6 +375,12 @@ impl CaptureFile {
     }
 }
 
+/// The intervention of a proxy in a packet.
+fn proxy_note(notes: &[(u32, ProxyNote)], packet: u32) -> Option<&ProxyNote> {
+    let at = notes.partition_point(|(known, _)| *known < packet);
+    notes.get(at).filter(|(known, _)| *known == packet).map(|(_, note)| note)
+}
+
 /// Whether a checkpoint is due: after a number of frames, unless the checkpoint would store more
 /// bytes than were read since the previous one.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
@@ -463,35 +480,4 @@ impl FileConnection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::opening;
-    use super::*;
-    use crate::tools::capture::TcpSide;
-    use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
-
-    #[test]
-    fn connections_without_data_cost_a_number_and_the_menu_has_a_bound() {
-        let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
-        writer.begin(false);
-        let all = 3 * limits::INSPECTOR_FILE_CONNECTIONS;
-        for client in 0..all {
-            let ends = [format!("192.0.2.7:{}", 10_000 + client), "192.0.2.1:3000".to_owned()];
-            let ends = ends.map(|end| end.parse().expect("an address"));
-            let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], Default::default());
-            if client % 2 == 1 {
-                flow.bytes(&mut writer, TcpSide::Client, b"\x81\x80\0\0\0\0", Default::default());
-            }
-        }
-        let mut file = opening::open(writer.blocks).expect("a capture");
-        while file.advance(10_000) {}
-        let about = file.summary_json();
-        let listed = about["connections"].as_array().expect("a list");
-        assert_eq!((file.connections.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
-        assert_eq!((listed.len(), &listed[1]["number"]), (limits::INSPECTOR_FILE_CONNECTIONS, &json!(4)));
-        assert_eq!(about["notes"], json!(["1500 connections without data: not in the menu"]));
-        let last = file.list().entries().back().expect("a frame");
-        assert_eq!((file.list().entries().len(), last.client as usize), (all / 2, all));
-        assert!(size_of::<FileConnection>() <= 512, "{} bytes", size_of::<FileConnection>());
-        assert!(file.explain(1).contains("Text") || file.explain(1).contains("text"), "{}", file.explain(1));
-    }
-}
+mod tests;

@@ -253,6 +253,12 @@ impl ClientLog {
         conversation.receive_each(kept.from, &kept.piece[..kept.begin], |_| ());
         Some((kept, explain_retained(kept, &mut conversation)))
     }
+
+    /// Explains the header of a compressed message on the wire. `None` for another message.
+    pub fn wire_header<'c>(&self, kept: &RetainedFrame, codes: &'c PacketTables) -> Option<Explanation<'c>> {
+        let conversation = self.conversation(codes).filter(|_| !kept.wire_header.is_empty());
+        conversation.map(|mut conversation| conversation.explain(kept.from, &kept.wire_header))
+    }
 }
 
 /// Explains a frame, or a message without its frames, as the next bytes of the conversation.

@@ -11,7 +11,7 @@ use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 
 /// The argument with the sequence number of a command. The server drops a repeated number.
-const SEQUENCE: &str = "sequence";
+pub(super) const SEQUENCE: &str = "sequence";
 
 impl Inspector {
     /// Explains bytes as the next bytes of the inspected connection, after its unfinished message.

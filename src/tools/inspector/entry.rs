@@ -6,11 +6,15 @@ use serde_json::{Value as Json, json};
 use super::frame_json;
 use super::frame_mark::FrameMark;
 use crate::datagram::header::DatagramHeader;
+use crate::packet::{Direction, Lane, Row};
 use crate::tools::explain::parse::datagram::DATAGRAM;
 use crate::tools::explain::{Content, Explanation};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
+
+/// The argument with the tick of a state.
+pub(super) const TICK: &str = "tick";
 
 /// An entry of the frame list.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +50,8 @@ pub struct FrameEntry {
     pub mark: Option<FrameMark>,
     /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
     pub compressed_bytes: Option<u32>,
+    /// Bytes of the inflated message, if the frame completes a compressed message.
+    pub inflated_bytes: Option<u32>,
     /// The row of a datagram; `None` for other entries.
     pub datagram: Option<Box<DatagramEntry>>,
 }
@@ -125,27 +131,57 @@ pub type NameId = u16;
 /// Interned names of packets and rules. There are few, because they come from the tables and the
 /// rules, never from a peer.
 #[derive(Debug, Clone, Default)]
-pub struct NameTable(Vec<String>);
+pub struct NameTable {
+    names: Vec<String>,
+    /// The state packets, with their rank.
+    states: Vec<(NameId, StateRank)>,
+}
+
+/// The suitability of a state packet as the update of a game.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateRank {
+    /// A later packet replaces it: its lane is `latest`.
+    Replaceable,
+    /// It also has the tick of its state.
+    Timed,
+}
 
 impl NameTable {
     /// Returns the id of a name, and adds the name if it is new.
     pub fn intern(&mut self, name: Option<&str>) -> NameId {
         let Some(name) = name else { return 0 };
-        let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.0.push(name.to_owned());
-            self.0.len() - 1
+        let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
         });
         NameId::try_from(at + 1).unwrap_or(0)
     }
 
+    /// Records that a row is a state packet, if its lane is `latest`.
+    fn add_state(&mut self, row: &Row) {
+        if row.direction != Direction::ToClient || row.lane != Lane::Latest {
+            return;
+        }
+        let name = self.intern(Some(&row.name));
+        if self.state_rank(name).is_none() {
+            let is_timed = row.argument(TICK).is_some();
+            self.states.push((name, if is_timed { StateRank::Timed } else { StateRank::Replaceable }));
+        }
+    }
+
+    /// The rank of a state packet; `None` for other names.
+    pub fn state_rank(&self, name: NameId) -> Option<StateRank> {
+        self.states.iter().find(|(known, _)| *known == name).map(|(_, rank)| *rank)
+    }
+
     /// The name with this id.
     pub fn name(&self, name: NameId) -> Option<&str> {
-        self.0.get(usize::from(name).checked_sub(1)?).map(String::as_str)
+        self.names.get(usize::from(name).checked_sub(1)?).map(String::as_str)
     }
 
     /// All names.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        self.names.iter().map(String::as_str)
     }
 }
 
@@ -153,6 +189,7 @@ impl FrameEntry {
     /// Creates the entry of an explained frame.
     pub fn new(n: u64, client: u32, explained: &Explanation<'_>, names: &mut NameTable) -> FrameEntry {
         let frame = explained.frames.first();
+        rows_of(explained).for_each(|row| names.add_state(row));
         let is_head = frame.is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let header = frame.and_then(|frame| frame.header);
         let is_broken = frame_json::rule(explained).is_some();
@@ -181,6 +218,7 @@ impl FrameEntry {
             ping_pair: None,
             mark: None,
             compressed_bytes: None,
+            inflated_bytes: inflated_bytes(explained),
             datagram: datagram_entry(explained, names),
         }
     }
@@ -221,6 +259,7 @@ impl FrameEntry {
             ping_pair: pair,
             mark: None,
             compressed_bytes: None,
+            inflated_bytes: None,
             datagram: None,
         }
     }
@@ -292,15 +331,18 @@ impl FrameEntry {
         if let Some(datagram) = &self.datagram {
             entry["datagram"] = datagram.json(names);
         }
+        if let Some(bytes) = self.inflated_bytes {
+            entry["inflated"] = bytes.into();
+        }
         FrameMark::add_to(&mut entry, self.mark, self.compressed_bytes);
         entry
     }
 }
 
 impl DatagramEntry {
-    /// Whether it contains a packet with one of these names.
-    pub fn has_packet(&self, names: &NameTable, wanted: &[&str]) -> bool {
-        self.packets.iter().any(|(name, _)| names.name(*name).is_some_and(|name| wanted.contains(&name)))
+    /// Whether it contains a packet with this name.
+    pub fn has_packet(&self, wanted: NameId) -> bool {
+        self.packets.iter().any(|(name, _)| *name == wanted)
     }
 
     /// Time for which a stream would have held it, in microseconds. `None` if it is lost.
@@ -332,6 +374,20 @@ impl DatagramEntry {
         }
         json
     }
+}
+
+/// Bytes of the inflated message that a frame completes; `None` if it was not compressed.
+fn inflated_bytes(explained: &Explanation<'_>) -> Option<u32> {
+    let message = explained.frames.first()?.message.as_ref()?;
+    message.compressed_bytes.map(|_| u32::try_from(message.payload.len()).unwrap_or(u32::MAX))
+}
+
+/// The rows of the packets in a frame or a datagram.
+fn rows_of<'a>(explained: &'a Explanation<'_>) -> impl Iterator<Item = &'a Row> {
+    let frame = explained.frames.first();
+    let packet = frame.and_then(|frame| if let Content::Packet(row, _) = frame.content { row } else { None });
+    let packets = frame.map_or(&[][..], |frame| &frame.packets);
+    packet.into_iter().chain(packets.iter().copied())
 }
 
 /// Creates the row of a datagram.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::frame_mark::FrameMark;
 use super::observed_format::Handshake;
+use super::proxy_note::ProxyNote;
 use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
 use crate::tools::capture::lane_packet;
@@ -58,8 +59,13 @@ impl ExportedConnection<'_> {
         flow
     }
 
-    /// Writes a frame.
-    fn frame(&self, writer: &mut CaptureWriter, flow: &mut TcpFlow, frame: &RetainedFrame) {
+    /// Writes a frame. `replaced` is the received message, if a proxy has sent this frame instead.
+    fn frame(
+        &self,
+        writer: &mut CaptureWriter,
+        flow: &mut TcpFlow,
+        (frame, replaced): (&RetainedFrame, Vec<u8>),
+    ) {
         let ExportedConnection { opened, at, client, .. } = self;
         if let Some((address, dropped)) = frame.datagram {
             // A capture contains no dropped datagrams.
@@ -70,7 +76,10 @@ impl ExportedConnection<'_> {
         }
         let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
         let comment = match (self.is_foreign(), frame.mark) {
-            (true, mark) => proxy_comment(mark, frame.compressed_bytes),
+            (true, mark) => {
+                let compressed_bytes = frame.compressed_bytes;
+                ProxyNote { mark, compressed_bytes, received: replaced }.comment()
+            }
             (false, _) => format!("tick={} player={} {}", frame.tick, client.player, client.name),
         };
         flow.bytes(writer, from, frame.bytes(), (frame.at.max(*at), comment.trim_end()));
@@ -100,6 +109,7 @@ pub fn export_capture(
     // For each connection: its flow once it is open, and the frames that are not written yet.
     let mut left: Vec<(Option<TcpFlow>, &[&RetainedFrame])> =
         connections.iter().map(|connection| (None, &connection.frames[..])).collect();
+    let mut replaced: Vec<Vec<u8>> = vec![Vec::new(); connections.len()];
     let next_at = |index: usize, (flow, frames): &(Option<TcpFlow>, &[&RetainedFrame])| match flow {
         None => Some((connections[index].at, 0)),
         Some(_) => frames.first().map(|frame| (frame.at.max(connections[index].at), frame.n)),
@@ -111,8 +121,14 @@ pub fn export_capture(
         match (flow, frames.split_first()) {
             (flow @ None, _) => *flow = Some(connection.open(&mut writer)),
             (Some(flow), Some((frame, rest))) => {
-                if !frame.is_head && frame.mark.is_none_or(FrameMark::has_passed) {
-                    connection.frame(&mut writer, flow, frame);
+                match frame.mark {
+                    _ if frame.is_head => {}
+                    Some(FrameMark::Changed) => replaced[index].extend_from_slice(frame.bytes()),
+                    mark if mark.is_none_or(FrameMark::has_passed) => {
+                        let replaced = std::mem::take(&mut replaced[index]);
+                        connection.frame(&mut writer, flow, (frame, replaced));
+                    }
+                    _ => {}
                 }
                 *frames = rest;
             }
@@ -120,14 +136,6 @@ pub fn export_capture(
         }
     }
     writer.blocks
-}
-
-/// The comment of a message that a proxy has changed, delayed or inflated.
-fn proxy_comment(mark: Option<FrameMark>, compressed_bytes: Option<u32>) -> String {
-    let inflated = compressed_bytes
-        .map(|bytes| format!("inflated by the proxy: compressed, the frame has {bytes} bytes"));
-    let comments = mark.map(FrameMark::comment).into_iter().chain(inflated);
-    comments.filter(|comment| !comment.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Writes a datagram in the format of the server's recorder.
@@ -197,6 +205,7 @@ mod tests {
             is_message: false,
             mark,
             compressed_bytes: None,
+            wire_header: std::sync::Arc::default(),
             datagram: None,
         };
         let inflated = RetainedFrame { compressed_bytes: Some(9), ..frame(6, None) };
@@ -205,6 +214,8 @@ mod tests {
             frame(4, Some(FrameMark::Dropped)),
             frame(5, Some(FrameMark::Injected)),
             inflated,
+            frame(7, Some(FrameMark::Changed)),
+            frame(8, Some(FrameMark::Substitute)),
         ];
         let (client, began) = (ExportedClient { player: 0, name: String::new() }, Duration::from_secs(1));
         let codes = PacketTables::builtin();
@@ -216,7 +227,9 @@ mod tests {
         let comments: Vec<_> = read.packets.iter().flat_map(|packet| &packet.comments).collect();
         assert_eq!(comments[..3], [FOREIGN_COMMENT; 3], "the opening of the connection");
         let inflated = "inflated by the proxy: compressed, the frame has 9 bytes";
-        assert_eq!(comments[4..], ["injected by the proxy", inflated], "the fourth names the frames before");
+        let changed = "changed by the proxy; received: 81027b7d";
+        let expected = ["injected by the proxy", inflated, changed];
+        assert_eq!(comments[4..], expected, "the fourth names the frames before");
         let native = codes.dialect("native").expect("built in");
         let mut lines = Vec::new();
         capture_walk::walk((&read.connections(), &[]), &codes, (None, &native), None, |found| {
@@ -225,7 +238,7 @@ mod tests {
                 lines.extend(item.frames.iter().map(ToString::to_string));
             }
         });
-        assert_eq!(lines.iter().filter(|line| line.contains("JSON {}")).count(), 3, "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| line.contains("JSON {}")).count(), 4, "{lines:?}");
     }
 
     #[test]
@@ -250,6 +263,7 @@ mod tests {
             is_message: false,
             mark: None,
             compressed_bytes: None,
+            wire_header: std::sync::Arc::default(),
             datagram: None,
         };
         let frames = [

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::frame_mark::FrameMark;
+use super::packet_summary;
 use super::ring::RetainedFrame;
 use crate::tools::explain::{Content, ExplainedFrame, Explanation, Problem, hex};
 use crate::ws::Side;
@@ -36,9 +37,18 @@ pub fn line(explained: &Explanation<'_>) -> String {
     explained.frames.first().map(ToString::to_string).unwrap_or_default()
 }
 
+/// The summary line of a frame, and the values of its packet, if it has one.
+pub fn line_json(explained: &Explanation<'_>) -> Json {
+    json!({ "line": line(explained), "values": packet_summary::summary(explained) })
+}
+
 /// The explanation as JSON, with the number and the bytes of the frame as sent; for a head also its
-/// text.
-pub fn frame_json(frame: &RetainedFrame, explained: &Explanation<'_>) -> String {
+/// text, and for a compressed message its header on the wire.
+pub fn frame_json(
+    frame: &RetainedFrame,
+    explained: &Explanation<'_>,
+    wire_header: Option<&Explanation<'_>>,
+) -> String {
     let (n, raw, rest) = (frame.n, hex::digits(frame.bytes()), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     let text = if frame.is_head {
@@ -46,7 +56,10 @@ pub fn frame_json(frame: &RetainedFrame, explained: &Explanation<'_>) -> String 
     } else {
         String::new()
     };
-    format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
+    let wire = wire_header
+        .map(|header| format!("\"wire\":{},", bytes_json(&header.bytes, header)))
+        .unwrap_or_default();
+    format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{wire}{rest}")
 }
 
 /// The explanation of edited bytes as JSON, with the bytes.
@@ -57,8 +70,8 @@ pub fn bytes_json(bytes: &[u8], explained: &Explanation<'_>) -> String {
 }
 
 /// The explanation of an item as JSON, with its number and its bytes as sent; for a head also its
-/// text.
-pub fn item_json(n: u64, explained: &Explanation<'_>) -> String {
+/// text. `received` is the message that a proxy received, if it sent this one instead.
+pub fn item_json(n: u64, explained: &Explanation<'_>, received: Option<&Explanation<'_>>) -> String {
     let (raw, rest) = (hex::digits(&explained.bytes), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     let is_head = explained.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
@@ -66,7 +79,10 @@ pub fn item_json(n: u64, explained: &Explanation<'_>) -> String {
         true => format!("\"text\":{},", Json::from(String::from_utf8_lossy(&explained.bytes))),
         false => String::new(),
     };
-    format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
+    let received = received
+        .map(|received| format!("\"received\":{},", bytes_json(&received.bytes, received)))
+        .unwrap_or_default();
+    format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{received}{rest}")
 }
 
 /// The JSON for a frame that is no longer stored.

@@ -49,6 +49,18 @@ impl FrameMark {
         }
     }
 
+    /// The mark of a comment; `None` for other comments.
+    pub fn from_comment(comment: &str) -> Option<FrameMark> {
+        let number = |begin: &str, end: &str| comment.strip_prefix(begin)?.strip_suffix(end)?.parse().ok();
+        match comment {
+            "injected by the proxy" => Some(FrameMark::Injected),
+            "changed by the proxy" => Some(FrameMark::Substitute),
+            _ => number("delayed by the proxy: ", " ms")
+                .map(FrameMark::Delayed)
+                .or_else(|| number("repeated by the proxy: ", " more").map(FrameMark::Repeated)),
+        }
+    }
+
     /// Adds a mark and the compressed size to the JSON of a row.
     pub fn add_to(row: &mut Json, mark: Option<FrameMark>, compressed_bytes: Option<u32>) {
         if let Some(bytes) = compressed_bytes {

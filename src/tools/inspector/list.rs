@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value as Json, json};
 
-use super::entry::{Fate, FrameEntry, NameTable};
+use super::entry::{Fate, FrameEntry, NameId, NameTable};
 use super::filter::{Filter, FilterError};
 use super::filter_match::FilterMatcher;
 use super::frame_json;
@@ -17,8 +17,8 @@ use crate::tools::explain::Explanation;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
-/// The packets that count as updates.
-const UPDATES: [&str; 2] = ["update", "update_players"];
+/// The number of a client's entries that determine its update packet.
+const SAMPLE_ENTRIES: usize = 1000;
 
 /// The frame list.
 #[derive(Debug, Clone, Default)]
@@ -267,17 +267,36 @@ impl FrameList {
         before.take_while(|before| !before.is_gap() || before.client != entry.client).find(is_same)
     }
 
+    /// The packet that counts as the update of a client: the most frequent of its state packets
+    /// before entry `end`, preferably one with a tick. `None` without state packets.
+    fn update_packet(&self, client: u32, end: usize) -> Option<NameId> {
+        let mut counts: Vec<usize> = vec![0; self.names.iter().count() + 1];
+        let entries = self.entries.range(..end).rev().chain(self.entries.range(end..));
+        let near = entries.take(limits::INSPECTOR_SEARCH_ENTRIES);
+        let own = near.filter(|entry| entry.client == client && entry.from == Side::Server);
+        for entry in own.take(SAMPLE_ENTRIES) {
+            let datagram = entry.datagram.iter().flat_map(|one| one.packets.iter().map(|(name, _)| *name));
+            for name in datagram.chain([entry.packet]) {
+                counts[usize::from(name)] += 1;
+            }
+        }
+        let counted = counts.iter().zip(0..).filter(|(count, _)| **count > 0);
+        let states = counted.filter_map(|(count, name)| Some((self.names.state_rank(name)?, *count, name)));
+        states.max().map(|(_, _, name)| name)
+    }
+
     /// The updates of a client up to frame `until`, newest last. If there are fewer than `count`,
     /// later updates are added. Each has the number, time, interval, bytes, and ticks since the
     /// previous update. A datagram also has its wait on a stream in milliseconds, and whether it is
-    /// lost.
+    /// lost. Without updates, the list is empty and has no `packet`.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
+        let Some(update) = self.update_packet(client, end) else { return json!({ "updates": [] }) };
         let saw_update = |entry: &&FrameEntry| {
             entry.client == client
                 && (entry.is_gap()
-                    || self.names.name(entry.packet).is_some_and(|name| UPDATES.contains(&name))
-                    || entry.datagram.as_ref().is_some_and(|one| one.has_packet(&self.names, &UPDATES)))
+                    || entry.packet == update
+                    || entry.datagram.as_ref().is_some_and(|one| one.has_packet(update)))
         };
         let count = count.min(limits::INSPECTOR_ROWS) + 1;
         let before =
@@ -301,7 +320,8 @@ impl FrameList {
             let is_lost = datagram.is_some_and(|one| one.fate == Fate::Lost);
             json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks, wait_ms, is_lost])
         });
-        json!({ "normal_ms": normal, "updates": pairs.collect::<Vec<_>>() })
+        let updates: Vec<Json> = pairs.collect();
+        json!({ "packet": self.names.name(update), "normal_ms": normal, "updates": updates })
     }
 
     /// The entry as JSON, or `gone` if it is not in the list.

@@ -35,8 +35,10 @@ mod message_filter;
 pub mod observed_format;
 pub mod opening;
 mod packet_diff;
+mod packet_summary;
 pub mod pasted;
 mod ping_pairs;
+mod proxy_note;
 mod ring;
 pub mod share_link;
 
@@ -56,12 +58,14 @@ use client_log::{ClientLog, LogStart, frames_of};
 pub use export::ExportedClient;
 use export::ExportedConnection;
 pub use filter::FilterError;
-use frame_mark::FrameMark;
+pub(crate) use frame_mark::FrameMark;
 pub use list::{FrameList, ListRequest};
 use merged_list::MergedList;
 #[cfg(not(target_family = "wasm"))]
 pub use message_filter::MessageFilter;
 use observed_format::{Handshake, InterceptedBytes, ObservedDatagram, ObservedKind};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use proxy_note::ProxyNote;
 use ring::RetainedFrame;
 
 /// The inspector of the clients of one server.
@@ -306,13 +310,17 @@ impl Inspector {
         let sent_mark = if message.received.is_empty() { mark } else { Some(FrameMark::Substitute) };
         let is_inflated = message.wire_bytes != message.received.len();
         let compressed_bytes = is_inflated.then(|| u32::try_from(message.wire_bytes).unwrap_or(u32::MAX));
-        let rows = [(&message.received, mark, compressed_bytes), (&message.sent, sent_mark, None)];
+        let wire_header: Arc<[u8]> = message.wire_header.clone().into();
+        let rows = [
+            (&message.received, mark, compressed_bytes, wire_header),
+            (&message.sent, sent_mark, None, Arc::default()),
+        ];
         let mut gone = 0;
-        for (bytes, mark, compressed_bytes) in rows {
+        for (bytes, mark, compressed_bytes, wire_header) in rows {
             let piece: Arc<[u8]> = Arc::from(&bytes[..]);
             let frames = client_log::frames_of(&piece, message.from).into_iter().map(|(begin, end)| {
                 let frame = frame_of(message.from, Arc::clone(&piece), begin, end);
-                RetainedFrame { mark, compressed_bytes, ..frame }
+                RetainedFrame { mark, compressed_bytes, wire_header: Arc::clone(&wire_header), ..frame }
             });
             // A substitute may break a rule, which must not affect later messages.
             let mut after = conversation.cloned();
@@ -350,17 +358,18 @@ impl Inspector {
 
     /// Explains frame `n` as JSON, with its bytes as sent; `gone` if it is no longer stored.
     pub fn explain(&self, n: u64) -> String {
-        let explained = self.log_with(n).and_then(|log| log.explanation(n, &self.codes));
-        explained.map_or_else(
-            || frame_json::gone_json(n),
-            |(frame, explained)| frame_json::frame_json(frame, &explained),
-        )
+        let Some(log) = self.log_with(n) else { return frame_json::gone_json(n) };
+        let Some((frame, explained)) = log.explanation(n, &self.codes) else {
+            return frame_json::gone_json(n);
+        };
+        frame_json::frame_json(frame, &explained, log.wire_header(frame, &self.codes).as_ref())
     }
 
-    /// The summary line of frame `n`; empty if it is no longer stored.
-    pub fn line(&self, n: u64) -> String {
+    /// The summary line of frame `n` and the values of its packet; without a line if it is no longer
+    /// stored.
+    pub fn line(&self, n: u64) -> Json {
         let explained = self.log_with(n).and_then(|log| log.explanation(n, &self.codes));
-        explained.map_or_else(String::new, |(_, explained)| frame_json::line(&explained))
+        explained.map_or_else(|| json!({}), |(_, explained)| frame_json::line_json(&explained))
     }
 
     /// The changes since the previous frame of the same packet, as JSON.

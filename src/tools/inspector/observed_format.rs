@@ -24,14 +24,16 @@
 //! msgpack|json REQUEST_BYTES`, followed by the heads of request and response. The body of a
 //! datagram is a line of text, the client's UDP address or `-`, followed by its bytes. The line of
 //! a dropped datagram is `ADDRESS RULE`. The body of a message that passed a proxy is a line of
-//! text, `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES`, the received bytes, and the
-//! bytes that were sent instead, if any.
+//! text, `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES HEADER`, the received bytes, and the
+//! bytes that were sent instead, if any. `HEADER` is the first header on the wire in hexadecimal, if
+//! the message was compressed, otherwise `-`.
 
 use core::net::SocketAddr;
 use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::datagram::DatagramError;
+use crate::tools::explain::hex;
 use crate::ws::Side;
 
 const OPENED: u8 = 1;
@@ -47,6 +49,8 @@ const INTERCEPTED: u8 = 10;
 
 /// Placeholder for the address on a transport without addresses.
 const NO_ADDRESS: &str = "-";
+/// Placeholder for the header of a message that was not compressed.
+const NO_HEADER: &str = "-";
 
 /// One record of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +123,8 @@ pub struct InterceptedBytes<'a> {
     /// Received bytes on the wire. More than `received` has, or fewer, if the message was
     /// compressed.
     pub wire_bytes: usize,
+    /// The header of the first frame on the wire, if the message was compressed; otherwise empty.
+    pub wire_header: Vec<u8>,
     /// The received message, uncompressed; empty if injected.
     pub received: Cow<'a, [u8]>,
     /// The bytes that were sent instead; empty if the message was forwarded or dropped.
@@ -174,9 +180,10 @@ pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
             return write_record(out, record, kind, [line.as_bytes(), bytes, &[]]);
         }
         ObservedKind::Intercepted(message) => {
-            let InterceptedBytes { from, outcome, detail, wire_bytes, received, sent } = message;
+            let InterceptedBytes { from, outcome, detail, wire_bytes, wire_header, received, sent } = message;
             let from = if *from == Side::Client { "client" } else { "server" };
-            let line = format!("{from} {outcome} {detail} {wire_bytes} {}\n", received.len());
+            let header = if wire_header.is_empty() { NO_HEADER.to_owned() } else { hex::digits(wire_header) };
+            let line = format!("{from} {outcome} {detail} {wire_bytes} {} {header}\n", received.len());
             return write_record(out, record, INTERCEPTED, [line.as_bytes(), received, sent]);
         }
         ObservedKind::Lost(pieces) => {
@@ -255,7 +262,12 @@ fn read_intercepted(body: &[u8]) -> Option<InterceptedBytes<'_>> {
     let (outcome, detail) = (words.next()?, words.next()?.parse().ok()?);
     let wire_bytes = words.next()?.parse().ok()?;
     let (received, sent) = bytes.split_at_checked(words.next()?.parse().ok()?)?;
-    Some(InterceptedBytes { from, outcome, detail, wire_bytes, received: received.into(), sent: sent.into() })
+    let wire_header = match words.next()? {
+        NO_HEADER => Vec::new(),
+        digits => hex::parse(digits).ok()?,
+    };
+    let (received, sent) = (received.into(), sent.into());
+    Some(InterceptedBytes { from, outcome, detail, wire_bytes, wire_header, received, sent })
 }
 
 /// Splits a body after its line of text.
@@ -312,6 +324,7 @@ mod tests {
                 outcome: "changed",
                 detail: 200,
                 wire_bytes: 9,
+                wire_header: vec![0xc1, 0x07],
                 received: bytes.into(),
                 sent: b"\x81\x00"[..].into(),
             }),

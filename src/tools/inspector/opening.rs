@@ -11,6 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 
 use super::capture_file::{CaptureFile, DATAGRAM_FLAG, FileConnection};
+use super::proxy_note::ProxyNote;
 use crate::packet::PacketTables;
 use crate::tools::capture::{
     self, Assembled, Assembly, Capture, CaptureError, ConnectionAssembly, Reader, TcpConnection, Unread,
@@ -252,9 +253,19 @@ impl Connections {
             (self.connections, self.all),
             self.order,
             (packets, begin_ns),
-            self.notes,
+            (self.notes, proxy_notes(&self.capture)),
         )
     }
+}
+
+/// The interventions of a proxy, in the order of their packets.
+fn proxy_notes(capture: &Capture<'_>) -> Vec<(u32, ProxyNote)> {
+    let packets = capture.packets.iter().filter(|packet| !packet.comments.is_empty());
+    let notes = packets.filter_map(|packet| {
+        let note = packet.comments.iter().find_map(|comment| ProxyNote::parse(comment.raw()))?;
+        Some((packet.number as u32, note))
+    });
+    notes.collect()
 }
 
 /// Moves datagrams to their connections. Returns the place of each: its packet, the index of its

@@ -40,6 +40,8 @@ pub struct RetainedFrame {
     pub mark: Option<FrameMark>,
     /// Bytes of the compressed message on the wire, if the frame has the inflated payload.
     pub compressed_bytes: Option<u32>,
+    /// The header of the compressed message on the wire; empty if it was not compressed.
+    pub wire_header: Arc<[u8]>,
     /// For a datagram: the client's UDP address, and the rule by which the server dropped it. Both
     /// are optional.
     pub datagram: Option<(Option<SocketAddr>, Option<DatagramError>)>,
@@ -66,6 +68,7 @@ impl RetainedFrame {
             is_message: false,
             mark: None,
             compressed_bytes: None,
+            wire_header: Arc::default(),
             datagram: None,
         }
     }

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod merged;
+mod rows;
 
 use super::*;
 use crate::packet::Direction;

@@ -1,7 +1,7 @@
 //! The capture file of an intercepting proxy: what passed, as TCP connections.
 //!
 //! The bytes are those that the receiver got, uncut by the network. A packet whose message was
-//! changed has a comment with the original. TLS is removed, and port 443 becomes port 80, because
+//! changed has a comment with the received message, uncompressed. TLS is removed, and port 443 becomes port 80, because
 //! Wireshark looks for TLS at 443.
 
 use std::collections::BTreeMap;
@@ -12,14 +12,11 @@ use std::time::Duration;
 
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::tools::capture::{FOREIGN_COMMENT, TcpSide};
-use crate::tools::explain::hex;
+use crate::tools::inspector::{FrameMark, ProxyNote};
 use crate::tools::intercept::upgrade::UpgradeHeads;
 use crate::tools::intercept::{Observation, Outcome};
 use crate::util::sync::Mutex;
 use crate::ws::Side;
-
-/// Maximum bytes of an original message in a comment. A longer one is cut off.
-const COMMENT_BYTES: usize = 256;
 
 /// The capture file.
 #[derive(Debug)]
@@ -112,14 +109,13 @@ impl CaptureState {
 
 /// The comment of a message that was not forwarded as it arrived.
 fn comment(seen: &Observation<'_, '_>) -> String {
-    match seen.outcome {
-        Outcome::Changed => {
-            let cut = &seen.received[..seen.received.len().min(COMMENT_BYTES)];
-            format!("changed by the proxy; received: {}", hex::digits(cut))
-        }
-        Outcome::Injected => "injected by the proxy".to_owned(),
-        Outcome::Repeated(copies) => format!("repeated by the proxy: {copies} more"),
-        Outcome::Delayed(time) => format!("delayed by the proxy: {} ms", time.as_millis()),
-        Outcome::Forwarded | Outcome::Held(_) | Outcome::Dropped | Outcome::Oversized { .. } => String::new(),
-    }
+    let (mark, received) = match seen.outcome {
+        Outcome::Changed => (FrameMark::Substitute, seen.shown().into_owned()),
+        Outcome::Injected => (FrameMark::Injected, Vec::new()),
+        outcome => match FrameMark::new(outcome.name(), outcome.detail()) {
+            Some(mark) => (mark, Vec::new()),
+            None => return String::new(),
+        },
+    };
+    ProxyNote { mark: Some(mark), compressed_bytes: None, received }.comment()
 }

@@ -20,6 +20,7 @@ use crate::tools::intercept::rule::Rule;
 use crate::tools::intercept::{Decision, Observation, Outcome, Substitute};
 use crate::util::sync::Mutex;
 use crate::ws::Side;
+use crate::ws::frame::Header;
 
 /// A request of a page for one connection.
 #[derive(Debug, Clone)]
@@ -379,9 +380,17 @@ fn intercepted<'a>(seen: &'a Observation<'_, '_>) -> InterceptedBytes<'a> {
         outcome: seen.outcome.name(),
         detail: seen.outcome.detail(),
         wire_bytes: seen.received.len(),
+        wire_header: wire_header(seen),
         received: seen.shown(),
         sent: if seen.sent_explained.is_empty() { b"".into() } else { seen.sent.into() },
     }
+}
+
+/// The header of the first received frame, if the message is compressed.
+fn wire_header(seen: &Observation<'_, '_>) -> Vec<u8> {
+    let header = Header::decode_with(seen.received, seen.from, true).ok().flatten();
+    let header = header.filter(|(header, _)| header.compressed);
+    header.map_or_else(Vec::new, |(_, size)| seen.received[..size].to_vec())
 }
 
 fn encode(at: Duration, what: ObservedKind<'_>) -> Vec<u8> {

@@ -1,0 +1,88 @@
+//! The values of a packet in a few words, for a row of the list.
+//!
+//! ```text
+//!   moved[3] own(margin=4ticks x=7051px y=10923px heading=235° sequence=11)
+//! ```
+//!
+//! Values are scaled and have units. A list of groups is its size, unless it has one group. Numbers
+//! of the protocol come last, and the tick, which has a column, is omitted.
+
+use super::edit::SEQUENCE;
+use super::entry::TICK;
+use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY};
+use crate::tools::explain::tree::Node;
+use crate::tools::explain::{Content, Explanation};
+use crate::ws::frame::Opcode;
+
+/// Maximum characters of a summary.
+const MAX_CHARS: usize = 160;
+/// Maximum values of a list that is shown whole.
+const SHOWN_VALUES: usize = 4;
+/// Numbers from this absolute value on are shown without a fraction.
+const WHOLE_FROM: f64 = 100.0;
+
+/// The values of the packet in a frame. `None` if the frame completes no packet in MessagePack.
+pub fn summary(explained: &Explanation<'_>) -> Option<String> {
+    let frame = explained.frames.first()?;
+    let Content::Packet(Some(_), Some(_)) = frame.content else { return None };
+    let (opcode, tree) = match &frame.message {
+        Some(message) => (message.opcode, &message.tree),
+        None => (frame.header?.opcode, &frame.tree),
+    };
+    let arguments = tree.find(ARGUMENTS).filter(|_| opcode == Opcode::Binary)?;
+    let mut words = values_of(arguments);
+    if let Some((end, _)) = words.char_indices().nth(MAX_CHARS) {
+        words.truncate(end);
+        words.push('…');
+    }
+    Some(words)
+}
+
+/// The values of the children: sizes of lists, then single values, then groups, then the sequence
+/// number.
+fn values_of(node: &Node) -> String {
+    let [mut sizes, mut first, mut groups, mut last] = [const { Vec::new() }; 4];
+    for value in elements(node).filter(|value| value.name != TICK) {
+        let Node { name, children, .. } = value;
+        if children.is_empty() {
+            let is_number = name == SEQUENCE;
+            let texts = if is_number { &mut last } else { &mut first };
+            texts.extend(scalar(value).map(|text| format!("{name}={text}")));
+            continue;
+        }
+        let parts: Vec<&Node> = elements(value).collect();
+        match &parts[..] {
+            [] => {}
+            [group] if !group.children.is_empty() => groups.push(format!("{name}({})", values_of(group))),
+            parts if parts.iter().all(|part| !part.name.starts_with('[')) => {
+                groups.push(format!("{name}({})", values_of(value)));
+            }
+            parts if parts.len() <= SHOWN_VALUES && parts.iter().all(|part| part.children.is_empty()) => {
+                let texts: Vec<String> = parts.iter().filter_map(|part| scalar(part)).collect();
+                first.push(format!("{name}={}", texts.join(",")));
+            }
+            parts => sizes.push(format!("{name}[{}]", parts.len())),
+        }
+    }
+    [sizes, first, groups, last].concat().join(" ")
+}
+
+/// The children that are values.
+fn elements(node: &Node) -> impl Iterator<Item = &Node> {
+    node.children.iter().filter(|child| child.name != HEAD && child.name != KEY)
+}
+
+/// A value with its unit, scaled if its unit is converted. `None` for nil.
+fn scalar(node: &Node) -> Option<String> {
+    let text = node.value.split_once(" = ").map_or(&node.value[..], |(_, scaled)| scaled);
+    if node.value == "nil" || node.value.starts_with('"') {
+        return (node.value != "nil").then(|| node.value.clone());
+    }
+    let digits = text.find(|sign: char| !matches!(sign, '0'..='9' | '.' | '-')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number = match number.parse::<f64>() {
+        Ok(value) if value.abs() >= WHOLE_FROM && number.contains('.') => format!("{value:.0}"),
+        _ => number.to_owned(),
+    };
+    Some(number + unit.trim_start())
+}
