@@ -202,7 +202,7 @@ async function checkRuleError({ name, wire }) {
     const before = wire.viewportSize();
     await wire.locator('#proxy-rules').fill('client move: fly');
     await wire.locator('#proxy-rules-form button').click();
-    await wire.locator('#proxy-note', { hasText: '"fly" is no action' }).waitFor();
+    await wire.locator('#proxy-note', { hasText: 'fly is no action' }).waitFor();
     for (const [width, height] of [[1440, 900], [1280, 720], [390, 844], [844, 390]]) {
       await wire.setViewportSize({ width, height });
       const [note, text, form, frame] = await wire.evaluate(() => {

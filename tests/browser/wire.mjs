@@ -74,7 +74,7 @@ async function pressBar() {
     seen.push({ text, own });
     if (!/\d+(\.\d)? k?B\/s/.test(text) || own !== 1) continue;
     const pressed = await bar.click({ timeout: 4000 }).then(() => true, () => false);
-    if (pressed && await wire.locator('#filter').inputValue() === 'update') return;
+    if (pressed && await wire.locator('#filter').inputValue() === 'packet=update') return;
   }
   assert.fail(`no bar of updates was pressed: ${JSON.stringify(seen)}`);
 }

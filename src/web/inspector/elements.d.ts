@@ -13,6 +13,10 @@ export interface Elements {
   changes: HTMLDetailsElement;
   chosen: HTMLElement;
   client: HTMLSelectElement;
+  connect: HTMLElement;
+  'connect-copy': HTMLButtonElement;
+  'connect-page': HTMLAnchorElement;
+  'connect-url': HTMLElement;
   copy: HTMLButtonElement;
   'copy-link': HTMLButtonElement;
   'copy-menu': HTMLElement;
@@ -44,6 +48,7 @@ export interface Elements {
   frames: HTMLElement;
   from: HTMLElement;
   game: HTMLButtonElement;
+  hide: HTMLElement;
   hint: HTMLElement;
   inside: HTMLElement;
   inspector: HTMLElement;

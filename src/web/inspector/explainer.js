@@ -45,9 +45,11 @@ const BRACE = 0x7b;
 
 /**
  * Explanation of bytes, as `tickwire explain --json` prints it. `raw`: the bytes in hexadecimal;
- * `text`: request or response head.
+ * `text`: request or response head. `wire`: header of a compressed message that a proxy has
+ * inflated. `received`: message in whose place a proxy has sent this one.
  * @typedef {{ n?: number, raw: string, text?: string, from: Sender, dialect: string,
- *   frames: ExplainedFrame[], gone?: undefined }} Explanation
+ *   frames: ExplainedFrame[], wire?: Explanation, received?: Explanation, gone?: undefined
+ * }} Explanation
  */
 
 /** Result for a frame that is no longer stored. @typedef {{ gone: true }} Gone */
@@ -116,12 +118,13 @@ export class Explainer extends WasmInstance {
   }
 
   /**
-   * Returns the summary line of a frame; '' if it is no longer stored.
+   * Returns the summary line of a frame, and the values of its packet. Empty if the frame is no
+   * longer stored.
    * @param {number} n
-   * @returns {string}
+   * @returns {{ line?: string, values?: string | null }}
    */
   lineOf(n) {
-    return this.json(this.wasm.line(BigInt(n))).line;
+    return this.json(this.wasm.line(BigInt(n)));
   }
 
   /**
@@ -210,7 +213,7 @@ export class Explainer extends WasmInstance {
    * @param {number} client
    * @param {number} until
    * @param {number} count maximum number
-   * @returns {{ normal_ms?: number | null, updates?: import('./list/update-strip.js').Update[] }}
+   * @returns {import('./list/update-strip.js').Timeline}
    *   in a capture, packets are counted instead of ticks
    */
   timeline(client, until, count) {

@@ -13,12 +13,14 @@
  */
 
 import { ByteBars } from './byte-bars.js';
+import { GamePage } from './game-page.js';
 import { HostPage } from './host-page.js';
-import { ByteRates } from './byte-rates.js';
+import { RateCounter } from './rate-counter.js';
 import { showChanges } from './frame/changes.js';
 import { CopyMenu } from './frame/copy-menu.js';
 import { ALL_CLIENTS, Explainer } from './explainer.js';
 import { FilterBar, showEmptyReason } from './list/filter-bar.js';
+import { HideBar } from './list/hide-bar.js';
 import { FollowButton } from './follow-button.js';
 import { FrameView } from './frame/frame-view.js';
 import { VisibleFrames } from './list/frames.js';
@@ -27,7 +29,7 @@ import { hasBrowserEdition, InspectorConnection } from './connection.js';
 import { FrameListView } from './list/list.js';
 import { Bookmarks } from './list/bookmarks.js';
 import { markOverflow } from './overflow-hint.js';
-import { StatusLine } from './status-line.js';
+import { StatusLine, notesOf } from './status-line.js';
 import { acceptFiles, download, showOpenError } from './open-file.js';
 import { OwnClient } from './own-client.js';
 import { PasteBox } from './paste-box.js';
@@ -48,25 +50,27 @@ const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */
 
 const explainer = await Explainer.load();
 const frames = new VisibleFrames(explainer);
-const byteRates = new ByteRates();
 const frameList = new FrameListView(byId('list'), frames, { choose: (n) => selectFrame(n), unfollow: () => setFollow(false) });
-const byteBars = new ByteBars(byId('bars'), byId('bytes-sum'), (packet) => filterBar.set(packet));
+const byteBars = new ByteBars(byId('bars'), byId('bytes-sum'), (packet) => filterBar.set(`packet=${packet}`));
+const rateCounter = new RateCounter(explainer, byteBars);
 const filterBar = new FilterBar(onFilterChanged);
+const hideBar = new HideBar(byId('hide'), frames, filterBar);
 const work = new WorkSlices(onProgress);
 const updateStrip = new UpdateStrip(byId('updates'), byId('updates-words'), goTo);
-const statusLine = new StatusLine(byId('note'), notes);
+const statusLine = new StatusLine(byId('note'), () => notesOf(state));
 /** @param {string} what */
 const showNote = (what) => statusLine.showTemporarily(what);
 const bookmarks = new Bookmarks(() => state.shown, frameList, { goTo, notify: showNote });
 const connection = new InspectorConnection({ onOpen, onMessage, onObserved, state: status, askForToken });
 const hostPage = new HostPage();
+const gamePage = new GamePage(hostPage, filterBar);
 const ownClient = new OwnClient((message) => connection.request(message));
 const view = new FrameView(explainer, ownClient);
 const follower = new FollowButton(byId('follow'), frameList, view.editor);
 const playbackSync = new PlaybackSync(() => state.shown, goTo);
 const proxyPanel = new ProxyPanel((request) => connection.request(request), () => state.watched);
 const endedClients = new EndedClients();
-const pasteBox = new PasteBox((text) => explainer.readPasted(text), { open: (link) => { location.hash = link; }, failed: () => { if (state.shown.kind === 'link') view.clear(); } });
+const pasteBox = new PasteBox((text) => explainer.readPasted(text), { open: (link) => { location.hash = link; }, failed: onPasteFailed });
 const keyPresses = new KeyPresses((n) => explainer.explain(n));
 
 /** @typedef {import('./list/source-menu.js').Source} Source */
@@ -94,7 +98,6 @@ const state = {
   drawnMs: 0,
   /** Number of the last shown frame of a key press. */
   pressed: 0,
-  countedMs: 0,
   /** Progress of reading and notes on the file. */
   progress: '',
 };
@@ -143,6 +146,7 @@ function onObserved(message) {
   const result = explainer.receive(message);
   if (result.frames) {
     keyPresses.add(result.frames);
+    gamePage.received(result.frames);
     const sent = view.editor.observed(result.frames);
     if (sent && isLiveSource()) showFrame(sent.n);
   }
@@ -160,15 +164,6 @@ function onObserved(message) {
   state.missed = result.missed ?? state.missed;
   if (isLiveSource()) followNewest();
   statusLine.show();
-}
-
-function count() {
-  const now = performance.now();
-  const seconds = (now - state.countedMs) / 1000;
-  state.countedMs = now;
-  if (state.watched === null || state.paused || !isLiveSource()) return;
-  byteRates.add(explainer.fields(), seconds);
-  byteBars.show(byteRates.bars());
 }
 
 /**
@@ -220,7 +215,7 @@ function drawStrip() {
   const { last } = frameList.visibleRange();
   const chosen = frameList.chosen === 0 ? null : state.shown.explainer.entry(frameList.chosen);
   const client = isLiveSource() && !isMerged() ? state.watched : state.connection ?? chosen?.client ?? last?.client ?? 1;
-  if (client === null) return updateStrip.show({}, 0);
+  if (client === null) return updateStrip.show({ hasTicks: isLiveSource() }, 0);
   const until = frameList.follow ? NEWEST : Math.max(last?.n ?? 0, frameList.chosen);
   updateStrip.show({ ...state.shown.explainer.timeline(client, until, updateStrip.capacity), hasTicks: isLiveSource() }, frameList.chosen);
 }
@@ -264,6 +259,7 @@ function showSource(source, connection = null) {
   frames.use(source.explainer);
   view.editor.explainer = source.explainer;
   frameList.forget();
+  hideBar.clear();
   if (isOther) {
     clear();
     setFollow(source.kind === 'live');
@@ -279,6 +275,22 @@ function openFile({ name, explainer: reader, about }) {
   state.progress = about.notes.join(' · ');
   showSource(state.file);
   filterBar.showAll();
+}
+
+/** Clears the earlier result after an invalid paste. */
+async function onPasteFailed() {
+  if (state.shown.kind === 'link') showSource({ ...state.shown, explainer: await Explainer.load() });
+  deselect();
+}
+
+/** Shows no frame, until one is selected. */
+function deselect() {
+  setFollow(false);
+  frameList.chosen = 0;
+  frameList.draw();
+  view.clear();
+  byId('changes').hidden = true;
+  bookmarks.show();
 }
 
 /** Explains the frame in the address. */
@@ -307,7 +319,7 @@ function onProgress(result) {
     if (about) state.shown.connections = about.connections;
     if (about) drawClients();
   }
-  if (!result.more && !frameList.follow) frameList.reveal(frameList.chosen);
+  if (!result.more && !frameList.follow) showVisible();
   const first = frameList.chosen === 0 && state.shown.kind !== 'live' ? frames.at(0) : undefined;
   if (first) showFrame(first.n);
   showEmptyReason(frames);
@@ -316,14 +328,13 @@ function onProgress(result) {
 
 function clear() {
   frames.refresh();
-  byteRates.clear();
   frameList.chosen = 0;
   frameList.draw();
   byId('changes').hidden = true;
   bookmarks.show();
-  updateStrip.show({}, 0);
+  updateStrip.show({ hasTicks: isLiveSource() }, 0);
   showEmptyReason(frames);
-  byteBars.show([]);
+  rateCounter.clear();
   keyPresses.clear();
   view.clear();
 }
@@ -350,16 +361,6 @@ function toLive() {
   const isOpen = connection.socket?.readyState === WebSocket.OPEN;
   show(isOpen);
   if (!isOpen) connection.open();
-}
-
-/** Returns the notes below the list. */
-function notes() {
-  if (!isLiveSource()) return state.shown.kind === 'file' ? [state.progress] : [];
-  const parts = [];
-  if (state.paused) parts.push(state.missed > 0 ? `Paused: ${state.missed} frame${state.missed === 1 ? '' : 's'} passed` : 'Paused');
-  if (state.ended !== '') parts.push(`The connection ended: ${state.ended}`);
-  if (state.lost > 0) parts.push(`Not shown, because there were too many: ${state.lost} message${state.lost === 1 ? '' : 's'}`);
-  return parts;
 }
 
 /** @param {boolean} follow */
@@ -389,8 +390,18 @@ function onFilterChanged() {
   frameList.draw();
   showEmptyReason(frames);
   work.start(shown);
-  if (!frameList.follow) frameList.reveal(frameList.chosen);
+  if (!frameList.follow) showVisible();
   if (isLiveSource()) followNewest();
+  hideBar.update();
+}
+
+/** Reveals the selected frame. If the filter of a capture hides it, selects the next visible one. */
+function showVisible() {
+  const isHidden = state.shown.kind === 'file' && frameList.chosen !== 0 && frames.indexOf(frameList.chosen) < 0;
+  const next = isHidden ? frames.neighbor(frameList.chosen, 0) : undefined;
+  if (next) showFrame(next.n);
+  else if (isHidden && frames.visible === 0) deselect();
+  frameList.reveal(frameList.chosen);
 }
 
 /** Returns the selected frame, explained; null if no frame is selected. */
@@ -439,24 +450,6 @@ function move(by) {
   if (next) goTo(next.n);
 }
 
-/** Closes the inspector in the game's page; otherwise opens the game with the inspector. */
-function closeOrOpenGame() {
-  if (hostPage.isOpen) hostPage.close();
-  else location.href = './?inspector';
-}
-
-/** Hides frequent frames in the game's page: frames of the server, automatic ones, and `aim`. */
-function adaptToGamePage() {
-  document.body.classList.add('game');
-  hostPage.markFocus(document.body.classList);
-  byId('game').textContent = 'Close';
-  byId('hint').textContent = `${matchMedia('(pointer: coarse)').matches ? 'Tap' : 'Press a key in'} the game: its frame is shown here, bit by bit.`;
-  filterBar.setAutomatic(false);
-  filterBar.setFrom('client');
-  // Mouse movements send an `aim` packet each.
-  filterBar.set('-aim');
-}
-
 function bindEvents() {
   byId('client').onchange = () => chooseSource(byId('client').value);
   acceptFiles(openFile);
@@ -466,7 +459,7 @@ function bindEvents() {
   byId('pause').onclick = () => setPause(!state.paused);
   byId('follow').onclick = () => setFollow(follower.toggles());
   byId('save').onclick = save;
-  byId('game').onclick = closeOrOpenGame;
+  byId('game').onclick = () => gamePage.closeOrOpen();
   byId('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
     connection.storeToken(byId('token').value.trim());
@@ -496,7 +489,7 @@ function bindEvents() {
   markOverflow(document.querySelectorAll('.actions, #examples, #fields'));
   markOverflow([byId('drawn')], 'more-below');
   setInterval(() => { follower.show(); followNewest(); chooseClient(); if (frameList.follow) drawStrip(); }, DRAW_MS);
-  setInterval(count, COUNT_MS);
+  setInterval(() => { rateCounter.count(state.watched !== null && !state.paused && isLiveSource()); hideBar.update(); }, COUNT_MS);
 }
 
 const isLink = () => location.hash.slice(1).startsWith(FRAME_OF_LINK);
@@ -511,7 +504,7 @@ function fragment() {
 }
 
 bindEvents();
-if (hostPage.isOpen) adaptToGamePage();
+if (hostPage.isOpen) gamePage.adapt();
 if (playbackSync.isAvailable) playbackSync.open();
 else if (isLink()) openLink();
 else {

@@ -11,6 +11,8 @@
  */
 
 import { ALL_CLIENTS } from './explainer.js';
+import { withCode } from './list/filter-bar.js';
+import { ProxyAddress } from './proxy-address.js';
 
 const byId = /** @type {import('./elements.js').ById} */ ((/** @type {string} */ id) => document.getElementById(id));
 
@@ -74,6 +76,7 @@ export class ProxyPanel {
     this.held = [];
     /** Connection that the menu of targets last followed. @type {number | null} */
     this.followed = null;
+    this.address = new ProxyAddress();
     byId('to-proxy').onclick = () => byId('proxy').scrollIntoView();
     byId('proxy-rules-form').addEventListener('submit', (event) => { event.preventDefault(); this.applyRules(); });
     byId('proxy-send').addEventListener('submit', (event) => { event.preventDefault(); this.send(); });
@@ -84,10 +87,11 @@ export class ProxyPanel {
 
   /**
    * Receives a message of the server.
-   * @param {{ held?: Held[], rules?: string[], proxy?: { error?: string } }} message
+   * @param {{ held?: Held[], rules?: string[], proxy?: { error?: string, url?: string } }} message
    */
   receive({ held, rules, proxy }) {
-    if (proxy) this.note(proxy.error ?? '');
+    if (proxy?.url) this.address.show(proxy.url);
+    else if (proxy) this.note(proxy.error ?? '');
     if (proxy?.error) this.isApplying = false;
     if (!held || !rules) return;
     this.isActive = true;
@@ -105,6 +109,7 @@ export class ProxyPanel {
    * @param {{ id: number }[]} clients
    */
   showTargets(clients) {
+    if (clients.length > 0) this.address.hide();
     const watched = this.watched();
     const isFollowing = watched !== this.followed && clients.some(({ id }) => id === watched);
     const chosen = isFollowing ? watched : Number(byId('proxy-client').value);
@@ -218,7 +223,7 @@ export class ProxyPanel {
 
   /** @param {string} text */
   note(text) {
-    byId('proxy-note').textContent = text;
+    byId('proxy-note').replaceChildren(...withCode(text));
     if (text !== '') byId('proxy-note').scrollIntoView({ block: 'nearest' });
   }
 }

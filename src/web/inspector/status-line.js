@@ -7,6 +7,20 @@
 /** Time that the result of an action stays visible, ms. */
 const DISPLAY_MS = 4000;
 
+/**
+ * Returns the notes on the shown source.
+ * @param {{ shown: { kind: string }, progress: string, paused: boolean, missed: number, ended:
+ *   string, lost: number }} state
+ */
+export function notesOf({ shown, progress, paused, missed, ended, lost }) {
+  if (shown.kind !== 'live') return shown.kind === 'file' ? [progress] : [];
+  const parts = [];
+  if (paused) parts.push(missed > 0 ? `Paused: ${missed} frame${missed === 1 ? '' : 's'} passed` : 'Paused');
+  if (ended !== '') parts.push(`The connection ended: ${ended}`);
+  if (lost > 0) parts.push(`Not shown, because there were too many: ${lost} message${lost === 1 ? '' : 's'}`);
+  return parts;
+}
+
 export class StatusLine {
   /** @param {HTMLElement} box @param {() => string[]} parts returns the notes */
   constructor(box, parts) {

@@ -7,7 +7,7 @@ import { Explainer } from '../../../src/web/inspector/explainer.js';
 import { FollowButton } from '../../../src/web/inspector/follow-button.js';
 import { columnsFor, hasText } from '../../../src/web/inspector/frame/byte-lanes.js';
 import { OwnClient } from '../../../src/web/inspector/own-client.js';
-import { KeyPresses, isCommand, isRelease } from '../../../src/web/inspector/frame/key-presses.js';
+import { KeyPresses, isCommand, isRelease, keysOf } from '../../../src/web/inspector/frame/key-presses.js';
 import { InjectionLog, linkOf, verdict } from '../../../src/web/inspector/frame/injection-log.js';
 import { hex, flattenTree, partsOf, parseHex } from '../../../src/web/inspector/frame/tree.js';
 import { XorStepper, bitsOf, keyByte } from '../../../src/web/inspector/frame/xor-stepper.js';
@@ -178,6 +178,23 @@ test('a press is a command of one\'s own that begins something', async () => {
   assert.equal(presses.newest.n, 4);
   presses.clear();
   assert.equal(presses.newest, null);
+});
+
+test('a movement of the mouse and released keys are no key press, in a packet with keys and an angle', () => {
+  const leaf = (name, raw, value = String(raw)) => ({ name, raw, value, bits: [0, 0], encoding: '', children: [] });
+  const control = (sequence, drive, aim, isFiring) => {
+    const values = [leaf('sequence', sequence), leaf('tick', 9, '9 ticks'), leaf('drive', drive), leaf('turn', 0), leaf('aim', aim, `${aim} turn16 = 3°`), leaf('is_firing', isFiring), leaf('render_tick', null, 'nil')];
+    return { frames: [{ packet: 'control', tree: { ...leaf('frame'), children: [{ ...leaf('arguments'), children: values }] } }] };
+  };
+  assert.deepEqual(keysOf(control(1, -1, 500, true)), [-1, 0, true]);
+  assert.deepEqual(keysOf({ gone: true }), []);
+  const steps = [control(1, 1, 0, false), control(2, 1, 90, false), control(3, 1, 95, true), control(4, 0, 95, false), control(5, 0, 99, false)];
+  const presses = new KeyPresses((n) => steps[n - 1]);
+  const newest = steps.map((_, at) => {
+    presses.add([{ n: at + 1, from: 'client', packet: 'control' }]);
+    return presses.newest.n;
+  });
+  assert.deepEqual(newest, [1, 1, 3, 3, 3]);
 });
 
 test('only with the resumeKey of the game around the page is a connection one\'s own', () => {

@@ -12,7 +12,8 @@ import { VisibleFrames } from '../../../src/web/inspector/list/frames.js';
 import { bearerSubprotocol } from '../../../src/web/wasm/open-socket.js';
 import { statusReason } from '../../../src/web/inspector/connection.js';
 import { milliseconds } from '../../../src/web/inspector/list/duration.js';
-import { formatSince, formatTime, linesAt, valuesOf } from '../../../src/web/inspector/list/list.js';
+import { formatSince, formatTime, linesAt } from '../../../src/web/inspector/list/list.js';
+import { shortJson, valuesOf } from '../../../src/web/inspector/list/row-values.js';
 import { nextMark } from '../../../src/web/inspector/list/bookmarks.js';
 import { EndedClients } from '../../../src/web/inspector/list/ended-clients.js';
 import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
@@ -206,7 +207,7 @@ test('the frames of an ended client are asked for once', () => {
 
 test('ticks without an update are a silence that is named, and late ticks are a gap', () => {
   // Each row: gap in ms, ticks since the update before.
-  const timeline = (rows, hasTicks = true) => ({ normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
+  const timeline = (rows, hasTicks = true) => ({ packet: 'update', normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
   const idle = [[100, 3], [100, 3], [100, 3], [11_529, 346], [400, 12]];
   assert.equal(describe(timeline(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
   assert.deepEqual(timeline(idle).updates.map((update) => barOf(update, timeline(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
@@ -218,9 +219,10 @@ test('ticks without an update are a silence that is named, and late ticks are a 
 });
 
 test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
-  assert.equal(describe({ updates: [] }), 'Too few updates');
+  assert.equal(describe({ updates: [] }), 'No state packet yet');
+  assert.equal(describe({ packet: 'update', updates: [] }), 'Update: too few for an interval');
   const updates = [[1, 0, null, 40], [2, 33, 33, 40], [3, 66, 33, 40], [4, 166, 100, 40], [5, 199, 33, 40]];
-  assert.equal(describe({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
+  assert.equal(describe({ packet: 'state', normal_ms: 33, updates }), 'state every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
   const bar = (gap) => barOf([1, 0, gap, 40, 0], { normal_ms: 33, updates });
   assert.deepEqual([33, 200].map(bar), [{ height: 1 / 3, kind: 'normal' }, { height: 1, kind: 'large' }]);
   assert.equal(bar(null).kind, 'unknown');
@@ -347,6 +349,16 @@ test('a token is a word that a header can list; a refusal says what helps', () =
   assert.deepEqual([formatTime(0), formatTime(61_234), formatTime(600_000)], ['0:00.000', '1:01.234', '10:00.000']);
 });
 
+test('the JSON of a row begins with its values, also where it is cut off', () => {
+  for (const [text, expected] of [
+    ['{"type":"chat","text":"a, \\"b\\": {c}"}', 'type:"chat" text:"a, \\"b\\": {c}"'],
+    ['{"a b":{"c":[1,2]},"d":null}', '"a b":{c:[1,2]} d:null'],
+    ['["1",null,"room:lobby",{"body":"hi"}]', '["1",null,"room:lobby",{body:"hi"}]'],
+    ['{"text":"cut o …', 'text:"cut o …'],
+    ['{}', ''],
+  ]) assert.equal(shortJson(text), expected);
+});
+
 test('a line shows the values of its packet, and the time since the line above', () => {
   for (const [line, packet, tick, expected] of /** @type {const} */ ([
     ['binary, 9 bytes: scores tick=31 points=[7,4]', 'scores', 31, 'points=[7,4]'],
@@ -355,6 +367,8 @@ test('a line shows the values of its packet, and the time since the line above',
     ['binary, 9 bytes: update tick=31 own=[] moved=[[1, 2]] leaves=[]', 'update', 31, 'moved=[[1, 2]]'],
     ['binary, compressed, 18 bytes: inflated 60 bytes: scores tick=31 points=[7,4]', 'scores', 31, 'points=[7,4]'],
     ['text, masked, 5 bytes: "a: b"', null, 31, '"a: b"'],
+    ['text, 30 bytes: JSON {"type":"chat"}', null, 31, 'type:"chat"'],
+    ['binary, 30 bytes: MessagePack {"type":"chat"}', null, 31, 'type:"chat"'],
     ['ping, 0 bytes', null, 31, ''],
     ['', 'scores', 31, ''],
   ])) assert.equal(valuesOf(line, { packet, tick }), expected, line);

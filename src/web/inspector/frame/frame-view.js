@@ -10,6 +10,7 @@ import { BitDiagram } from './bit-diagram.js';
 import { BitEditor, sentence } from './bit-editor.js';
 import { contentOf, fateOf, waitText } from '../list/datagram-row.js';
 import { formatTime, markOf, sizeOf } from '../list/list.js';
+import { inflatedFrame } from './inflated-frame.js';
 import { TreeRows } from './tree-rows.js';
 import { BYTE, flattenTree, unmaskedBytes, partsOf, parseHex } from './tree.js';
 import { Unmasking } from './unmasking.js';
@@ -22,8 +23,8 @@ const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} *
 /** @typedef {{ start: number, end: number }} BitRange range in bits */
 /** @typedef {import('../explainer.js').Explanation} Explanation */
 
-/** Whether bits can be flipped: only in frames. @param {Explanation} explained */
-const isEditable = ({ text, frames }) => text === undefined && !['datagram', 'message'].includes(frames[0].kind);
+/** Whether the bytes are frames. @param {Explanation} explained */
+const isFrame = ({ text, frames }) => text === undefined && !['datagram', 'message'].includes(frames[0].kind);
 
 export class FrameView {
   /**
@@ -56,7 +57,7 @@ export class FrameView {
      */
     this.shown = null;
     /** Bytes and masked part of the shown frame. */
-    this.bytes = new Uint8Array();
+    this.bytes = /** @type {Uint8Array} */ (new Uint8Array());
     /** @type {import('./unmasking.js').Masked | null} */
     this.masked = null;
     /** Selected byte of the editor. */
@@ -99,26 +100,40 @@ export class FrameView {
     this.editor.close();
     this.shown = { explained, entry };
     this.title(entry);
-    byId('flip').hidden = !isEditable(explained);
+    this.showReceived(explained.received);
+    byId('flip').hidden = !this.isEditable;
     this.draw(explained, []);
     /** @type {HTMLElement} */ (byId('tree').parentElement).scrollTop = 0;
   }
 
+  /** Whether bits can be flipped: not in a message whose frame was never on the wire. */
+  get isEditable() {
+    return this.shown !== null && this.shown.entry.compressed === undefined && isFrame(this.shown.explained);
+  }
+
+  /**
+   * Shows the message in whose place a proxy has sent the frame.
+   * @param {Explanation | undefined} received
+   */
+  showReceived(received) {
+    if (!received) return;
+    byId('frame-lane').hidden = false;
+    byId('frame-lane').textContent = `The proxy received instead: ${received.frames.map(({ line }) => line).join(' · ')}`;
+  }
+
   /** Draws a frame. @param {Explanation} explained @param {number[]} changed bits */
   draw(explained, changed) {
-    const { frames, text } = explained;
+    const { text } = explained;
     const compressed = this.shown?.entry.compressed;
+    const { bytes, frames } = compressed === undefined ? { bytes: parseHex(explained.raw), frames: explained.frames } : inflatedFrame(explained);
     byId('frame-text').hidden = text === undefined;
     byId('frame-text').textContent = text ?? '';
-    // A proxy passes on the inflated message, whose header and mask differ from the wire.
-    byId('chosen').classList.toggle('inflated', compressed !== undefined);
     // A request or response head is text without bit fields.
     byId('figure').hidden = text !== undefined;
     const problem = frames.find((frame) => frame.problem)?.problem ?? null;
     if (this.editor.isOpen) byId('frame-problem').hidden = true;
     else this.problem(problem);
     this.pinned = null;
-    const bytes = parseHex(explained.raw);
     const [first] = frames;
     const payload = parseHex(first.payload);
     const laid = flattenTree(first.tree);
@@ -130,8 +145,8 @@ export class FrameView {
     const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
     this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
     this.rows.show(laid.rows, whole, range);
-    if (compressed === undefined) this.drawMessage(frames.find((frame) => frame.message)?.message ?? null);
-    else this.drawInflated(first, compressed);
+    this.drawMessage(frames.find((frame) => frame.message)?.message ?? null);
+    if (compressed !== undefined) this.messageLine(`The payload is inflated: ${payload.length} bytes. On the wire: ${compressed} bytes with the header, compressed.`);
     const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
     this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
     this.bytes = bytes;
@@ -144,29 +159,19 @@ export class FrameView {
    * @param {import('../explainer.js').Message | null} message
    */
   drawMessage(message) {
-    byId('message-line').hidden = message === null;
+    this.messageLine('');
     this.messageRows.clear();
     if (!message) return;
     const { frames, bytes, compressed_bytes: compressed, payload, tree } = message;
     const parts = [frames > 1 ? `${frames} frames` : '', compressed === undefined ? '' : `${compressed} bytes inflated`].filter(Boolean);
-    byId('message-line').textContent = `The message: ${bytes} bytes, from ${parts.join(', ')}`;
+    this.messageLine(`The message: ${bytes} bytes, from ${parts.join(', ')}`);
     this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, parseHex(payload), null);
   }
 
-  /**
-   * Draws the message of a compressed frame that a proxy has inflated, without its header.
-   * @param {import('../explainer.js').ExplainedFrame} frame
-   * @param {number} compressed bytes of all frames of the message on the wire
-   */
-  drawInflated(frame, compressed) {
-    const payload = parseHex(frame.payload);
-    const tree = frame.tree.children.find(({ name }) => name === 'payload') ?? frame.tree;
-    // The bits of the tree count from the start of the frame.
-    const whole = new Uint8Array(tree.bits[0] / BYTE + payload.length);
-    whole.set(payload, tree.bits[0] / BYTE);
-    byId('message-line').hidden = false;
-    byId('message-line').textContent = `The message: ${payload.length} bytes, inflated. On the wire: ${compressed} bytes with headers, in the file of --capture.`;
-    this.messageRows.show(flattenTree({ ...tree, children: [tree] }).rows, whole, null);
+  /** Shows a line above the fields. @param {string} text '' hides it */
+  messageLine(text) {
+    byId('message-line').hidden = text === '';
+    byId('message-line').textContent = text;
   }
 
   drawSelected() {
@@ -176,7 +181,7 @@ export class FrameView {
 
   toggleEditor() {
     if (this.editor.isOpen) this.editor.close();
-    else if (this.shown && isEditable(this.shown.explained)) {
+    else if (this.shown && this.isEditable) {
       this.selected = this.masked?.payload[0] ?? 0;
       this.editor.open(this.shown.explained, this.shown.entry);
     }
@@ -211,7 +216,8 @@ export class FrameView {
     const who = entry.injected ? `injected as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, sizeOf(entry), ...(entry.injected ? [] : markOf(entry)), entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
-    small.textContent = facts.filter((fact) => fact !== '').join(' · ');
+    // Lines end between facts.
+    small.textContent = facts.filter((fact) => fact !== '').map((fact) => fact.replaceAll(' ', '\u00a0')).join(' · ');
     byId('frame-title').append(' ', small);
     byId('frame-title').classList.toggle('injected', entry.injected === true);
     byId('frame-line').textContent = entry.line ?? '';

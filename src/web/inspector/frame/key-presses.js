@@ -33,6 +33,22 @@ export function isRelease(explained) {
     || (frame.packet === 'attack' && (state?.raw === 0 || state?.raw === false));
 }
 
+/** Arguments of the protocol, which change with each command. */
+const PROTOCOL_ARGUMENT = /^sequence$|(^|_)tick$/;
+/** Minimum number of keys and buttons in a packet whose zeros mean that all are released. */
+const MIN_KEYS = 3;
+
+/**
+ * Returns the state of keys and buttons in a packet: its arguments without those of the protocol
+ * and without angles, which the mouse changes. Empty for a packet that has no other argument.
+ * @param {Explanation | Gone} explained explanation of the frame
+ */
+export function keysOf(explained) {
+  const [frame] = explained.gone ? [] : explained.frames;
+  const leaves = (frame ? findNode(frame.tree, 'arguments')?.children ?? [] : []).filter(({ name, children }) => name !== 'head' && children.length === 0);
+  return leaves.filter(({ name, value }) => !PROTOCOL_ARGUMENT.test(name) && !value.endsWith('°')).map(({ raw }) => raw ?? null);
+}
+
 /** Stores the newest frame that an input has caused. Frames of a release do not count. */
 export class KeyPresses {
   /** @param {(n: number) => Explanation | Gone} explain */
@@ -40,14 +56,31 @@ export class KeyPresses {
     this.explain = explain;
     /** @type {import('../list/frames.js').Entry | null} */
     this.newest = null;
+    /** Keys and buttons of the newest command of each packet. @type {Map<string, string>} */
+    this.keys = new Map();
   }
 
   /** Adds new frames. @param {import('../list/frames.js').Entry[]} entries new entries, in order */
   add(entries) {
-    this.newest = entries.findLast((entry) => isCommand(entry) && !isRelease(this.explain(entry.n))) ?? this.newest;
+    for (const entry of entries) if (isCommand(entry) && this.isPress(entry)) this.newest = entry;
+  }
+
+  /**
+   * Whether a key or a button was pressed. A packet with keys and an angle is also sent for each
+   * movement of the mouse, with the same keys as before.
+   * @param {import('../list/frames.js').Entry} entry
+   */
+  isPress({ n, packet }) {
+    const explained = this.explain(n);
+    const keys = keysOf(explained);
+    const [before, now] = [this.keys.get(packet ?? ''), JSON.stringify(keys)];
+    if (keys.length > 0) this.keys.set(packet ?? '', now);
+    if (keys.length < MIN_KEYS) return !isRelease(explained);
+    return before !== now && keys.some((key) => key !== 0 && key !== false && key !== null);
   }
 
   clear() {
     this.newest = null;
+    this.keys.clear();
   }
 }

@@ -71,6 +71,11 @@ export class FilterBar {
     return { text: byId('filter').value, from: this.from, client, automatic: this.isAutomatic };
   }
 
+  /** Typed filter. */
+  get text() {
+    return byId('filter').value;
+  }
+
   /** @param {string} text */
   set(text) {
     byId('filter').value = text;

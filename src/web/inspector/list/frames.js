@@ -9,10 +9,11 @@
  * @typedef {{ n: number, client: number, at_ms: number, tick: number, from: 'client' | 'server',
  *   opcode: string | null, packet: string | null, rule: string | null, bytes: number, line?:
  *   string, pair?: number, rtt_ms?: number, gap?: string, injected?: boolean, where?: string,
- *   mark?: { name: string, ms?: number, copies?: number }, compressed?: number,
+ *   mark?: { name: string, ms?: number, copies?: number }, compressed?: number, inflated?: number,
  *   datagram?: import('./datagram-row.js').Datagram }}
  *   Entry `tick`: in a capture, the number of the packet; `where`: description of the tick or
- *   packet; `mark`: what a proxy did; `compressed`: bytes of the compressed message
+ *   packet; `mark`: what a proxy did; `compressed`: bytes of the compressed message,
+ *   whose frame is shown inflated; `inflated`: bytes of the message of a compressed frame
  */
 
 /** Number of rows that are fetched at once, around the rows in view. */
@@ -58,7 +59,7 @@ export class VisibleFrames {
     return this.rows.slice(first - this.first, last - this.first);
   }
 
-  /** Returns the summary line of a frame. @param {number} n */
+  /** Returns the summary line of a frame and the values of its packet. @param {number} n */
   lineOf(n) {
     return this.explainer.lineOf(n);
   }

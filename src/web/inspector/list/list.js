@@ -8,6 +8,7 @@
 
 import { contentOf, factsOf, numberOf, titleOf as datagramTitle } from './datagram-row.js';
 import { milliseconds } from './duration.js';
+import { valuesOf } from './row-values.js';
 
 /** Height of a line, unless the style sheet sets `--line-px`. */
 const LINE_PX = 24;
@@ -27,21 +28,6 @@ export function formatTime(ms) {
   const seconds = (ms / 1000) % 60;
   const minutes = Math.floor(ms / 60_000);
   return `${minutes}:${seconds.toFixed(3).padStart(6, '0')}`;
-}
-
-/**
- * Returns the content of a summary line, without the packet's name and a tick at the front, which
- * have columns, without the size of an inflated message, and without the empty lists of a packet.
- * @param {string} line such as `binary, 9 bytes: scores tick=31 points=[7,4]`
- * @param {{ packet: string | null, tick: number }} entry
- */
-export function valuesOf(line, { packet, tick }) {
-  const [, content = ''] = /: (?:inflated \d+ bytes?: )?(.*)$/s.exec(line) ?? [];
-  // JSON in a row is recognisable.
-  if (packet === null || !content.startsWith(packet)) return content.replace(/^JSON (?=[[{])/, '');
-  const [first, ...rest] = content.slice(packet.length).trimStart().split(' ');
-  const values = first === `tick=${tick}` ? rest : [first, ...rest];
-  return values.filter((value) => !value.endsWith('=[]')).join(' ');
 }
 
 /**
@@ -78,6 +64,8 @@ export class FrameListView {
     this.chosen = 0;
     this.asked = false;
     this.linePx = LINE_PX;
+    /** Height of the view at the last measurement. */
+    this.viewPx = 0;
     /** Whether lines show the number of their connection. */
     this.showsClient = false;
     /** Whether a frame has a bookmark. @type {(n: number) => boolean} */
@@ -101,15 +89,25 @@ export class FrameListView {
     else this.on.unfollow();
   }
 
-  /** Reads the height of a line from the style sheet, which depends on the size of the window. */
+  /**
+   * Reads the height of a line from the style sheet, which depends on the size of the window. A
+   * selected line that was in view stays in view.
+   */
   measure() {
-    const before = this.linePx;
+    const [before, wasInView] = [this.linePx, this.isInView(this.viewPx)];
+    this.viewPx = this.box.clientHeight;
     this.linePx = Number.parseFloat(getComputedStyle(this.box).getPropertyValue('--line-px')) || LINE_PX;
-    if (this.linePx !== before && !this.follow) {
+    if (!this.follow && (this.linePx !== before || wasInView)) {
       this.drawNow();
       this.reveal(this.chosen);
     }
     this.draw();
+  }
+
+  /** Whether the selected line is in a view of this height. @param {number} heightPx */
+  isInView(heightPx) {
+    const px = this.frames.indexOf(this.chosen) * this.linePx - this.box.scrollTop * this.scale();
+    return this.chosen !== 0 && px >= 0 && px < heightPx;
   }
 
   /** Schedules a redraw before the next frame. @param {number} [gone] lines removed at the front */
@@ -186,29 +184,29 @@ export class FrameListView {
     line.classList.toggle('stopped', entry.mark?.name === 'dropped' || entry.mark?.name === 'changed');
     line.classList.toggle('datagram', datagram !== undefined);
     line.dataset.state = datagram?.state ?? (entry.gap === undefined ? '' : entry.opcode ?? '');
-    line.title = titleOf(entry);
+    const text = this.textOf(entry);
+    line.title = titleOf(entry, text.full);
     const [time, since, tick, arrow, name, trip, bytes] = line.children;
     time.textContent = formatTime(entry.at_ms);
     since.textContent = before ? formatSince(entry.at_ms - before.at_ms) : '';
     tick.textContent = entry.gap === undefined && entry.tick > 0 ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     if (datagram) name.replaceChildren(chip(numberOf(datagram)), contentOf(datagram, entry.rule));
-    else name.replaceChildren(entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes', ...this.valuesOf(entry));
-    const facts = [...markOf(entry), ...(entry.compressed === undefined ? [] : [`${inflatedBytes(entry)} inflated`]), ...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
+    else name.replaceChildren(entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes', ...(text.short === '' ? [] : [italic(text.short)]));
+    const inflated = entry.inflated ?? (entry.compressed === undefined ? undefined : inflatedBytes(entry));
+    const facts = [...markOf(entry), ...(inflated === undefined ? [] : [`${inflated} inflated`]), ...(datagram ? factsOf(datagram) : []), ...(entry.rtt_ms === undefined ? [] : [`⇄ ${milliseconds(entry.rtt_ms)}`]), ...(this.showsClient ? [`#${entry.client}`] : [])];
     trip.textContent = facts.join(' ');
     bytes.textContent = entry.gap === undefined ? String(entry.compressed ?? entry.bytes) : '';
   }
 
   /**
-   * Returns the values of a line, without an element if there are none.
+   * Returns the values of a line, and the whole text for its tooltip.
    * @param {import('./frames.js').Entry} entry
    */
-  valuesOf(entry) {
-    const text = entry.gap === undefined && entry.rule === null ? valuesOf(this.frames.lineOf(entry.n), entry) : '';
-    if (text === '') return [];
-    const values = document.createElement('i');
-    values.textContent = text;
-    return [values];
+  textOf(entry) {
+    if (entry.gap !== undefined || entry.rule !== null) return { short: '', full: entry.line ?? '' };
+    const { line = '', values = null } = this.frames.lineOf(entry.n);
+    return { short: values ?? valuesOf(line, entry), full: values === null ? line : `${line}\n${values}` };
   }
 
   /** Clears the list for another source. */
@@ -265,11 +263,18 @@ function chip(text) {
   return made;
 }
 
-/** @param {import('./frames.js').Entry} entry */
-function titleOf(entry) {
+/** @param {string} text */
+function italic(text) {
+  const made = document.createElement('i');
+  made.textContent = text;
+  return made;
+}
+
+/** @param {import('./frames.js').Entry} entry @param {string} text summary line */
+function titleOf(entry, text) {
   if (entry.datagram) return datagramTitle({ ...entry, datagram: entry.datagram });
   if (entry.gap !== undefined) return entry.gap;
-  if (entry.rtt_ms === undefined) return [entry.line ?? '', entry.compressed === undefined ? '' : sizeOf(entry)].filter(Boolean).join(' · ');
+  if (entry.rtt_ms === undefined) return [text, entry.compressed === undefined ? '' : sizeOf(entry)].filter(Boolean).join(' · ');
   return `Frames ${entry.n} and ${entry.pair} are a ping and its pong, ${milliseconds(entry.rtt_ms)} apart at the server`;
 }
 

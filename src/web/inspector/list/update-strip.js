@@ -25,8 +25,9 @@ const MAX_GAP_FACTOR = 3;
  *   the time for which a stream would have held it, and whether it is lost
  */
 /**
- * @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline
- *   `hasTicks`: whether the room's ticks are known, as for a live client
+ * @typedef {{ packet?: string, normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }}
+ *   Timeline `packet`: the state packet that counts as the update; `hasTicks`: whether the room's
+ *   ticks are known, as for a live client
  */
 
 /**
@@ -68,14 +69,16 @@ export function causeOf(update, timeline) {
 
 /** Describes the strip. @param {Timeline} timeline */
 export function describe(timeline) {
-  const { normal_ms, updates = [] } = timeline;
+  const { packet, normal_ms, updates = [] } = timeline;
   const known = updates.filter(([, , gap]) => gap !== null);
-  if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
+  if (packet === undefined) return 'No state packet yet';
+  const name = packet === 'update' ? 'Update' : packet;
+  if (normal_ms === null || normal_ms === undefined || known.length < 2) return `${name}: too few for an interval`;
   /** @param {string[]} wanted */
   const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, timeline))).map(([, , gap]) => gap ?? 0);
   const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
-  const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
+  const words = [`${name} every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
   if (large.length > 0) words.push(`${large.length} large gap${large.length === 1 ? '' : 's'}${timeline.hasTicks ? `: late tick${large.length === 1 ? '' : 's'}` : ''}`);
   if (silences.length > 0) words.push(`no update was due ${silences.length === 1 ? 'once' : `${silences.length} times`}, at most for ${milliseconds(Math.max(...silences))}`);
   return words.join(' · ');
@@ -143,9 +146,14 @@ export class UpdateStrip {
     this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${causeOf(update, this.timeline)}`}, ${bytes} bytes`;
   }
 
-  /** Shows the updates. @param {Timeline} timeline @param {number} chosen selected frame */
+  /**
+   * Shows the updates. A capture and a link without updates have no strip.
+   * @param {Timeline} timeline
+   * @param {number} chosen selected frame
+   */
   show(timeline, chosen) {
     Object.assign(this, { timeline, chosen });
+    byId('strip').hidden = timeline.packet === undefined && timeline.hasTicks === false;
     const words = describe(timeline);
     if (this.words.textContent !== words) this.words.textContent = words;
     this.canvas.setAttribute('aria-label', `${words}. Arrow keys go through the updates.`);
