@@ -9,6 +9,7 @@
 
 use super::edit::SEQUENCE;
 use super::entry::TICK;
+use crate::packet::Direction;
 use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY};
 use crate::tools::explain::tree::Node;
 use crate::tools::explain::{Content, Explanation};
@@ -18,19 +19,23 @@ use crate::ws::frame::Opcode;
 const MAX_CHARS: usize = 160;
 /// Maximum values of a list that is shown whole.
 const SHOWN_VALUES: usize = 4;
+/// The text of an absent value.
+const NIL: &str = "nil";
 /// Numbers from this absolute value on are shown without a fraction.
 const WHOLE_FROM: f64 = 100.0;
 
 /// The values of the packet in a frame. `None` if the frame completes no packet in MessagePack.
 pub fn summary(explained: &Explanation<'_>) -> Option<String> {
     let frame = explained.frames.first()?;
-    let Content::Packet(Some(_), Some(_)) = frame.content else { return None };
+    let Content::Packet(Some(row), Some(_)) = frame.content else { return None };
     let (opcode, tree) = match &frame.message {
         Some(message) => (message.opcode, &message.tree),
         None => (frame.header?.opcode, &frame.tree),
     };
     let arguments = tree.find(ARGUMENTS).filter(|_| opcode == Opcode::Binary)?;
-    let mut words = values_of(arguments);
+    // The state of a server has many absent values; in a command, absence has a meaning.
+    let shows_nil = row.direction == Direction::ToServer;
+    let mut words = values_of(arguments, shows_nil, &row.name);
     if let Some((end, _)) = words.char_indices().nth(MAX_CHARS) {
         words.truncate(end);
         words.push('…');
@@ -39,26 +44,31 @@ pub fn summary(explained: &Explanation<'_>) -> Option<String> {
 }
 
 /// The values of the children: sizes of lists, then single values, then groups, then the sequence
-/// number.
-fn values_of(node: &Node) -> String {
+/// number. A group with the name of the packet is not named again.
+fn values_of(node: &Node, shows_nil: bool, packet: &str) -> String {
     let [mut sizes, mut first, mut groups, mut last] = [const { Vec::new() }; 4];
     for value in elements(node).filter(|value| value.name != TICK) {
         let Node { name, children, .. } = value;
         if children.is_empty() {
             let is_number = name == SEQUENCE;
             let texts = if is_number { &mut last } else { &mut first };
-            texts.extend(scalar(value).map(|text| format!("{name}={text}")));
+            if shows_nil || value.value != NIL {
+                texts.push(format!("{name}={}", scalar(value)));
+            }
             continue;
         }
         let parts: Vec<&Node> = elements(value).collect();
         match &parts[..] {
             [] => {}
-            [group] if !group.children.is_empty() => groups.push(format!("{name}({})", values_of(group))),
+            [group] if !group.children.is_empty() => {
+                let values = values_of(group, shows_nil, packet);
+                groups.push(if name == packet { values } else { format!("{name}({values})") });
+            }
             parts if parts.iter().all(|part| !part.name.starts_with('[')) => {
-                groups.push(format!("{name}({})", values_of(value)));
+                groups.push(format!("{name}({})", values_of(value, shows_nil, packet)));
             }
             parts if parts.len() <= SHOWN_VALUES && parts.iter().all(|part| part.children.is_empty()) => {
-                let texts: Vec<String> = parts.iter().filter_map(|part| scalar(part)).collect();
+                let texts: Vec<String> = parts.iter().map(|part| scalar(part)).collect();
                 first.push(format!("{name}={}", texts.join(",")));
             }
             parts => sizes.push(format!("{name}[{}]", parts.len())),
@@ -72,17 +82,17 @@ fn elements(node: &Node) -> impl Iterator<Item = &Node> {
     node.children.iter().filter(|child| child.name != HEAD && child.name != KEY)
 }
 
-/// A value with its unit, scaled if its unit is converted. `None` for nil.
-fn scalar(node: &Node) -> Option<String> {
-    let text = node.value.split_once(" = ").map_or(&node.value[..], |(_, scaled)| scaled);
-    if node.value == "nil" || node.value.starts_with('"') {
-        return (node.value != "nil").then(|| node.value.clone());
+/// A value with its unit, scaled if its unit is converted.
+fn scalar(node: &Node) -> String {
+    if node.value.starts_with('"') {
+        return node.value.clone();
     }
+    let text = node.value.split_once(" = ").map_or(&node.value[..], |(_, scaled)| scaled);
     let digits = text.find(|sign: char| !matches!(sign, '0'..='9' | '.' | '-')).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number = match number.parse::<f64>() {
         Ok(value) if value.abs() >= WHOLE_FROM && number.contains('.') => format!("{value:.0}"),
         _ => number.to_owned(),
     };
-    Some(number + unit.trim_start())
+    number + unit.trim_start()
 }

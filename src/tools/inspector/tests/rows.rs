@@ -46,13 +46,17 @@ fn a_row_has_scaled_values_with_units_and_the_sizes_of_lists() {
     let update = sent(&tables, "native", "update", &arguments);
     let moved = masked(Opcode::Binary, &packet("move", &[5.into(), Value::Nil, 16_384.into()]));
     let chat = masked(Opcode::Binary, &packet("chat", &[6.into(), Value::Nil, "a = b".into()]));
-    receive(&mut inspector, [server(&update), client(&moved), client(&chat)]);
+    let stop = masked(Opcode::Binary, &packet("move", &[7.into(), Value::Nil, Value::Nil]));
+    let health = sent(&tables, "native", "health", &[list(&[3, 86])]);
+    let frames = [client(&moved), client(&chat), client(&stop), server(&health)];
+    receive(&mut inspector, [server(&update)].into_iter().chain(frames));
     let expected = "leaves=1,2 own(margin=4ticks x=7051px y=10923px vx=0px vy=-1px heading=235° sequence=11)";
     assert_eq!(values(&inspector, 3), expected);
     assert_eq!(
         [4, 5].map(|n| values(&inspector, n)),
         ["direction=90° sequence=5", "text=\"a = b\" sequence=6"]
     );
+    assert_eq!([6, 7].map(|n| values(&inspector, n)), ["direction=nil sequence=7", "player=3 health=86"]);
     assert_eq!(values(&inspector, 1), Json::Null, "a head of the handshake");
     assert_eq!(inspector.line(99), json!({}), "no such frame");
 }
