@@ -106,7 +106,7 @@ async function watching() {
     await filter('move');
     await until(wire, () => {
       const all = [...document.querySelectorAll('#list li')];
-      return all.length > 0 && all.every((line) => line.querySelector('.name').firstChild?.textContent === 'move' && /^sequence=\d+ /.test(line.querySelector('.name i')?.textContent ?? ''));
+      return all.length > 0 && all.every((line) => line.querySelector('.name').firstChild?.textContent === 'move' && /^direction=(nil|[\d.]+°) sequence=\d+$/.test(line.querySelector('.name i')?.textContent ?? ''));
     });
   });
 }

@@ -21,7 +21,7 @@ pub const LAYERS: [(&str, &[&str]); 41] = [
     ("tools/explain", &["ws", "limits", "util", "packet", "datagram", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "datagram", "tools/capture", "tools/explain"]),
     ("tools/quiz", &["sim", "ws", "limits", "util", "packet", "datagram", "tools/explain"]),
-    ("tools/intercept", &["ws", "limits", "packet", "tools/explain", "tools/inspector"]),
+    ("tools/intercept", &["ws", "limits", "util", "packet", "tools/explain", "tools/inspector"]),
     (
         "tools/replay",
         &["sim", "ws", "limits", "util", "packet", "game", "datagram", "connection", "tools/capture"],

@@ -270,8 +270,7 @@ impl CaptureFile {
         frame_json::item_json(n, &item, received.as_ref())
     }
 
-    /// The summary line of frame `n` and the values of its packet; without a line if there is no such
-    /// frame.
+    /// The summary line of frame `n` and the values of its packet; empty if there is no such frame.
     pub fn line(&mut self, n: u64) -> Json {
         self.explanation(n).map_or_else(|| json!({}), |item| frame_json::line_json(&item))
     }

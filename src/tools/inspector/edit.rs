@@ -4,14 +4,12 @@
 
 use serde_json::Value as Json;
 
+use super::packet_summary::SEQUENCE;
 use super::{Inspector, frame_json};
 use crate::packet::{DecodedPacket, Direction, Value};
 use crate::tools::explain::{Conversation, Explanation, hex};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
-
-/// The argument with the sequence number of a command. The server drops a repeated number.
-pub(super) const SEQUENCE: &str = "sequence";
 
 impl Inspector {
     /// Explains bytes as the next bytes of the inspected connection, after its unfinished message.

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::frame_json;
 use super::frame_mark::FrameMark;
+use super::packet_summary::TICK;
 use crate::datagram::header::DatagramHeader;
 use crate::packet::{Direction, Lane, Row};
 use crate::tools::explain::parse::datagram::DATAGRAM;
@@ -12,9 +13,6 @@ use crate::tools::explain::{Content, Explanation};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
-
-/// The argument with the tick of a state.
-pub(super) const TICK: &str = "tick";
 
 /// An entry of the frame list.
 #[derive(Debug, Clone, PartialEq)]

@@ -365,8 +365,7 @@ impl Inspector {
         frame_json::frame_json(frame, &explained, log.wire_header(frame, &self.codes).as_ref())
     }
 
-    /// The summary line of frame `n` and the values of its packet; without a line if it is no longer
-    /// stored.
+    /// The summary line of frame `n` and the values of its packet; empty if it is no longer stored.
     pub fn line(&self, n: u64) -> Json {
         let explained = self.log_with(n).and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(|| json!({}), |(_, explained)| frame_json::line_json(&explained))

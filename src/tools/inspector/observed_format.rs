@@ -24,9 +24,9 @@
 //! msgpack|json REQUEST_BYTES`, followed by the heads of request and response. The body of a
 //! datagram is a line of text, the client's UDP address or `-`, followed by its bytes. The line of
 //! a dropped datagram is `ADDRESS RULE`. The body of a message that passed a proxy is a line of
-//! text, `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES HEADER`, the received bytes, and the
-//! bytes that were sent instead, if any. `HEADER` is the first header on the wire in hexadecimal, if
-//! the message was compressed, otherwise `-`.
+//! text, `client|server OUTCOME DETAIL WIRE_BYTES RECEIVED_BYTES HEADER`, the received bytes, and
+//! the bytes that were sent instead, if any. `HEADER` is the first header on the wire in
+//! hexadecimal, if the message was compressed, otherwise `-`.
 
 use core::net::SocketAddr;
 use std::borrow::Cow;

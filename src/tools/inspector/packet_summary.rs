@@ -7,14 +7,16 @@
 //! Values are scaled and have units. A list of groups is its size, unless it has one group. Numbers
 //! of the protocol come last, and the tick, which has a column, is omitted.
 
-use super::edit::SEQUENCE;
-use super::entry::TICK;
 use crate::packet::Direction;
 use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY};
 use crate::tools::explain::tree::Node;
 use crate::tools::explain::{Content, Explanation};
 use crate::ws::frame::Opcode;
 
+/// The argument with the tick of a state or a command.
+pub(super) const TICK: &str = "tick";
+/// The argument with the number of a command.
+pub(super) const SEQUENCE: &str = "sequence";
 /// Maximum characters of a summary.
 const MAX_CHARS: usize = 160;
 /// Maximum values of a list that is shown whole.

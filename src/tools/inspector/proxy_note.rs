@@ -8,6 +8,8 @@
 use super::frame_mark::FrameMark;
 use crate::tools::explain::{Conversation, Explanation, hex};
 
+/// Prefix of the comments of a game server.
+const RECORDER: &str = "tick=";
 /// Prefix of the received message, before its frames in hexadecimal.
 const RECEIVED: &str = "received: ";
 /// Prefix and suffix of the size of a compressed frame.
@@ -29,6 +31,10 @@ pub struct ProxyNote {
 impl ProxyNote {
     /// Parses a comment. `None` if it is not the comment of a proxy.
     pub fn parse(comment: &str) -> Option<ProxyNote> {
+        // A capture of a game server may have a million packets with comments.
+        if comment.starts_with(RECORDER) {
+            return None;
+        }
         let mut note = ProxyNote::default();
         for part in comment.split("; ") {
             if let Some(digits) = part.strip_prefix(RECEIVED) {

@@ -40,7 +40,10 @@ export class GamePage {
     else location.href = './?inspector';
   }
 
-  /** Hides the packet of the mouse when it first arrives. @param {{ packet: string | null }[]} entries */
+  /**
+   * Hides the packet of the mouse when it first arrives.
+   * @param {{ packet: string | null }[]} entries
+   */
   received(entries) {
     if (!this.hostPage.isOpen || this.hasHidden || !entries.some(({ packet }) => packet === MOUSE_PACKET)) return;
     this.hasHidden = true;

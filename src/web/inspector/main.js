@@ -395,7 +395,7 @@ function onFilterChanged() {
   hideBar.update();
 }
 
-/** Reveals the selected frame. If the filter of a capture hides it, selects the next visible one. */
+/** Reveals the selected frame. If the filter of a capture hides it, selects the next one. */
 function showVisible() {
   const isHidden = state.shown.kind === 'file' && frameList.chosen !== 0 && frames.indexOf(frameList.chosen) < 0;
   const next = isHidden ? frames.neighbor(frameList.chosen, 0) : undefined;

@@ -1,8 +1,8 @@
 //! The capture file of an intercepting proxy: what passed, as TCP connections.
 //!
 //! The bytes are those that the receiver got, uncut by the network. A packet whose message was
-//! changed has a comment with the received message, uncompressed. TLS is removed, and port 443 becomes port 80, because
-//! Wireshark looks for TLS at 443.
+//! changed has a comment with the received message, uncompressed. TLS is removed, and port 443
+//! becomes port 80, because Wireshark looks for TLS at 443.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -6,6 +6,6 @@ pub(super) mod frame_header;
 pub(crate) mod head_search;
 pub(super) mod http_head;
 pub(super) mod json_text;
-pub(in crate::tools) mod packet;
+pub(crate) mod packet;
 pub(super) mod payload;
 pub(super) mod units;

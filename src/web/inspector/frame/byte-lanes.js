@@ -175,8 +175,8 @@ const isContent = ({ kind }) => kind === 'masked' || kind === 'plain' || kind ==
 const NAMES = { key: 'masking key', plain: 'payload', unread: 'not read', next: '' };
 
 /** Returns the label of a lane of bytes. @param {import('./tree.js').Part} part */
-function labelOf({ kind, name }) {
-  if (kind === 'message') return name;
+function labelOf({ kind, name, label }) {
+  if (label !== undefined || kind === 'message') return label ?? name;
   return kind === 'masked' ? 'payload' : NAMES[kind];
 }
 

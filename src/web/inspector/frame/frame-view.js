@@ -26,6 +26,14 @@ const byId = /** @type {import('../elements.js').ById} */ ((/** @type {string} *
 /** Whether the bytes are frames. @param {Explanation} explained */
 const isFrame = ({ text, frames }) => text === undefined && !['datagram', 'message'].includes(frames[0].kind);
 
+/** Makes an element in which no line ends. @param {string} text */
+function wordsOf(text) {
+  const made = document.createElement('span');
+  made.className = 'words';
+  made.textContent = text;
+  return made;
+}
+
 export class FrameView {
   /**
    * @param {import('../explainer.js').Explainer} explainer
@@ -142,6 +150,7 @@ export class FrameView {
     const whole = bytes.slice();
     whole.set(plain);
     const { header, parts } = partsOf(frames, text !== undefined);
+    if (compressed !== undefined) for (const part of parts) if (part.kind === 'plain') part.label = 'inflated';
     const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
     this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
     this.rows.show(laid.rows, whole, range);
@@ -216,8 +225,7 @@ export class FrameView {
     const who = entry.injected ? `injected as the ${entry.from}` : entry.from === 'client' ? 'from the client' : 'from the server';
     const facts = [who, sizeOf(entry), ...(entry.injected ? [] : markOf(entry)), entry.where ?? `tick ${entry.tick}`, formatTime(entry.at_ms), `${datagram ? 'row' : 'frame'} ${entry.n}`];
     const small = document.createElement('span');
-    // Lines end between facts.
-    small.textContent = facts.filter((fact) => fact !== '').map((fact) => fact.replaceAll(' ', '\u00a0')).join(' · ');
+    small.append(...facts.filter((fact) => fact !== '').flatMap((fact, at) => (at === 0 ? [wordsOf(fact)] : [' · ', wordsOf(fact)])));
     byId('frame-title').append(' ', small);
     byId('frame-title').classList.toggle('injected', entry.injected === true);
     byId('frame-line').textContent = entry.line ?? '';

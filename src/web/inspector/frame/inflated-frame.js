@@ -13,7 +13,11 @@ import { BYTE, parseHex } from './tree.js';
 /** Moves a node by a number of bits. @param {Node} node @param {number} by @returns {Node} */
 export const shifted = (node, by) => ({ ...node, bits: [node.bits[0] + by, node.bits[1] + by], children: node.children.map((child) => shifted(child, by)) });
 
-/** Moves the bits of a problem. @param {import('../explainer.js').Problem | null} problem @param {number} by */
+/**
+ * Moves the bits of a problem.
+ * @param {import('../explainer.js').Problem | null} problem
+ * @param {number} by
+ */
 function moved(problem, by) {
   if (!problem) return null;
   const [start, end] = problem.bits;

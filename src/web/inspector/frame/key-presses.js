@@ -39,8 +39,8 @@ const PROTOCOL_ARGUMENT = /^sequence$|(^|_)tick$/;
 const MIN_KEYS = 3;
 
 /**
- * Returns the state of keys and buttons in a packet: its arguments without those of the protocol
- * and without angles, which the mouse changes. Empty for a packet that has no other argument.
+ * Returns the state of keys and buttons in a packet: its arguments without sequence number, ticks
+ * and angles, which the mouse changes. Empty for a packet that has no other argument.
  * @param {Explanation | Gone} explained explanation of the frame
  */
 export function keysOf(explained) {

@@ -42,8 +42,8 @@ export const TINTS = 6;
 
 /**
  * @typedef {{ kind: 'key' | 'masked' | 'plain' | 'message' | 'unread' | 'next', start: number,
- *   end: number, masked: boolean, name: string }} Part range in bytes: masking key, payload,
- *   message of a datagram, unread bytes, or a further frame
+ *   end: number, masked: boolean, name: string, label?: string }} Part range in bytes: masking key,
+ *   payload, message of a datagram, unread bytes, or a further frame; `label`: label of its lane
  */
 
 /**
