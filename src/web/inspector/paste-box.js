@@ -38,6 +38,7 @@ export class PasteBox {
     // The box has the pasted text only after the event.
     box.addEventListener('paste', () => setTimeout(() => this.explain()));
     box.addEventListener('input', () => { this.fit(); this.show('', false); });
+    addEventListener('resize', () => this.fit());
     box.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
       event.preventDefault();

@@ -7,6 +7,8 @@
 
 /** Number of the newest visible frames that are counted. */
 const COUNTED_FRAMES = 400;
+/** A shorter list needs no buttons. */
+const MIN_FRAMES = 12;
 /** Minimum share of the counted frames for a button. */
 const MIN_SHARE = 0.1;
 /** Maximum number of packets with a button that are not hidden. */
@@ -33,6 +35,7 @@ export function toggled(text, packet) {
  * @param {{ packet: string | null }[]} entries
  */
 export function frequentPackets(entries) {
+  if (entries.length < MIN_FRAMES) return [];
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const { packet } of entries) if (packet !== null) counts.set(packet, (counts.get(packet) ?? 0) + 1);
