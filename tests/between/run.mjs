@@ -84,6 +84,39 @@ async function checkReadable({ name, proxy, page, wire }) {
   });
 }
 
+/** The page names the address of the proxy until a client connects. @param {Stage} stage */
+async function checkAddress({ name, proxy, page, wire }) {
+  await check(`${name}: the page names the address for clients until one connects`, async () => {
+    await wire.locator('#connect-url', { hasText: proxy.url.replace('http', 'ws') }).waitFor({ timeout: PATIENCE_MS });
+    await page.goto(proxy.url);
+    await wire.locator('#connect').waitFor({ state: 'hidden', timeout: PATIENCE_MS });
+  });
+}
+
+/** A compressed message has the header of the wire, and its inflated payload. @param {Stage} stage */
+async function checkCompressed({ name, wire }) {
+  await check(`${name}: a compressed message has its header bits and its inflated payload`, async () => {
+    await wire.locator('#list li', { hasText: 'hello f' }).first().click();
+    await wire.locator('#figure .box', { hasText: 'RSV1' }).locator('.bits', { hasText: '1' }).waitFor({ timeout: PATIENCE_MS });
+    await wire.locator('#cells .label', { hasText: 'inflated' }).first().waitFor();
+    assert.match(await wire.locator('#message-line').textContent(), /^The payload is inflated: 44 bytes/);
+  });
+}
+
+/** A saved capture shows what the proxy did. @param {Stage} stage */
+async function checkReopened({ name, wire }) {
+  await check(`${name}: an opened capture shows the message that was received in place of the edited one`, async () => {
+    const [download] = await Promise.all([wire.waitForEvent('download'), wire.locator('#save').click()]);
+    const saved = `${OUTPUT}between-${name}-saved.pcapng`;
+    await download.saveAs(saved);
+    await wire.locator('#file').setInputFiles(saved);
+    await wire.locator('#list li', { hasText: 'sent instead' }).first().click();
+    await wire.locator('#frame-lane', { hasText: /^The proxy received instead: .*price 100/ }).waitFor({ timeout: PATIENCE_MS });
+    assert.match(execFileSync(binary(), ['explain', saved], { encoding: 'utf8' }), /price 999.*\[changed by the proxy\]\n +received: .*price 100/);
+    await wire.locator('#live').click();
+  });
+}
+
 /** A held message waits until it is edited. @param {Stage} stage */
 async function checkHeld({ name, proxy, page, wire }) {
   await check(`${name}: a held message waits, and leaves edited`, async () => {
@@ -232,16 +265,18 @@ async function tryApp(name, start) {
   complaints.watch(wire, `${name}: wire`);
   try {
     await wire.goto(proxy.page);
-    await page.goto(proxy.url);
+    await checkAddress({ name, proxy, page, wire });
     await waitForLog(page, 'open').catch(() => assert.fail(`${name} did not connect: ${complaints.list.join('\n')}`));
 
     const stage = { name, proxy, page, wire };
     await checkReadable(stage);
+    if (name === 'chat') await checkCompressed(stage);
     await checkHeld(stage);
     await checkInjected(stage);
     await checkRuleError(stage);
     await checkSizes(stage);
     await checkAllClients(stage);
+    if (name === 'chat') await checkReopened(stage);
     await check(`${name}: no page complains`, () => assert.deepEqual(complaints.list, []));
   } finally {
     await context.close();
