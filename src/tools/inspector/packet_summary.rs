@@ -23,7 +23,7 @@ const MAX_CHARS: usize = 160;
 const SHOWN_VALUES: usize = 4;
 /// The text of an absent value.
 const NIL: &str = "nil";
-/// Numbers from this absolute value on are shown without a fraction.
+/// Numbers from this absolute value on are shown without a fraction, smaller ones in hundredths.
 const WHOLE_FROM: f64 = 100.0;
 
 /// The values of the packet in a frame. `None` if the frame completes no packet in MessagePack.
@@ -93,7 +93,8 @@ fn scalar(node: &Node) -> String {
     let digits = text.find(|sign: char| !matches!(sign, '0'..='9' | '.' | '-')).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number = match number.parse::<f64>() {
-        Ok(value) if value.abs() >= WHOLE_FROM && number.contains('.') => format!("{value:.0}"),
+        Ok(value) if number.contains('.') && value.abs() >= WHOLE_FROM => format!("{value:.0}"),
+        Ok(value) if number.contains('.') => ((value * 100.0).round() / 100.0).to_string(),
         _ => number.to_owned(),
     };
     number + unit.trim_start()

@@ -28,7 +28,7 @@ fn values(inspector: &Inspector, n: u64) -> Json {
 fn a_row_has_scaled_values_with_units_and_the_sizes_of_lists() {
     let mut inspector = opened("/play", "native", false);
     let tables = PacketTables::builtin();
-    let own = list(&[11, 4, 462_124_641, 715_840_487, 0, -65_536, 42_735]);
+    let own = list(&[11, 4, 462_124_641, 715_840_487, 0, -1_507, 42_735]);
     let Value::Array(mut own) = own else { panic!("a list") };
     own.push(Value::Nil);
     let native = tables.dialect("native").expect("built in");
@@ -50,7 +50,8 @@ fn a_row_has_scaled_values_with_units_and_the_sizes_of_lists() {
     let health = sent(&tables, "native", "health", &[list(&[3, 86])]);
     let frames = [client(&moved), client(&chat), client(&stop), server(&health)];
     receive(&mut inspector, [server(&update)].into_iter().chain(frames));
-    let expected = "leaves=1,2 own(margin=4ticks x=7051px y=10923px vx=0px vy=-1px heading=235° sequence=11)";
+    let expected =
+        "leaves=1,2 own(margin=4ticks x=7051px y=10923px vx=0px vy=-0.02px heading=235° sequence=11)";
     assert_eq!(values(&inspector, 3), expected);
     assert_eq!(
         [4, 5].map(|n| values(&inspector, n)),
