@@ -222,7 +222,7 @@ pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
 
 /// Checks and decodes the one value of another protocol's message, whose maps may have keys that
 /// are no text.
-pub fn read_foreign(bytes: &[u8]) -> Result<Value, DecodeError> {
+pub(crate) fn read_foreign(bytes: &[u8]) -> Result<Value, DecodeError> {
     check_with(bytes, Direction::ToClient, MapKeys::Scalar)?;
     decode(bytes)
 }
