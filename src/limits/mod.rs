@@ -7,6 +7,8 @@
 mod checks;
 mod client;
 mod intercept;
+#[cfg(not(target_family = "wasm"))]
+mod journal;
 mod lane;
 mod lockstep;
 mod netem;
@@ -22,6 +24,8 @@ use std::time::Duration;
 
 pub use client::*;
 pub use intercept::*;
+#[cfg(not(target_family = "wasm"))]
+pub use journal::*;
 pub use lane::*;
 pub use lockstep::*;
 pub use netem::*;

@@ -1,7 +1,7 @@
 //! The layers of `src/`: what each may name, and which of them may touch the machine.
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-pub const LAYERS: [(&str, &[&str]); 41] = [
+pub const LAYERS: [(&str, &[&str]); 42] = [
     ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
@@ -32,6 +32,7 @@ pub const LAYERS: [(&str, &[&str]); 41] = [
     ),
     ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "datagram", "games"]),
     ("server/room", &["sim", "limits", "util", "game"]),
+    ("server/journal", &["sim", "limits", "util", "server/room"]),
     ("server/admission", &["ws", "limits", "util", "packet", "game", "connection", "server/room"]),
     (
         "server/clients",
@@ -46,6 +47,7 @@ pub const LAYERS: [(&str, &[&str]); 41] = [
             "connection",
             "games",
             "server/room",
+            "server/journal",
             "server/admission",
         ],
     ),
@@ -124,6 +126,7 @@ pub const LAYERS: [(&str, &[&str]); 41] = [
             "tools/intercept",
             "client",
             "server/room",
+            "server/journal",
             "server/admission",
             "server/clients",
             "server/bots",
@@ -211,6 +214,7 @@ pub const LAYERS: [(&str, &[&str]); 41] = [
             "tools/playback",
             "client",
             "server/room",
+            "server/journal",
             "server/admission",
             "server/embedded",
             "server/net",

@@ -14,6 +14,8 @@ use crate::game::{Game, GameInfo};
 use crate::games;
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
+use crate::server::journal::{JournalReplay, JournalSnapshot, Record};
+#[cfg(not(target_family = "wasm"))]
 use crate::server::room::SavedRoom;
 use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult};
 
@@ -73,6 +75,9 @@ pub struct GameFactory<L: 'static> {
     /// fields.
     #[cfg(not(target_family = "wasm"))]
     pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
+    /// Restores a room from its journal: restores the snapshot and replays the records.
+    #[cfg(not(target_family = "wasm"))]
+    pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig) -> ResumedRoom<L>,
     /// Creates an update group. Each update worker has one for every room in which it has clients.
     pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
@@ -107,6 +112,8 @@ impl<L: Transport> GameFactory<L> {
             resume_room: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]
             migrate_room: carry::<G, L>,
+            #[cfg(not(target_family = "wasm"))]
+            recover_room: recover::<G, L>,
             new_update_group: || Box::<TypedUpdateGroup<G, L>>::default(),
         }
     }
@@ -149,6 +156,22 @@ fn carry<G: Game, L: Transport>(
     // The server's clock is at zero: rooms are migrated at its start.
     room.handle().restore_seats(&saved_room.keys, Duration::ZERO);
     Ok((Box::new(room), saved.migration_notes(&now)))
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn recover<G: Game, L: Transport>(
+    snapshot: &JournalSnapshot,
+    records: &[Record],
+    options: RoomConfig,
+) -> ResumedRoom<L> {
+    let mut replay = JournalReplay::<G::Sim>::new(snapshot)?;
+    records.iter().try_for_each(|record| replay.apply(record))?;
+    let (world, seats) = replay.finish();
+    check(&world)?;
+    let room = Room::<G>::new(world, options);
+    // The server's clock is at zero: rooms are recovered at its start.
+    room.handle().restore_hashed_seats(&seats, Duration::ZERO);
+    Ok(Box::new(room))
 }
 
 /// Checks that the server can continue a restored world.

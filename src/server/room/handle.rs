@@ -71,7 +71,7 @@ pub struct RoomHandle {
     viewers: AtomicUsize,
     /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
-    intake: Mutex<HandleState>,
+    pub(super) intake: Mutex<HandleState>,
     /// Whether a client that can request missed events has connected since the start of the room.
     stores_events: AtomicBool,
     /// Recent events for clients that resume.
@@ -79,10 +79,10 @@ pub struct RoomHandle {
 }
 
 #[derive(Debug)]
-struct HandleState {
+pub(super) struct HandleState {
     inbox: Inbox,
-    seats: Seats,
-    keys: SeatKeys,
+    pub(super) seats: Seats,
+    pub(super) keys: SeatKeys,
     /// The last key of each seat, also after the key has become invalid.
     last_keys: BTreeMap<PlayerId, SeatKey>,
     /// Players whose seats were resumed since the last tick, in a game without a command for that.
@@ -94,7 +94,13 @@ struct HandleState {
 impl HandleState {
     /// Suspends a seat for [`RoomConfig::resume_time`] if it has a key and its address prefix may
     /// have another suspended seat. Otherwise the player leaves.
-    fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, info: &GameInfo) {
+    pub(super) fn suspend_seat(
+        &mut self,
+        player: PlayerId,
+        now: Duration,
+        options: &RoomConfig,
+        info: &GameInfo,
+    ) {
         if !self.keys.mark_suspended(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.suspend(player, now);
@@ -257,6 +263,9 @@ impl RoomHandle {
             let ticket = intake.inbox.push_operator(actions);
             intake.inbox.delay_player_commands(player, ticket.tick);
         }
+        #[cfg(not(target_family = "wasm"))]
+        intake.keys.learn(key, player);
+        intake.last_keys.insert(player, key);
         intake.keys.mark_connected(player, client.from);
         Some(player)
     }
@@ -436,12 +445,6 @@ impl RoomHandle {
     /// Returns the key of a player's seat, also a key that can no longer be resumed.
     pub(crate) fn key_of(&self, player: PlayerId) -> Option<SeatKey> {
         self.intake.lock().last_keys.get(&player).copied()
-    }
-
-    /// Returns the keys of taken seats.
-    pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
-        let intake = self.intake.lock();
-        intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
     }
 
     /// Queues an operator command, and queries its outcome: `Err` with the name of the reason if it

@@ -16,6 +16,8 @@
 
 pub mod acks;
 pub mod handle;
+#[cfg(not(target_family = "wasm"))]
+mod hashed_seat;
 pub mod inbox;
 mod join;
 pub mod lockstep;
@@ -26,6 +28,7 @@ pub mod saved_rooms;
 mod seat_keys;
 pub mod seats;
 mod shared_properties;
+mod stored_seats;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -34,6 +37,8 @@ use std::time::Duration;
 pub use acks::CommandAcks;
 use acks::TickCommands;
 pub use handle::{RoomConfig, RoomHandle};
+#[cfg(not(target_family = "wasm"))]
+pub use hashed_seat::{HashedSeat, SeatChange, SeatKeyHash};
 pub use inbox::InboxRejection;
 pub use join::{JoinAttempt, JoinOutcome};
 use player_events::PlayerEvents;

@@ -5,10 +5,14 @@
 //! reconnecting.
 
 use std::collections::BTreeMap;
+#[cfg(not(target_family = "wasm"))]
+use std::collections::BTreeSet;
 use std::fmt;
 
 use tickwire_sim::PlayerId;
 
+#[cfg(not(target_family = "wasm"))]
+use super::hashed_seat::{HashedSeat, SeatChange, SeatKeyHash};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -44,6 +48,13 @@ pub struct SeatKeys {
     /// Number of suspended seats by address prefix and in total. Prefixes with none have no entry.
     by_address: BTreeMap<AddressPrefix, usize>,
     absent: usize,
+    /// Seats of a recovered journal until their clients resume: the key is known by its hash only.
+    #[cfg(not(target_family = "wasm"))]
+    hashed: BTreeMap<SeatKeyHash, PlayerId>,
+    /// Players with changed seats since the last call of [`SeatKeys::take_changes`]. `None` if the
+    /// room has no journal.
+    #[cfg(not(target_family = "wasm"))]
+    changed: Option<BTreeSet<PlayerId>>,
 }
 
 impl SeatKeys {
@@ -57,6 +68,12 @@ impl SeatKeys {
         self.players.insert(keyed.key, keyed.player);
         self.seats.insert(keyed.player, (keyed, false));
         self.taken.insert(keyed.player, tick);
+        self.note_change(keyed.player);
+    }
+
+    fn note_change(&mut self, _player: PlayerId) {
+        #[cfg(not(target_family = "wasm"))]
+        self.changed.as_mut().map(|changed| changed.insert(_player));
     }
 
     /// Removes the key of a player's seat.
@@ -64,15 +81,23 @@ impl SeatKeys {
         self.taken.remove(&player);
         if let Some((keyed, is_absent)) = self.seats.remove(&player) {
             self.players.remove(&keyed.key);
+            #[cfg(not(target_family = "wasm"))]
+            self.hashed.retain(|_, other| *other != player);
             if is_absent {
                 self.uncount(keyed.from);
             }
+            self.note_change(player);
         }
     }
 
     /// Returns the seat of a key.
     pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
-        self.players.get(&key).copied()
+        let found = self.players.get(&key).copied();
+        #[cfg(not(target_family = "wasm"))]
+        if found.is_none() && !self.hashed.is_empty() {
+            return self.hashed.get(&SeatKeyHash::of(key.0)).copied();
+        }
+        found
     }
 
     /// Returns the number of ticks completed when a keyed seat was taken.
@@ -123,6 +148,9 @@ impl SeatKeys {
         if was_absent {
             self.uncount(before);
         }
+        if before != from {
+            self.note_change(player);
+        }
     }
 
     /// Subtracts one suspended seat of this address prefix.
@@ -134,6 +162,55 @@ impl SeatKeys {
                 self.by_address.remove(&from);
             }
         }
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl SeatKeys {
+    /// Adds a seat of a recovered journal. A client with the hashed key can resume it.
+    pub fn insert_hashed(&mut self, seat: HashedSeat, tick: u32) {
+        let HashedSeat { player, key, from } = seat;
+        self.remove(player);
+        // The hash stands in for the key, and `players` does not contain it: it resumes no seat.
+        self.seats.insert(player, (KeyedSeat { key: SeatKey(key.0), player, from }, false));
+        self.hashed.insert(key, player);
+        self.taken.insert(player, tick);
+        self.note_change(player);
+    }
+
+    /// Stores the key of a resumed seat if only its hash was known.
+    pub fn learn(&mut self, key: SeatKey, player: PlayerId) {
+        let is_hashed = !self.hashed.is_empty() && self.hashed.remove(&SeatKeyHash::of(key.0)).is_some();
+        if is_hashed && let Some((keyed, _)) = self.seats.get_mut(&player) {
+            keyed.key = key;
+            self.players.insert(key, player);
+        }
+    }
+
+    /// Starts to record changes of seats for a journal.
+    pub fn record_changes(&mut self) {
+        self.changed = Some(BTreeSet::new());
+    }
+
+    /// Returns the changes since the last call, at most one for each player.
+    pub fn take_changes(&mut self) -> Vec<SeatChange> {
+        let changed = self.changed.as_mut().map(std::mem::take).unwrap_or_default();
+        let change = |player: PlayerId| match self.seats.get(&player) {
+            Some((keyed, _)) => SeatChange::Keyed(self.with_hash(keyed)),
+            None => SeatChange::Unkeyed(player),
+        };
+        changed.into_iter().map(change).collect()
+    }
+
+    /// Returns all keyed seats with hashed keys.
+    pub fn hashed_seats(&self) -> Vec<HashedSeat> {
+        self.seats.values().map(|(keyed, _)| self.with_hash(keyed)).collect()
+    }
+
+    fn with_hash(&self, keyed: &KeyedSeat) -> HashedSeat {
+        let KeyedSeat { key: SeatKey(bytes), player, from } = *keyed;
+        let is_hash = self.hashed.get(&SeatKeyHash(bytes)) == Some(&player);
+        HashedSeat { player, key: if is_hash { SeatKeyHash(bytes) } else { SeatKeyHash::of(bytes) }, from }
     }
 }
 
@@ -199,6 +276,28 @@ mod tests {
         assert_eq!(keys.absent, usize::from(count) + 1);
         (0..count + 3).for_each(|player| keys.remove(PlayerId(player)));
         assert_eq!((keys.absent, keys.by_address.len(), keys.players.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_hashed_seat_is_resumed_by_its_key_and_not_by_its_hash_and_changes_are_recorded_once() {
+        let mut keys = SeatKeys::default();
+        let seat = HashedSeat { player: PlayerId(1), key: SeatKeyHash::of([1; 16]), from: address(1) };
+        keys.insert_hashed(seat, 5);
+        assert!(keys.take_changes().is_empty(), "nothing is recorded before `record_changes`");
+        keys.record_changes();
+        assert_eq!(keys.player(SeatKey(seat.key.0)), None);
+        assert_eq!((keys.player(key(1)), keys.hashed_seats()), (Some(PlayerId(1)), vec![seat]));
+        keys.learn(key(1), PlayerId(1));
+        assert_eq!((keys.player(key(1)), keys.hashed_seats()), (Some(PlayerId(1)), vec![seat]));
+        keys.mark_connected(PlayerId(1), address(2));
+        keys.insert(keyed(2, 2, 1), 6);
+        keys.remove(PlayerId(2));
+        let moved = SeatChange::Keyed(HashedSeat { from: address(2), ..seat });
+        assert_eq!(keys.take_changes(), [moved, SeatChange::Unkeyed(PlayerId(2))]);
+        assert!(keys.take_changes().is_empty());
+        keys.insert_hashed(seat, 7);
+        keys.remove(PlayerId(1));
+        assert_eq!(keys.player(key(1)), None);
     }
 
     /// Suspends up to `each` seats for each address, as far as the limits allow.

@@ -1,0 +1,31 @@
+//! Bounds of the journal: the files in which rooms survive the end of the process.
+
+use std::time::Duration;
+
+/// Bytes after which a segment of a journal is closed and the next one begins. Recovery reads a
+/// whole segment into memory.
+pub const JOURNAL_SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum bytes of the payload of one record. A command frame has at most 65,535 commands, and the
+/// commands of 2,000 players in one tick have at most 16 MiB. A longer record is an error of the
+/// journal, and a length above the bound in a file is damage.
+pub const JOURNAL_RECORD_BYTES: usize = 32 * 1024 * 1024;
+/// Maximum bytes of the world in one snapshot file. A larger one is an error of the journal.
+pub const JOURNAL_SNAPSHOT_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum bytes of records that wait for the writer thread, over all rooms. At the bound the
+/// journal fails as after an error of the disk, because a room never waits.
+pub const JOURNAL_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// Time between two syncs with `--durability second`. A power failure loses at most the ticks of
+/// this time.
+pub const JOURNAL_SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two snapshots of a room. A recovery replays at most the ticks of this time.
+pub const JOURNAL_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(60);
+/// Ticks between two checksum records. A recovery compares them with the world that it replays.
+pub const JOURNAL_CHECKSUM_TICKS: u32 = 300;
+/// Number of snapshots that retention never removes, with the records after the older one: if the
+/// newest snapshot is damaged, recovery uses the one before it.
+pub const JOURNAL_MIN_SNAPSHOTS: usize = 2;
+/// Maximum bytes of a room's files. Older segments are removed, except those needed by
+/// [`JOURNAL_MIN_SNAPSHOTS`].
+pub const JOURNAL_RETAINED_BYTES: u64 = 1024 * 1024 * 1024;
+/// Maximum age of a closed segment, with the same exception.
+pub const JOURNAL_RETAINED_AGE: Duration = Duration::from_secs(7 * 24 * 3600);

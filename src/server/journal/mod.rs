@@ -1,0 +1,34 @@
+//! The journal of a room: files from which the room continues after the end of the process.
+//!
+//! ```text
+//!   00…0000.snapshot ─► 00…0000.segment ─► 00…1812.snapshot ─► 00…1812.segment   (first sequence)
+//!   world, seats        record record …    world, seats        record rec▒       torn tail
+//! ```
+//!
+//! [`JournalWriter`] appends records to the last segment, and begins the next one after each
+//! snapshot. [`inspect`] finds the newest undamaged snapshot and the records after it, and
+//! [`repair`] truncates a torn tail. A record that is not synced may be lost; a record that is
+//! synced is recovered, or the recovery is refused with the file and the offset.
+//!
+//! The modules are pure. [`JournalStorage`] has the file operations of one room's directory; the
+//! server implements it with files, and the tests with a model that loses what is not synced.
+
+mod identity;
+mod record;
+mod recovery;
+mod replay;
+mod segment;
+mod snapshot;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use identity::WorldIdentity;
+pub use record::{Record, RecordBody};
+pub use recovery::{Inspection, JournalDamage, RecoveryError, TornTail, inspect, repair};
+pub use replay::JournalReplay;
+pub use segment::SegmentHeader;
+pub use snapshot::JournalSnapshot;
+pub use storage::{FileInfo, FileKind, JournalStorage};
+pub use writer::{JournalError, JournalRun, JournalWriter, Retention};

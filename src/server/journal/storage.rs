@@ -1,0 +1,143 @@
+//! The directory of one room's journal, as an interface.
+
+use std::io;
+
+/// Digits of the sequence in a file name.
+const SEQUENCE_DIGITS: usize = 20;
+/// Suffix of a file that is not complete.
+const PART: &str = ".part";
+
+/// A file of the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileInfo {
+    /// The name.
+    pub name: String,
+    /// The length in bytes.
+    pub bytes: u64,
+    /// Time of the last change, in milliseconds since 1970.
+    pub modified_ms: u64,
+}
+
+/// The files of one room's journal. All names are in one directory.
+///
+/// A change of a file is durable after [`sync`](JournalStorage::sync), and a created, renamed or
+/// removed name after [`sync_directory`](JournalStorage::sync_directory).
+pub trait JournalStorage {
+    /// Lists the files in any order.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn list(&self) -> io::Result<Vec<FileInfo>>;
+
+    /// Returns the content of a file.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    /// Creates an empty file, or empties an existing one.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn create(&mut self, name: &str) -> io::Result<()>;
+
+    /// Appends bytes to a file.
+    ///
+    /// # Errors
+    /// The error of the system. A part of the bytes may be written.
+    fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until the content of a file is durable.
+    ///
+    /// # Errors
+    /// The error of the system. The content may be lost, even after a later success.
+    fn sync(&mut self, name: &str) -> io::Result<()>;
+
+    /// Renames a file. An existing file with the new name is replaced.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Truncates a file to this many bytes.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn truncate(&mut self, name: &str, bytes: u64) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+
+    /// Waits until the names of the files are durable.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn sync_directory(&mut self) -> io::Result<()>;
+}
+
+/// The kind of a file of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Records.
+    Segment,
+    /// The world at a sequence.
+    Snapshot,
+}
+
+impl FileKind {
+    fn suffix(self) -> &'static str {
+        match self {
+            FileKind::Segment => ".segment",
+            FileKind::Snapshot => ".snapshot",
+        }
+    }
+
+    /// Returns the name of the file that begins with this sequence.
+    pub fn name(self, sequence: u64) -> String {
+        format!("{sequence:0SEQUENCE_DIGITS$}{}", self.suffix())
+    }
+
+    /// Returns the name of the incomplete file.
+    pub fn part_name(self, sequence: u64) -> String {
+        self.name(sequence) + PART
+    }
+
+    /// Returns the sequence in the name of a file of this kind.
+    pub fn sequence_of(self, name: &str) -> Option<u64> {
+        let digits = name.strip_suffix(self.suffix()).filter(|digits| digits.len() == SEQUENCE_DIGITS)?;
+        digits.parse().ok().filter(|sequence| self.name(*sequence) == name)
+    }
+
+    /// Returns whether the file is an incomplete segment or snapshot.
+    pub fn is_part(name: &str) -> bool {
+        let whole = name.strip_suffix(PART);
+        whole.is_some_and(|name| {
+            [FileKind::Segment, FileKind::Snapshot].iter().any(|kind| kind.sequence_of(name).is_some())
+        })
+    }
+}
+
+/// Creates a file with these bytes under its name: written aside, synced, renamed, and the
+/// directory synced. A crash leaves the whole file or none.
+///
+/// # Errors
+/// The operation that failed, the file and the error.
+pub fn write_whole(
+    storage: &mut impl JournalStorage,
+    (kind, sequence): (FileKind, u64),
+    bytes: &[u8],
+) -> Result<(), (&'static str, String, io::Error)> {
+    let (part, name) = (kind.part_name(sequence), kind.name(sequence));
+    let failed = |operation| {
+        let file = part.clone();
+        move |error| (operation, file, error)
+    };
+    storage.create(&part).map_err(failed("create"))?;
+    storage.append(&part, bytes).map_err(failed("write"))?;
+    storage.sync(&part).map_err(failed("sync"))?;
+    storage.rename(&part, &name).map_err(failed("rename"))?;
+    storage.sync_directory().map_err(failed("sync the directory of"))
+}

@@ -1,0 +1,7 @@
+//! Tests of the journal with a model of a disk, without files.
+
+mod crashes;
+mod faults;
+mod formats;
+mod model_disk;
+mod model_room;

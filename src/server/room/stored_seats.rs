@@ -1,0 +1,50 @@
+//! The seats of a room as files store them: with keys in the state file, with hashes in the journal.
+
+#[cfg(not(target_family = "wasm"))]
+use std::time::Duration;
+
+use super::handle::RoomHandle;
+#[cfg(not(target_family = "wasm"))]
+use super::hashed_seat::{HashedSeat, SeatChange};
+use super::seat_keys::KeyedSeat;
+#[cfg(not(target_family = "wasm"))]
+use super::seats::Seat;
+
+impl RoomHandle {
+    /// Returns the keys of taken seats.
+    pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
+        let intake = self.intake.lock();
+        intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl RoomHandle {
+    /// Registers the seats of a recovered journal, as [`RoomHandle::restore_seats`] does with keys.
+    pub fn restore_hashed_seats(&self, seats: &[HashedSeat], now: Duration) {
+        let intake = &mut *self.intake.lock();
+        for seat in seats {
+            // Seats of players that are not in the world are ignored.
+            if matches!(intake.seats.get(seat.player), Some(Seat::Suspended { .. })) {
+                intake.keys.insert_hashed(*seat, self.tick());
+                intake.suspend_seat(seat.player, now, &self.options, self.about);
+            }
+        }
+    }
+
+    /// Starts to record changes of seats.
+    pub fn record_seat_changes(&self) {
+        self.intake.lock().keys.record_changes();
+    }
+
+    /// Returns the changes of seats since the last call. Call it after a tick: the seats of all
+    /// joins in this tick are then included.
+    pub fn take_seat_changes(&self) -> Vec<SeatChange> {
+        self.intake.lock().keys.take_changes()
+    }
+
+    /// Returns the seats that clients can resume.
+    pub fn hashed_seats(&self) -> Vec<HashedSeat> {
+        self.intake.lock().keys.hashed_seats()
+    }
+}
