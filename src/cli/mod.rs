@@ -20,6 +20,7 @@ mod explain;
 mod floats;
 mod game_help;
 mod game_list;
+mod journal_args;
 mod lockstep_args;
 mod log;
 mod netem;

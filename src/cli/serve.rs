@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use super::banner::banner;
 use super::bot_args::BotArgs;
 use super::game_list::{GameList, OptionValues};
+use super::journal_args::JournalArgs;
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
 use super::output::{CliError, print, print_to_stderr, warn_of_other_localhost};
@@ -26,7 +27,8 @@ use crate::game::GameInfo;
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::forwarded::CidrRange;
-use crate::server::net::input_files::restore_room;
+use crate::server::net::input_files::{StoredWorlds, restore_room};
+use crate::server::net::journal::JournalDirectory;
 use crate::server::net::key_log::KeyLog;
 use crate::server::net::lane_mode::{LaneMode, UdpPublic};
 use crate::server::net::recorder::{CaptureTarget, Rotation};
@@ -159,6 +161,8 @@ pub struct ServeArgs {
     /// stored, and nothing is stored if the server is killed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_STATE_FILE", conflicts_with_all = ["restore", "capture"])]
     state_file: Option<PathBuf>,
+    #[command(flatten)]
+    journal: JournalArgs,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -195,8 +199,10 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let mut config = config(args, games, &options.unwrap_or_default())?;
-    let mut state_file = StateFile::open(args.state_file.as_deref())?;
-    let rooms = rooms(&config, args, games, &mut state_file)?;
+    let state_file = StateFile::open(args.state_file.as_deref())?;
+    let mut worlds = StoredWorlds { state_file, journal: args.journal.open()? };
+    let rooms = rooms(&config, args, games, &mut worlds)?;
+    let StoredWorlds { state_file, journal } = worlds;
     rooms
         .iter()
         .try_for_each(|room| room.handle().about.check_tables(&config.codes))
@@ -204,6 +210,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     config.bots = args.bots.count(config.self_check, rooms.iter().map(|room| room.handle().about))?;
     let log = Log::start(&args.log)?;
     state_file.log_reports();
+    config.journal = journal.map(JournalDirectory::begin);
     args.players.warn();
     let served = serve(config, rooms, args, state_file, !games.is_built_in());
     log.finish();
@@ -215,7 +222,7 @@ fn rooms(
     config: &ServerConfig,
     args: &ServeArgs,
     games: &GameList,
-    state_file: &mut StateFile,
+    worlds: &mut StoredWorlds,
 ) -> Result<Vec<Box<TcpRoom>>, CliError> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
@@ -229,7 +236,7 @@ fn rooms(
     let first = match &args.restore {
         Some(file) => restore(&config.game, file, "--restore ", &options)?,
         None => {
-            state_file.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz))
+            worlds.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz))?
         }
     };
     let mut rooms = vec![first];
@@ -243,7 +250,7 @@ fn rooms(
         let identity = room.identity(config);
         rooms.push(match &room.restore {
             Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
-            None => state_file.room(&room.game, &identity, options(&identity)),
+            None => worlds.room(&room.game, &identity, options(&identity))?,
         });
     }
     Ok(rooms)
@@ -270,9 +277,10 @@ fn serve(
     let print = if is_to_stdout { print_to_stderr } else { print };
     let stopped = signals::stopped()?;
     let bind = config.bind;
+    let has_players = args.state_file.is_some() || args.journal.is_on();
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
-    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.state_file.is_none()).collect();
-    let server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
+    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && !has_players).collect();
+    let mut server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
         _ => format!("cannot listen on {bind}: {error}"),
@@ -303,8 +311,11 @@ fn serve(
     let ticked = server.is_ticking();
     let worlds = args.state_file.as_ref().map(|_| server.save_rooms()).unwrap_or_default();
     info!("shutting down: closing all connections");
-    let left = server.stop();
+    let left = server.shut_down();
     state_file.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
+    if let Some(why) = server.journal_error() {
+        return Err(format!("the server has stopped because the journal has failed: {why}"));
+    }
     if left > 0 {
         return Err(format!("{} did not close before the shutdown deadline", count_noun(left, "connection")));
     }
@@ -388,10 +399,14 @@ fn key_log(args: &ServeArgs) -> Result<Option<Arc<KeyLog>>, CliError> {
     Ok(Some(Arc::new(log)))
 }
 
-/// Time for which players stay without a connection. With `--state-file`, at least the time of a
-/// restart.
+/// Time for which players stay without a connection. With `--state-file` or `--journal`, at least
+/// the time of a restart.
 fn resume_time(args: &ServeArgs) -> Duration {
-    let min_time = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
+    let min_time = if args.state_file.is_some() || args.journal.is_on() {
+        limits::STATE_FILE_RESUME_TIME
+    } else {
+        Duration::ZERO
+    };
     Duration::from_secs(args.resume_seconds).max(min_time)
 }
 

@@ -8,7 +8,7 @@ use tickwire::game::simple::Simple;
 use tickwire::internal::cli::ServeArgs;
 use tickwire::internal::games::moo::Moo;
 use tickwire::packet::PacketTables;
-use tickwire::{LaneMode, Lockstep, RoomSpec, Server};
+use tickwire::{Durability, LaneMode, Lockstep, OnJournalError, RoomSpec, Server};
 
 use crate::program_of_units::Units;
 
@@ -58,6 +58,11 @@ const ROWS: &[Row] = &[
     ("save-dir", |server| server.save_dir(env!("CARGO_TARGET_TMPDIR"))),
     ("restore", |_| in_default_room(|room| room.restore(saved_world()))),
     ("state-file", |server| server.state_file(file("state"))),
+    ("journal", |server| server.journal(file("journal"))),
+    ("durability", |server| server.journal(file("durable")).durability(Durability::Tick)),
+    ("on-journal-error", |server| {
+        server.journal(file("continued")).on_journal_error(OnJournalError::Continue)
+    }),
     ("capture", |server| server.capture(file("capture"))),
     ("capture-plain", |server| server.capture_plain(file("plain"))),
     ("capture-file-mb", |server| server.capture_rotation(5, None)),

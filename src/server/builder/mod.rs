@@ -15,6 +15,8 @@ use crate::packet::PacketTables;
 use crate::server::net::Tokens;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::read_tokens;
+use crate::server::net::journal::JournalSettings;
+pub use crate::server::net::journal::{Durability, OnJournalError};
 pub use crate::server::net::lane_mode::LaneMode;
 use crate::server::net::recorder::Rotation;
 pub use crate::server::net::room_access::{RoomAccess, RoomError};
@@ -114,6 +116,8 @@ pub struct Server {
     key_log: Option<PathBuf>,
     save_dir: PathBuf,
     state_file: Option<PathBuf>,
+    journal: Option<PathBuf>,
+    journal_settings: JournalSettings,
     prediction_module: Option<&'static [u8]>,
     capture: Option<PathBuf>,
     is_capture_plain: bool,
@@ -152,6 +156,8 @@ impl Server {
             key_log: None,
             save_dir: PathBuf::from("."),
             state_file: None,
+            journal: None,
+            journal_settings: JournalSettings::default(),
             prediction_module: None,
             capture: None,
             is_capture_plain: false,
@@ -309,6 +315,28 @@ impl Server {
     #[must_use]
     pub fn state_file(self, file: impl Into<PathBuf>) -> Server {
         Server { state_file: Some(file.into()), ..self }
+    }
+
+    /// Sets the directory in which the rooms write journals, from which they continue after a crash
+    /// or a restart with the same rules. Clients have at least a minute to resume. Rooms on demand
+    /// have no journal. One process at a time uses a directory. Not possible together with
+    /// [`Server::state_file`] and [`RoomSpec::restore`].
+    #[must_use]
+    pub fn journal(self, directory: impl Into<PathBuf>) -> Server {
+        Server { journal: Some(directory.into()), ..self }
+    }
+
+    /// Sets when the commands of a tick are on the disk; [`Durability::Second`] by default.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Server {
+        Server { journal_settings: JournalSettings { durability, ..self.journal_settings }, ..self }
+    }
+
+    /// Sets the effect of an error of the journal; [`OnJournalError::Stop`] by default. The program
+    /// then stops the server: see [`RunningServer::is_stop_requested`].
+    #[must_use]
+    pub fn on_journal_error(self, on_error: OnJournalError) -> Server {
+        Server { journal_settings: JournalSettings { on_error, ..self.journal_settings }, ..self }
     }
 
     /// Calls a function with each [event](ServerEvent) of the server's rooms: clients and players

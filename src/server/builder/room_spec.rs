@@ -6,8 +6,7 @@ use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
-use crate::server::net::input_files::restore_room;
-use crate::server::net::state_file::StateFile;
+use crate::server::net::input_files::{StoredWorlds, restore_room};
 use crate::server::net::{ServerConfig, TcpGameFactory, TcpRoom};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
@@ -128,7 +127,7 @@ impl RoomSpec {
         &self,
         name: &str,
         config: &ServerConfig,
-        state_file: &mut StateFile,
+        worlds: &mut StoredWorlds,
     ) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let options = |identity: &WorldParams| {
@@ -144,7 +143,9 @@ impl RoomSpec {
         match &self.restore {
             Some(file) => restore_room(&self.game, file, &options)
                 .map_err(|rule| StartError::room(name, format!("restore {rule}"))),
-            None => Ok(state_file.room(&self.game, &identity, options(&identity))),
+            None => worlds
+                .room(&self.game, &identity, options(&identity))
+                .map_err(|rule| StartError::room(name, rule)),
         }
     }
 }

@@ -10,6 +10,8 @@ use super::start_error::StartError;
 use super::{Server, checks};
 use crate::limits;
 use crate::server::net::console::admin_token::AdminToken;
+use crate::server::net::input_files::StoredWorlds;
+use crate::server::net::journal::JournalDirectory;
 use crate::server::net::pages::prediction_module::PredictionModule;
 use crate::server::net::state_file::StateFile;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory};
@@ -24,12 +26,17 @@ impl Server {
     /// A setting is invalid, the packet tables of the games conflict, or the system returns an
     /// error.
     pub fn start(self) -> Result<RunningServer, StartError> {
-        let config = self.config()?;
+        let mut config = self.config()?;
         let failed = |rule| StartError::setting("state_file", rule);
-        let mut state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
-        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut state_file);
+        let state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
+        let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, self.journal_settings));
+        let journal = journal.transpose().map_err(|rule| StartError::setting("journal", rule))?;
+        let mut worlds = StoredWorlds { state_file, journal };
+        let begin = |(name, room): &(String, RoomSpec)| room.build(name, &config, &mut worlds);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
+        let StoredWorlds { mut state_file, journal } = worlds;
         state_file.log_reports();
+        config.journal = journal.map(JournalDirectory::begin);
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, an error drops `running`, which stops the server.
         let mut running = RunningServer::new(server);
@@ -104,9 +111,9 @@ impl Server {
         })
     }
 
-    /// Time for which a seat stays suspended: with a state file, at least the time of a restart.
+    /// Time for which a seat stays suspended: with stored worlds, at least the time of a restart.
     fn seat_time(&self) -> Duration {
-        let is_stored = self.state_file.is_some();
+        let is_stored = self.state_file.is_some() || self.journal.is_some();
         self.resume_time.max(if is_stored { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO })
     }
 
@@ -119,6 +126,10 @@ impl Server {
         if self.state_file.is_some() && (self.capture.is_some() || restores) {
             let rule = "cannot be combined with capture and with restore of a room";
             return Err(StartError::setting("state_file", rule));
+        }
+        if self.journal.is_some() && (self.state_file.is_some() || restores) {
+            let rule = "cannot be combined with state_file and with restore of a room";
+            return Err(StartError::setting("journal", rule));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub struct Backlog {
 
 impl Backlog {
     /// Creates a backlog with one tick.
-    pub fn new(newest: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) -> Backlog {
+    pub fn new(newest: Arc<dyn DynTick>, answers: impl IntoIterator<Item = Arc<CommandAcks>>) -> Backlog {
         let answers = answers.into_iter().collect();
         Backlog { missed_events: Vec::new(), newest, has_overflowed: false, answers, missed_bytes: 0 }
     }
@@ -36,10 +36,13 @@ impl Backlog {
     }
 
     /// Adds the next tick.
-    pub fn push(&mut self, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
+    pub fn push(&mut self, tick: Arc<dyn DynTick>, answers: impl IntoIterator<Item = Arc<CommandAcks>>) {
         let before = std::mem::replace(&mut self.newest, tick);
-        self.missed_bytes += before.event_bytes() + answers.as_ref().map_or(0, |answers| answers.bytes());
-        self.answers.extend(answers);
+        self.missed_bytes += before.event_bytes();
+        for answers in answers {
+            self.missed_bytes += answers.bytes();
+            self.answers.push(answers);
+        }
         self.has_overflowed |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
         if self.has_overflowed {
             (self.missed_events, self.answers) = (Vec::new(), Vec::new());

@@ -9,6 +9,7 @@ use tickwire_sim::WorldParams;
 
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
+use super::journal::RoomJournals;
 use super::key_log::KeyLog;
 use super::lane_mode::{LaneMode, UdpPublic};
 use super::pages::prediction_module::PredictionModule;
@@ -59,6 +60,8 @@ pub struct ServerConfig {
     pub udp_public: Option<UdpPublic>,
     /// The file for the keys of lanes (`--key-log`).
     pub key_log: Option<Arc<KeyLog>>,
+    /// The journals of the rooms (`--journal`).
+    pub journal: Option<Arc<RoomJournals>>,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
     /// Whether the server accepts offers of permessage-deflate (`--compression`).
@@ -127,6 +130,7 @@ impl ServerConfig {
             lane: LaneMode::Off,
             udp_public: None,
             key_log: None,
+            journal: None,
             self_check: false,
             compression: false,
             max_clients: limits::CLIENTS_DEFAULT,

@@ -22,6 +22,7 @@
 //! - [`bots`] runs the players that fill rooms with few people.
 //! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
 //! - [`input_files`] reads saved worlds and tokens; [`state_file`] continues worlds over a restart.
+//! - [`journal`] writes the rooms' journals, and recovers rooms from them.
 //! - [`lane_thread`] receives the datagrams of the lanes from the [`lane_socket`].
 //! - [`echo`] is a separate server without a game.
 //! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
@@ -43,6 +44,7 @@ pub mod forwarded;
 pub mod input_files;
 pub mod inspector;
 pub mod intercepting_proxy;
+pub mod journal;
 pub mod keep_alive;
 pub mod key_log;
 pub mod lane_mode;

@@ -20,6 +20,7 @@ use tracing::{debug, error, info, warn};
 
 use super::TcpRoom;
 use super::config::new_epoch;
+use super::journal::RoomJournal;
 use super::metrics::Metrics;
 use super::rooms::RunningRoom;
 use super::server_events::ServerEventKind;
@@ -130,6 +131,7 @@ fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
 fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = TickSchedule::new(Instant::now(), tick_hz);
+    let mut journal = RoomJournal::begin(host.config.journal.as_ref(), room);
     let mut status_at = host.now() + limits::STATUS_LOG_INTERVAL;
     let (mut empty_since, mut only_spectators, mut next_poll) = (None, false, Duration::ZERO);
     loop {
@@ -161,7 +163,7 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
         record_schedule(room, &due);
-        tick(host, room, core);
+        tick(host, room, core, journal.as_mut());
         let now = host.now();
         if now >= status_at {
             status_at = now + limits::STATUS_LOG_INTERVAL;
@@ -190,23 +192,40 @@ fn has_only_spectators(host: &ServerState, room: &RunningRoom) -> bool {
     room.taken_seats() <= seats_of_bots && !people.iter().any(|client| may_play(client))
 }
 
-/// Runs one tick now and distributes its results.
-pub fn tick(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
+/// Runs one tick now and distributes its results. With a journal, the acks may be of earlier ticks.
+pub fn tick(
+    host: &ServerState,
+    room: &Arc<RunningRoom>,
+    core: &mut TcpRoom,
+    mut journal: Option<&mut RoomJournal>,
+) {
     let began = host.now();
     room.on_tick_start(began);
     let wants = host.tap.world_request(room.number);
     let wants = TickRequest { player_events: host.events.is_on(), ..wants };
+    let is_tapped = wants.frame;
+    let wants = match &journal {
+        Some(journal) => journal.request(room.handle.tick(), began, wants),
+        None => wants,
+    };
     let mut stepped = began;
     let ticked = core.tick_with(began, wants, &mut || stepped = host.now());
-    if wants.frame {
+    if is_tapped {
         publish_to_tap(host, room, began, &ticked);
     }
     record_tick(host, room, &ticked);
     host.events.push_tick(room, &ticked, &host.authenticator, &host.metrics);
     log_properties(host, room);
     room.set_players(ticked.published.players());
-    for queue in &host.worker_queues {
-        queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+    if let Some(journal) = &mut journal {
+        let released = journal.record(room, began, &ticked);
+        for queue in &host.worker_queues {
+            queue.push_tick(room.number, Arc::clone(&ticked.published), released.iter().cloned());
+        }
+    } else {
+        for queue in &host.worker_queues {
+            queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+        }
     }
     room.metrics.ticks.inc();
     let ended = host.now();

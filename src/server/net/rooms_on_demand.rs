@@ -169,7 +169,7 @@ fn create(
     host.tap.add_room(&room.run());
     // A capture must contain the initial world before any bytes of a client.
     if host.tap.wants_world() {
-        room_thread::tick(host, &room, &mut *core);
+        room_thread::tick(host, &room, &mut *core, None);
     }
     room_thread::report_start(host, &room);
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));

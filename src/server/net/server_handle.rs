@@ -18,7 +18,7 @@ use super::room_access::RoomAccess;
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpGameFactory, TcpRoom, bots, lane_thread, room_thread, self_check, update_worker};
+use super::{TcpGameFactory, TcpRoom, bots, journal, lane_thread, room_thread, self_check, update_worker};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -43,6 +43,8 @@ pub struct ServerHandle {
     lane_thread: Option<JoinHandle<()>>,
     /// The thread of `--self-check`, if enabled.
     self_check_thread: Option<JoinHandle<()>>,
+    /// The writer thread of the journals, if there are journals.
+    journal_thread: Option<JoinHandle<()>>,
     /// The thread of the bots, if rooms are filled with bots.
     bots_thread: Option<JoinHandle<()>>,
 }
@@ -126,6 +128,9 @@ impl ServerHandle {
         host.events.start(&host.metrics)?;
         host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
         let self_check_thread = start_self_check(&host)?;
+        let has_journal = host.config.journal.is_some();
+        let journal_thread =
+            has_journal.then(|| spawn(&host, "journal", |host| journal::run(host))).transpose()?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
         for room in rooms {
@@ -142,6 +147,7 @@ impl ServerHandle {
             worker_threads,
             lane_thread,
             self_check_thread,
+            journal_thread,
             bots_thread,
         })
     }
@@ -177,6 +183,11 @@ impl ServerHandle {
     /// [`ServerHandle::stop`].
     pub fn is_stop_requested(&self) -> bool {
         self.host.is_at_least(ShutdownStage::StopRequested)
+    }
+
+    /// Returns the error of the journal that stops the server, if there is one.
+    pub fn journal_error(&self) -> Option<String> {
+        self.host.config.journal.as_ref().and_then(|journal| journal.stop_error())
     }
 
     /// Returns the tap, for subscriptions to the traffic between clients and server.
@@ -276,13 +287,17 @@ impl ServerHandle {
             let _ = room.join();
         }
         host.room_threads.join();
+        host.config.journal.iter().for_each(|journal| journal.close());
         host.worker_queues.iter().for_each(ClientWorkerQueue::stop);
         for worker in worker_threads.drain(..) {
             let _ = worker.join();
         }
         host.tap.end();
         host.lanes.iter().for_each(|lanes| lanes.wake());
-        for thread in [self.lane_thread.take(), self.self_check_thread.take()].into_iter().flatten() {
+        for thread in [self.lane_thread.take(), self.self_check_thread.take(), self.journal_thread.take()]
+            .into_iter()
+            .flatten()
+        {
             let _ = thread.join();
         }
         host.recorder.finish();

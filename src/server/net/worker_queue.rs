@@ -41,7 +41,12 @@ impl<Newcomer> Default for WorkerQueue<Newcomer> {
 
 impl<Newcomer> WorkerQueue<Newcomer> {
     /// Queues a tick of a room with its acks. Drops it if the worker has no clients.
-    pub fn push_tick(&self, room: u64, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
+    pub fn push_tick(
+        &self,
+        room: u64,
+        tick: Arc<dyn DynTick>,
+        answers: impl IntoIterator<Item = Arc<CommandAcks>>,
+    ) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;

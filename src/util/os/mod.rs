@@ -40,10 +40,19 @@ pub use system::{
 };
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// Writes a directory's entries to the disk, so that a renamed file survives a power failure.
 /// Errors are ignored, because the file exists in any case, and not every system supports this.
 pub fn sync_directory(directory: &Path) {
-    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    let _ = try_sync_directory(directory);
+}
+
+/// Writes a directory's entries to the disk. Does nothing on systems that cannot open a directory.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn try_sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }

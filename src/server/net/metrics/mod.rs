@@ -119,6 +119,8 @@ macro_rules! metrics {
             tick_time: Histogram,
             /// Time from the end of the world's step to the end of its publication.
             publish_time: Arc<DurationHistogram>,
+            /// Time of one sync of a journal.
+            journal_sync_time: Histogram,
             /// Metrics of the update workers, in their order.
             pub workers: Arc<[Arc<WorkerMetrics>]>,
             $(#[doc = concat!($help, ".")] pub $field: $kind,)+
@@ -131,6 +133,7 @@ macro_rules! metrics {
                     registry: Registry::with_prefix("tickwire"),
                     tick_time: Histogram::new(exponential_buckets(16e-6, f64::sqrt(2.0), 28)),
                     publish_time: Arc::default(),
+                    journal_sync_time: Histogram::new(exponential_buckets(64e-6, 2.0, 16)),
                     workers: WorkerMetrics::for_workers(workers, PacketCatalog::new(tables)),
                     $($field: <$kind>::default(),)+
                 };
@@ -183,6 +186,9 @@ metrics! {
     self_check_skipped_clients: Counter, "self_check_skipped_clients" number, "Clients that --self-check did not follow because there were too many";
     server_events: Counter, "server_events" number, "Events queued for the hook of the program";
     server_events_dropped: Counter, "server_events_dropped" number, "Events dropped because the hook of the program is too slow";
+    journal_ticks: Counter, "journal_ticks" number, "Ticks written into the journals";
+    journal_bytes: Counter, "journal_written" bytes, "Bytes of command frames written into the journals";
+    journal_errors: Counter, "journal_errors" number, "Errors that ended the journals";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_dropped: Counter, "capture_dropped" number, "Messages and ticks missing from captures";
@@ -203,6 +209,8 @@ impl Metrics {
         let help =
             "Time to publish a tick: from the step of the world until the update workers have its state";
         self.register("publish_duration", seconds(), help, PublishTime(Arc::clone(&self.publish_time)));
+        let help = "Time to sync the records of one room's journal";
+        self.register("journal_sync_duration", seconds(), help, self.journal_sync_time.clone());
         let workers = || Arc::clone(&self.workers);
         let updates = SummedHistogram { workers: workers(), histogram: |worker| &worker.updates };
         let sends = SummedHistogram { workers: workers(), histogram: |worker| &worker.sends };
@@ -269,6 +277,11 @@ impl Metrics {
     /// Records the duration of a tick.
     pub fn observe_tick(&self, took: Duration) {
         self.tick_time.observe(took.as_secs_f64());
+    }
+
+    /// Records the duration of a sync of a journal.
+    pub fn observe_journal_sync(&self, took: Duration) {
+        self.journal_sync_time.observe(took.as_secs_f64());
     }
 
     /// Records the duration of a publication.

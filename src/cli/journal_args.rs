@@ -1,0 +1,61 @@
+//! The journal: `--journal`, `--durability` and `--on-journal-error`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::output::CliError;
+use crate::server::net::journal::{Durability, JournalDirectory, JournalSettings, OnJournalError};
+
+/// The options of `serve` for the journal.
+#[derive(Debug, Args)]
+pub struct JournalArgs {
+    /// Directory in which the rooms write journals, from which they continue after a crash or a
+    /// restart with the same rules. Rooms on demand have none. Clients have a minute to resume.
+    #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with_all = ["restore", "state_file"])]
+    journal: Option<PathBuf>,
+    /// When the commands of a tick are on the disk: tick, before they are acknowledged; second, at
+    /// most a second later; none, when the system decides. Only a power failure loses more with
+    /// the last two, not the end of the process.
+    #[arg(long, value_name = "TIME", default_value = "second", env = "TICKWIRE_DURABILITY")]
+    durability: DurabilityArg,
+    /// After an error of the journal: stop the server, or continue without a journal.
+    #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_JOURNAL_ERROR")]
+    on_journal_error: OnErrorArg,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DurabilityArg {
+    Tick,
+    Second,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OnErrorArg {
+    Stop,
+    Continue,
+}
+
+impl JournalArgs {
+    /// Whether the rooms have journals.
+    pub fn is_on(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// Opens and locks the directory.
+    pub fn open(&self) -> Result<Option<JournalDirectory>, CliError> {
+        let settings = JournalSettings {
+            durability: match self.durability {
+                DurabilityArg::Tick => Durability::Tick,
+                DurabilityArg::Second => Durability::Second,
+                DurabilityArg::None => Durability::None,
+            },
+            on_error: match self.on_journal_error {
+                OnErrorArg::Stop => OnJournalError::Stop,
+                OnErrorArg::Continue => OnJournalError::Continue,
+            },
+        };
+        self.journal.as_deref().map(|directory| JournalDirectory::open(directory, settings)).transpose()
+    }
+}

@@ -1,0 +1,102 @@
+//! The journal of a room as its thread sees it. It queues ticks, and holds acks until their ticks
+//! are durable. It never waits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::queue::JournaledTick;
+use super::{Durability, OnJournalError, RoomJournals};
+use crate::limits;
+use crate::server::net::rooms::RunningRoom;
+use crate::server::room::{CommandAcks, TickRequest, TickResult};
+
+/// The journal of one run of a room.
+#[derive(Debug)]
+pub struct RoomJournal {
+    journals: Arc<RoomJournals>,
+    room: usize,
+    epoch: u64,
+    /// Time of the next snapshot on the server's clock. The first tick of a run has one.
+    snapshot_at: Duration,
+    /// Acks that wait for the ticket of their tick.
+    held: VecDeque<(u64, Arc<CommandAcks>)>,
+}
+
+impl RoomJournal {
+    /// Begins the journal of this run. Returns `None` if the room has no journal.
+    pub fn begin(journals: Option<&Arc<RoomJournals>>, room: &RunningRoom) -> Option<RoomJournal> {
+        let journals = Arc::clone(journals?);
+        let number = journals.number_of(room)?;
+        room.handle.record_seat_changes();
+        let epoch = u64::from_str_radix(&room.handle.options.epoch, 16).unwrap_or_default();
+        Some(RoomJournal {
+            journals,
+            room: number,
+            epoch,
+            snapshot_at: Duration::ZERO,
+            held: VecDeque::new(),
+        })
+    }
+
+    /// Adds the outputs of a tick that the journal needs.
+    pub fn request(&self, tick: u32, now: Duration, wants: TickRequest) -> TickRequest {
+        let snapshot = now >= self.snapshot_at;
+        let checksum = snapshot || tick.is_multiple_of(limits::JOURNAL_CHECKSUM_TICKS);
+        TickRequest {
+            frame: true,
+            checksum: wants.checksum || checksum,
+            snapshot: wants.snapshot || snapshot,
+            ..wants
+        }
+    }
+
+    /// Queues a tick. Returns the acks that clients may receive now.
+    pub fn record(
+        &mut self,
+        room: &RunningRoom,
+        now: Duration,
+        ticked: &TickResult,
+    ) -> Vec<Arc<CommandAcks>> {
+        let queue = &self.journals.queue;
+        let seats = room.handle.take_seat_changes();
+        let is_due = now >= self.snapshot_at;
+        let snapshot = ticked.snapshot.as_ref().zip(ticked.checksum).filter(|_| is_due);
+        if is_due {
+            self.snapshot_at = now + limits::JOURNAL_SNAPSHOT_INTERVAL;
+        }
+        let entry = ticked.frame.as_ref().map(|frame| JournaledTick {
+            room: self.room,
+            epoch: self.epoch,
+            tick: ticked.tick,
+            snapshot: snapshot
+                .map(|(snapshot, checksum)| (Arc::clone(snapshot), checksum, room.handle.hashed_seats())),
+            checksum: ticked.checksum.filter(|_| ticked.tick.is_multiple_of(limits::JOURNAL_CHECKSUM_TICKS)),
+            seats,
+            frame: Arc::clone(frame),
+        });
+        let ticket = entry.and_then(|entry| queue.push(entry));
+        if ticket.is_none() && !queue.has_failed() {
+            self.journals
+                .fail("a room has more records than the disk writes, or a tick does not fit a record");
+        }
+        self.held.extend(ticked.answers.iter().map(|acks| (ticket.unwrap_or(u64::MAX), Arc::clone(acks))));
+        self.release()
+    }
+
+    /// Removes the acks that clients may receive. After an error with [`OnJournalError::Stop`],
+    /// there are none: their commands may be lost.
+    fn release(&mut self) -> Vec<Arc<CommandAcks>> {
+        let settings = self.journals.settings;
+        let durable = match (self.journals.queue.has_failed(), settings.durability) {
+            (true, _) if settings.on_error == OnJournalError::Continue => u64::MAX,
+            (false, Durability::Second | Durability::None) => u64::MAX,
+            _ => self.journals.queue.durable(),
+        };
+        let mut released = Vec::new();
+        while let Some((_, acks)) = self.held.pop_front_if(|(ticket, _)| *ticket <= durable) {
+            released.push(acks);
+        }
+        released
+    }
+}

@@ -1,0 +1,136 @@
+//! The directory of `--journal` at the start of a server: locks it, and recovers the rooms.
+
+use std::fs::{self, File, TryLockError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tickwire_sim::WorldParams;
+use tracing::{info, warn};
+
+use super::queue::JournalQueue;
+use super::{FileStorage, JournalSettings, OpenJournal, RoomJournals};
+use crate::server::journal::{Inspection, WorldIdentity, inspect, repair};
+use crate::server::net::{TcpGameFactory, TcpRoom};
+use crate::server::room::RoomConfig;
+use crate::util::os;
+use crate::util::plural::count_noun;
+use crate::util::sync::Mutex;
+
+/// The file whose lock says that a process uses the directory.
+const LOCK: &str = "lock";
+/// The directory of the default room. No room has this name.
+const DEFAULT_ROOM: &str = "_default";
+
+/// Returns the name of a room's directory.
+pub fn room_directory_name(room: &str) -> &str {
+    if room.is_empty() { DEFAULT_ROOM } else { room }
+}
+
+/// The locked directory, and the rooms that were recovered so far.
+#[derive(Debug)]
+pub struct JournalDirectory {
+    directory: PathBuf,
+    settings: JournalSettings,
+    lock: File,
+    names: Vec<String>,
+    open: Vec<OpenJournal>,
+    /// Messages for the log, which starts later. Each has a flag, true for a warning, and a text.
+    reports: Vec<(bool, String)>,
+}
+
+impl JournalDirectory {
+    /// Creates the directory if necessary, and locks it.
+    ///
+    /// # Errors
+    /// The directory cannot be used, or another process uses it.
+    pub fn open(directory: &Path, settings: JournalSettings) -> Result<JournalDirectory, String> {
+        let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
+        fs::create_dir_all(directory).map_err(|error| refused(&error))?;
+        let lock = os::open_private(&directory.join(LOCK)).map_err(|error| refused(&error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let rule = "another process uses this directory; stop it, or choose another directory";
+                return Err(refused(&rule));
+            }
+            Err(TryLockError::Error(error)) => return Err(refused(&format!("cannot be locked: {error}"))),
+        }
+        let (directory, names, open, reports) = (directory.to_owned(), Vec::new(), Vec::new(), Vec::new());
+        Ok(JournalDirectory { directory, settings, lock, names, open, reports })
+    }
+
+    /// Recovers a room, or creates it with a new world if it has no journal yet.
+    ///
+    /// # Errors
+    /// The journal is damaged, has another identity, or cannot be read.
+    pub fn room(
+        &mut self,
+        game: &TcpGameFactory,
+        params: &WorldParams,
+        options: RoomConfig,
+    ) -> Result<Box<TcpRoom>, String> {
+        let name = options.name.to_string();
+        let directory = self.directory.join(room_directory_name(&name));
+        let refused = |why: &dyn std::fmt::Display| format!("--journal {}: {why}", directory.display());
+        let rules_hash = (game.about.rules_hash)();
+        let identity = WorldIdentity::new(&name, game.about.name, rules_hash, params);
+        fs::create_dir_all(&directory).map_err(|error| refused(&error))?;
+        os::try_sync_directory(&self.directory).map_err(|error| refused(&error))?;
+        let mut storage = FileStorage::new(directory.clone());
+        let inspection = inspect(&storage, Some(&identity)).map_err(|error| refused(&error))?;
+        let room = match &inspection.snapshot {
+            None => (game.new_room)(params, options),
+            Some(snapshot) => {
+                let recover = || (game.recover_room)(snapshot, &inspection.records, options);
+                let recovered = catch_unwind(AssertUnwindSafe(recover));
+                let recovered = recovered.unwrap_or_else(|_| Err("a tick of the journal panics".to_owned()));
+                recovered.map_err(|why| refused(&format!("the world cannot be recovered: {why}")))?
+            }
+        };
+        repair(&mut storage, &inspection).map_err(|error| refused(&error))?;
+        self.report(&name, &*room, &inspection);
+        let Inspection { next_sequence, last_run, .. } = inspection;
+        self.names.push(name);
+        self.open.push(OpenJournal { storage, identity, next_sequence, last_run });
+        Ok(room)
+    }
+
+    fn report(&mut self, name: &str, room: &TcpRoom, inspection: &Inspection) {
+        let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
+        for damage in &inspection.damaged_snapshots {
+            self.reports.push((true, format!("{title}: an older snapshot is used: {damage}")));
+        }
+        if let Some(torn) = &inspection.torn {
+            let (bytes, file, offset, rule) =
+                (count_noun(torn.bytes, "byte"), &torn.file, torn.offset, torn.rule);
+            self.reports.push((
+                true,
+                format!("{title}: {bytes} of {file} from byte {offset} on are truncated: {rule}"),
+            ));
+        }
+        if inspection.snapshot.is_some() {
+            let (tick, records) = (room.handle().tick(), count_noun(inspection.records.len(), "record"));
+            let players = count_noun(room.handle().hashed_seats().len(), "player");
+            self.reports.push((
+                false,
+                format!("{title} continues after tick {tick}: {records} replayed, {players} may resume"),
+            ));
+        }
+    }
+
+    /// Logs the results of the recovery. Returns the journals of the recovered rooms.
+    pub fn begin(self) -> Arc<RoomJournals> {
+        for (is_warning, text) in &self.reports {
+            if *is_warning { warn!("{text}") } else { info!("{text}") }
+        }
+        Arc::new(RoomJournals {
+            settings: self.settings,
+            queue: JournalQueue::default(),
+            names: self.names,
+            open: Mutex::new(self.open),
+            error: Mutex::default(),
+            _lock: self.lock,
+        })
+    }
+}
