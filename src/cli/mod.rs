@@ -20,6 +20,7 @@ mod explain;
 mod floats;
 mod game_help;
 mod game_list;
+mod journal;
 mod journal_args;
 mod lockstep_args;
 mod log;
@@ -98,6 +99,10 @@ enum Command {
     /// replayed (for example, because part of the session is missing), or if the report cannot be
     /// written.
     Replay(replay::ReplayArgs),
+    /// Check, truncate or export the journals of a server (--journal).
+    ///
+    /// Exit status: 0 if the journals can be recovered, otherwise 1.
+    Journal(journal::JournalCommand),
     /// Simulate a whole server in virtual time, from a seed, and check every invariant. The
     /// simulation includes rooms, failing connections, and bots that check all packets that they
     /// receive.
@@ -159,6 +164,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Quiz(args)) => return quiz::run(&args, games),
         Some(Command::Replay(args)) => return replay::run(&args, games),
+        Some(Command::Journal(args)) => journal::run(&args, games),
         Some(Command::Simulate(args)) => simulate::run(&args, games),
         Some(Command::Synctest(args)) => synctest::run(&args, games),
         Some(Command::Codes(args)) => tables::run(&args, games),

@@ -46,7 +46,7 @@ pub fn the_worker_hears_all() {
         newcomers
     });
     let ringing = thread::spawn(move || {
-        ticks().iter().for_each(|tick| world.push_tick(0, std::sync::Arc::clone(tick), None));
+        ticks().iter().for_each(|tick| world.push_tick(0, std::sync::Arc::clone(tick), (None, 0)));
     });
     let welcoming = thread::spawn(move || reader.push_client(7));
     let mut newcomers = telling.join().expect("no panic");
@@ -69,7 +69,7 @@ pub fn a_worker_without_clients_is_woken() {
         }
         newcomers
     });
-    let ringing = thread::spawn(move || world.push_tick(0, std::sync::Arc::clone(&ticks()[0]), None));
+    let ringing = thread::spawn(move || world.push_tick(0, std::sync::Arc::clone(&ticks()[0]), (None, 0)));
     reader.push_client(7);
     assert_eq!(telling.join().expect("no panic"), [7]);
     ringing.join().expect("no panic");

@@ -34,6 +34,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     let codes = PacketTables::builtin();
     let mut plan = CrowdPlan {
         lane: false,
+        late_acks: false,
         game: Moo::INFO,
         url: format!("ws://{}", server.address()).parse().unwrap(),
         dialects: ["native", "legacy", "letters"].map(|name| codes.dialect(name).unwrap()).into(),

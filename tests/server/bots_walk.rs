@@ -31,6 +31,7 @@ fn dialect(name: &str) -> Arc<Dialect> {
 fn run(url: &Url, name: &str, count: usize) -> CrowdReport {
     let plan = CrowdPlan {
         lane: false,
+        late_acks: false,
         game: Moo::INFO,
         url: url.clone(),
         dialects: vec![dialect(name)],

@@ -29,6 +29,7 @@ fn compressed_games_are_checked_replayed_and_explained() {
     server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let crowd = |dialects: &[&str], lockstep| CrowdPlan {
         lane: false,
+        late_acks: false,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         game: games::INFO[0],
         dialects: dialects

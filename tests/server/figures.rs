@@ -32,6 +32,7 @@ fn plan(server: &ServerHandle, dialects: &[&str], count: usize, seconds: u64) ->
     let codes = games::built_in_tables();
     CrowdPlan {
         lane: false,
+        late_acks: false,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         game: games::INFO[0],
         dialects: dialects.iter().map(|name| codes.dialect(name).expect("built in")).collect(),

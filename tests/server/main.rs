@@ -31,6 +31,7 @@ mod figures;
 mod guest;
 mod hostile_clients;
 mod inputs;
+mod journal;
 mod keep_alive;
 mod kites;
 #[cfg(target_os = "linux")]

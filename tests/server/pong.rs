@@ -207,6 +207,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
     let plan = crowd::CrowdPlan {
         lane: false,
+        late_acks: false,
         url: url.parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![codes.dialect("pong").expect("its dialect")],

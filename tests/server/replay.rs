@@ -70,6 +70,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
     let names = ["native", "legacy", "letters", "letters-2023"];
     let plan = CrowdPlan {
         lane: false,
+        late_acks: false,
         game: Moo::INFO,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         dialects: names.map(|name| codes.dialect(name).expect("built in")).into(),

@@ -101,6 +101,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
     assert!(returned.expect("on this machine").passed());
     let crowd = |lockstep| CrowdPlan {
         lane: false,
+        late_acks: false,
         url: url(),
         game: games::INFO[0],
         dialects: vec![games::built_in_tables().dialect("native").expect("built in")],
@@ -128,6 +129,7 @@ fn tanks_raise_no_alarm() {
     let server = tanks_with(|config| config.self_check = true);
     let plan = CrowdPlan {
         lane: false,
+        late_acks: false,
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![games::built_in_tables().dialect("tanks").expect("the game's")],

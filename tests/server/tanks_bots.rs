@@ -22,6 +22,7 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
     let server = server();
     let plan = CrowdPlan {
         lane: false,
+        late_acks: false,
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![games::built_in_tables().dialect("tanks").expect("the game's")],

@@ -61,6 +61,10 @@ pub struct BotsArgs {
     /// lanes in use and datagrams since the lanes were granted.
     #[arg(long, conflicts_with_all = ["attack", "resume_rate"])]
     pub lane: bool,
+    /// Accept acks that come after the update with the effect of their commands, as from a server
+    /// with a journal and --durability tick.
+    #[arg(long, conflicts_with_all = ["attack", "resume_rate"])]
+    pub late_acks: bool,
     /// Reconnect a bot with its resume key when its connection is lost, and check that it receives
     /// its own player. With a number, the bots also cut that many of their connections per second,
     /// in turn.

@@ -162,6 +162,7 @@ fn plan(
         seed,
         lockstep: args.mode == FollowMode::Lockstep,
         lane: args.lane,
+        late_acks: args.late_acks,
         reconnects: args.reconnect,
     }
 }

@@ -85,6 +85,9 @@ pub enum Tolerance {
     Resumed,
     /// The client has a lane for datagrams, which overtake the packets of the stream.
     Lane,
+    /// The server has a journal with `--durability tick`: acks come after the update that shows the
+    /// effect of their commands.
+    LateAcks,
 }
 
 /// Statistics of a bot: name, description and count of each kind of action.

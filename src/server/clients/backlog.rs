@@ -18,8 +18,10 @@ pub struct Backlog {
     /// Whether the events and acks exceeded the limit in bytes. If so, `missed_events` and
     /// `answers` are empty.
     pub has_overflowed: bool,
-    /// The acks of all these ticks, in order.
+    /// The acks of all these ticks, in order. With a journal, they may be of earlier ticks.
     pub answers: Vec<Arc<CommandAcks>>,
+    /// Number of newest ticks without their acks, because a journal has not synced them yet.
+    pub unacked_ticks: u32,
     missed_bytes: usize,
 }
 
@@ -27,7 +29,14 @@ impl Backlog {
     /// Creates a backlog with one tick.
     pub fn new(newest: Arc<dyn DynTick>, answers: impl IntoIterator<Item = Arc<CommandAcks>>) -> Backlog {
         let answers = answers.into_iter().collect();
-        Backlog { missed_events: Vec::new(), newest, has_overflowed: false, answers, missed_bytes: 0 }
+        Backlog {
+            missed_events: Vec::new(),
+            newest,
+            has_overflowed: false,
+            answers,
+            unacked_ticks: 0,
+            missed_bytes: 0,
+        }
     }
 
     /// Returns the approximate size of the events and acks before the newest tick, in bytes.

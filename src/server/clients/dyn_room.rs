@@ -14,7 +14,7 @@ use crate::game::{Game, GameInfo};
 use crate::games;
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
-use crate::server::journal::{JournalReplay, JournalSnapshot, Record};
+use crate::server::journal::{JournalReplay, JournalSnapshot, Record, RecordBody};
 #[cfg(not(target_family = "wasm"))]
 use crate::server::room::SavedRoom;
 use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult};
@@ -78,6 +78,10 @@ pub struct GameFactory<L: 'static> {
     /// Restores a room from its journal: restores the snapshot and replays the records.
     #[cfg(not(target_family = "wasm"))]
     pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig) -> ResumedRoom<L>,
+    /// Replays a journal. Calls the function with the checksum of the world before each tick and the
+    /// command frame of the tick.
+    #[cfg(not(target_family = "wasm"))]
+    pub replay_journal: fn(&JournalSnapshot, &[Record], &mut dyn FnMut(u64, &[u8])) -> Result<(), String>,
     /// Creates an update group. Each update worker has one for every room in which it has clients.
     pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
@@ -114,6 +118,8 @@ impl<L: Transport> GameFactory<L> {
             migrate_room: carry::<G, L>,
             #[cfg(not(target_family = "wasm"))]
             recover_room: recover::<G, L>,
+            #[cfg(not(target_family = "wasm"))]
+            replay_journal: replay_journal::<G>,
             new_update_group: || Box::<TypedUpdateGroup<G, L>>::default(),
         }
     }
@@ -172,6 +178,21 @@ fn recover<G: Game, L: Transport>(
     // The server's clock is at zero: rooms are recovered at its start.
     room.handle().restore_hashed_seats(&seats, Duration::ZERO);
     Ok(Box::new(room))
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn replay_journal<G: Game>(
+    snapshot: &JournalSnapshot,
+    records: &[Record],
+    on_tick: &mut dyn FnMut(u64, &[u8]),
+) -> Result<(), String> {
+    let mut replay = JournalReplay::<G::Sim>::new(snapshot)?;
+    records.iter().try_for_each(|record| {
+        if let RecordBody::Frame(frame) = &record.body {
+            on_tick(replay.world().checksum(), frame);
+        }
+        replay.apply(record)
+    })
 }
 
 /// Checks that the server can continue a restored world.

@@ -153,6 +153,8 @@ struct TypedBacklog<'a, G: Game> {
     missed: Vec<Arc<G::Events>>,
     newest: &'a Published<G>,
     answers: &'a [Arc<CommandAcks>],
+    /// As [`Backlog::unacked_ticks`].
+    unacked_ticks: u32,
 }
 
 impl<'a, G: Game> TypedBacklog<'a, G> {
@@ -164,6 +166,7 @@ impl<'a, G: Game> TypedBacklog<'a, G> {
             missed: missed.collect::<Option<_>>()?,
             newest: backlog.newest.of::<G>()?,
             answers: &backlog.answers,
+            unacked_ticks: backlog.unacked_ticks,
         })
     }
 
@@ -335,7 +338,10 @@ impl<G: Game> ClientFeed<G> {
     fn update<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (TypedBacklog { newest, answers: brought, .. }, missed): (&TypedBacklog<'_, G>, &[Arc<G::Events>]),
+        (TypedBacklog { newest, answers: brought, unacked_ticks, .. }, missed): (
+            &TypedBacklog<'_, G>,
+            &[Arc<G::Events>],
+        ),
         scratch: &mut G::Scratch,
         EncodeBuffers { answers, messages, frames }: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
@@ -346,7 +352,8 @@ impl<G: Game> ClientFeed<G> {
         if client.is_in_lockstep() {
             brought.iter().for_each(|tick| self.answers.add(tick, client.id));
             let gap = (missed.len(), newest.tick);
-            return self.relay(client, gap, (answers, messages), frames, (budgets, now));
+            let acked = newest.tick.saturating_sub(*unacked_ticks);
+            return self.relay(client, (gap, acked), (answers, messages), frames, (budgets, now));
         }
         self.view.set_subject(client.joined.as_of(newest.tick), client.spectated());
         replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
@@ -379,11 +386,12 @@ impl<G: Game> ClientFeed<G> {
         UpdateResult { turn, send_calls, misfits, is_partial }
     }
 
-    /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal.
+    /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal
+    /// up to the tick `acked`.
     fn relay<L: Transport>(
         &mut self,
         client: &Client<L>,
-        gap: (usize, u32),
+        (gap, acked): ((usize, u32), u32),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
         (budgets, now): (&AddressRateLimits, Duration),
@@ -401,7 +409,7 @@ impl<G: Game> ClientFeed<G> {
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
-        relay.write(client, (budgets, gap.1), frames, now);
+        relay.write(client, (budgets, acked), frames, now);
         client.send(Frames::Borrowed(frames), now);
         UpdateResult {
             turn: StateOutcome::Written,

@@ -22,6 +22,7 @@ mod snapshot;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod truncation;
 mod writer;
 
 pub use identity::WorldIdentity;
@@ -31,4 +32,5 @@ pub use replay::JournalReplay;
 pub use segment::SegmentHeader;
 pub use snapshot::JournalSnapshot;
 pub use storage::{FileInfo, FileKind, JournalStorage};
+pub use truncation::{check, truncate};
 pub use writer::{JournalError, JournalRun, JournalWriter, Retention};

@@ -218,13 +218,14 @@ pub fn tick(
     log_properties(host, room);
     room.set_players(ticked.published.players());
     if let Some(journal) = &mut journal {
-        let released = journal.record(room, began, &ticked);
+        let (released, held) = journal.record(room, began, &ticked);
         for queue in &host.worker_queues {
-            queue.push_tick(room.number, Arc::clone(&ticked.published), released.iter().cloned());
+            let acks = (released.iter().cloned(), held);
+            queue.push_tick(room.number, Arc::clone(&ticked.published), acks);
         }
     } else {
         for queue in &host.worker_queues {
-            queue.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+            queue.push_tick(room.number, Arc::clone(&ticked.published), (ticked.answers.clone(), 0));
         }
     }
     room.metrics.ticks.inc();

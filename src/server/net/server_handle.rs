@@ -128,9 +128,7 @@ impl ServerHandle {
         host.events.start(&host.metrics)?;
         host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
         let self_check_thread = start_self_check(&host)?;
-        let has_journal = host.config.journal.is_some();
-        let journal_thread =
-            has_journal.then(|| spawn(&host, "journal", |host| journal::run(host))).transpose()?;
+        let journal_thread = start_journal(&host)?;
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
         for room in rooms {
@@ -325,6 +323,12 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
     }
     let listener = host.tap.subscribe(None, limits::SELF_CHECK_QUEUE_BYTES);
     spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
+}
+
+/// Starts the writer thread of the journals, if there are journals.
+fn start_journal(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
+    let has_journal = host.config.journal.is_some();
+    has_journal.then(|| spawn(host, "journal", |host| journal::run(host))).transpose()
 }
 
 fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {

@@ -5,6 +5,7 @@
 //! without clients cost it nothing.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use crate::game::DynTick;
@@ -40,22 +41,27 @@ impl<Newcomer> Default for WorkerQueue<Newcomer> {
 }
 
 impl<Newcomer> WorkerQueue<Newcomer> {
-    /// Queues a tick of a room with its acks. Drops it if the worker has no clients.
+    /// Queues a tick of a room with acks. `unacked` is the number of newest ticks without their
+    /// acks. Drops it if the worker has no clients.
     pub fn push_tick(
         &self,
         room: u64,
         tick: Arc<dyn DynTick>,
-        answers: impl IntoIterator<Item = Arc<CommandAcks>>,
+        (answers, unacked): (impl IntoIterator<Item = Arc<CommandAcks>>, u32),
     ) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;
         }
-        if let Some(backlog) = state.backlogs.get_mut(&room) {
-            backlog.push(tick, answers);
-        } else {
-            state.backlogs.insert(room, Backlog::new(tick, answers));
-        }
+        let backlog = match state.backlogs.entry(room) {
+            Entry::Occupied(backlog) => {
+                let backlog = backlog.into_mut();
+                backlog.push(tick, answers);
+                backlog
+            }
+            Entry::Vacant(place) => place.insert(Backlog::new(tick, answers)),
+        };
+        backlog.unacked_ticks = unacked;
         drop(state);
         self.wakeup.notify_one();
     }

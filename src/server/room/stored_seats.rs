@@ -1,4 +1,4 @@
-//! The seats of a room as files store them: with keys in the state file, with hashes in the journal.
+//! The seats of a room in files: with keys in the state file, and with hashes in the journal.
 
 #[cfg(not(target_family = "wasm"))]
 use std::time::Duration;

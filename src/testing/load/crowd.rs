@@ -85,6 +85,8 @@ pub struct CrowdPlan {
     pub lockstep: bool,
     /// Whether the bots request lanes for datagrams.
     pub lane: bool,
+    /// Whether acks may come after the update with the effect of their commands.
+    pub late_acks: bool,
     /// With `Some`, a bot whose connection is lost reconnects with its resume key, and must receive
     /// its own player. The number is how many connections per second the crowd itself cuts, in
     /// turn.
@@ -112,6 +114,9 @@ impl CrowdPlan {
         })?;
         // The bots of an address may together exceed its rate limit for clan commands.
         agent.tolerate(Tolerance::SharedAddress);
+        if self.late_acks {
+            agent.tolerate(Tolerance::LateAcks);
+        }
         if !self.lockstep {
             return Some(agent);
         }

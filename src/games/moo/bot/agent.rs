@@ -100,6 +100,8 @@ pub struct MooAgent<O> {
     /// Checks the acks of the agent's commands. `None` if the observer checks nothing, or the
     /// dialect has no acks.
     acks: Option<AckChecker>,
+    /// Whether acks may come after the update that shows the effect of their commands.
+    has_late_acks: bool,
     /// Merges the updates by datagram. `None` without a lane.
     merge: Option<UpdateMerge>,
     /// The newest known tick.
@@ -127,6 +129,7 @@ impl<O: PacketObserver> MooAgent<O> {
             respawns_at: None,
             sequence: 0,
             acks: has_ack_packets.then(AckChecker::default),
+            has_late_acks: false,
             merge: None,
             tick: None,
             nonce: 0,
@@ -217,11 +220,12 @@ impl<O: PacketObserver> MooAgent<O> {
         out: &mut AgentOutput,
     ) {
         let Some(acks) = &mut self.acks else { return };
+        let is_due = |sequence: u32, last: u32| sequence < last || sequence > last && !self.has_late_acks;
         let judged = acks.on_packet(packet).and_then(|()| match server_packet {
             // A state by datagram may arrive before the acks of its commands.
             ServerPacket::Update(_) if self.merge.is_some() => Ok(()),
             ServerPacket::Update(Update { own, .. }) => acks.on_state().and_then(|()| match own {
-                Some(own) if own.sequence != acks.last() => Err(format!(
+                Some(own) if is_due(own.sequence, acks.last()) => Err(format!(
                     "own has the sequence {}, but {} was accepted last",
                     own.sequence,
                     acks.last()
@@ -322,6 +326,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         if reason == Tolerance::Lane {
             self.merge.get_or_insert_default();
         }
+        self.has_late_acks |= reason == Tolerance::LateAcks;
         self.observer.tolerate(reason);
         self.acks.iter_mut().for_each(|acks| acks.tolerate(reason));
     }

@@ -5,7 +5,8 @@ use tickwire_sim::Rng;
 use super::model_disk::ModelDisk;
 use super::model_room::{ModelRoom, ModelState, identity};
 use crate::server::journal::{
-    Inspection, JournalDamage, JournalError, JournalStorage, RecoveryError, WorldIdentity, inspect,
+    Inspection, JournalDamage, JournalError, JournalStorage, RecoveryError, WorldIdentity, check, inspect,
+    truncate,
 };
 
 /// Runs a room to its end. Returns the disk, and the state before each sequence.
@@ -192,4 +193,31 @@ fn segments_without_a_snapshot_are_refused_and_an_empty_directory_is_a_new_world
     assert_eq!(damage(inspect(&disk, None)).rule, "there is no snapshot before it");
     let empty = inspect(&ModelDisk::default(), None).expect("an empty journal");
     assert_eq!((empty.next_sequence, empty.last_run, empty.snapshot), (0, 0, None));
+}
+
+#[test]
+fn a_truncated_journal_is_an_exact_prefix_whatever_bit_of_a_segment_was_flipped() {
+    let (original, room) = finished(1, 60);
+    let mut truncated = 0;
+    for name in names(&original, ".segment") {
+        for bit in (0..original.read(&name).expect("a file").len() * 8).step_by(37) {
+            original.flip(&name, bit);
+            let mut disk = original.copy();
+            original.flip(&name, bit);
+            assert!(
+                check(&disk).expect("readable").iter().any(|fault| fault.file == name),
+                "{name}, bit {bit}"
+            );
+            truncated += truncate(&mut disk).expect("truncated").len();
+            let inspection = ModelRoom::recover(&mut disk).expect("recovered");
+            let state = ModelState::recovered(&inspection);
+            let expected = room.states.get(inspection.next_sequence as usize);
+            assert_eq!(expected, Some(&state), "{name}, bit {bit}");
+            assert!(
+                check(&disk).expect("readable").iter().all(|fault| fault.file == name),
+                "{name}, bit {bit}"
+            );
+        }
+    }
+    assert!(truncated > 0);
 }

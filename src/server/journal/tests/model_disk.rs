@@ -75,6 +75,14 @@ impl ModelDisk {
         self.0.borrow_mut().fault = fault;
     }
 
+    /// Returns another disk with the present content.
+    pub fn copy(&self) -> ModelDisk {
+        let state = self.0.borrow();
+        let (files, names, durable_names) =
+            (state.files.clone(), state.names.clone(), state.durable_names.clone());
+        ModelDisk(Rc::new(RefCell::new(DiskState { files, names, durable_names, ..DiskState::default() })))
+    }
+
     /// Returns the number of operations so far.
     pub fn operations(&self) -> u64 {
         self.0.borrow().operations

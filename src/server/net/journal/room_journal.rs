@@ -19,8 +19,8 @@ pub struct RoomJournal {
     epoch: u64,
     /// Time of the next snapshot on the server's clock. The first tick of a run has one.
     snapshot_at: Duration,
-    /// Acks that wait for the ticket of their tick.
-    held: VecDeque<(u64, Arc<CommandAcks>)>,
+    /// Tickets of ticks that are not durable yet, and their acks.
+    held: VecDeque<(u64, Option<Arc<CommandAcks>>)>,
 }
 
 impl RoomJournal {
@@ -51,13 +51,14 @@ impl RoomJournal {
         }
     }
 
-    /// Queues a tick. Returns the acks that clients may receive now.
+    /// Queues a tick. Returns the acks that clients may receive now, and the number of newest ticks
+    /// without their acks.
     pub fn record(
         &mut self,
         room: &RunningRoom,
         now: Duration,
         ticked: &TickResult,
-    ) -> Vec<Arc<CommandAcks>> {
+    ) -> (Vec<Arc<CommandAcks>>, u32) {
         let queue = &self.journals.queue;
         let seats = room.handle.take_seat_changes();
         let is_due = now >= self.snapshot_at;
@@ -80,8 +81,9 @@ impl RoomJournal {
             self.journals
                 .fail("a room has more records than the disk writes, or a tick does not fit a record");
         }
-        self.held.extend(ticked.answers.iter().map(|acks| (ticket.unwrap_or(u64::MAX), Arc::clone(acks))));
-        self.release()
+        self.held.push_back((ticket.unwrap_or(u64::MAX), ticked.answers.clone()));
+        let released = self.release();
+        (released, self.held.len() as u32)
     }
 
     /// Removes the acks that clients may receive. After an error with [`OnJournalError::Stop`],
@@ -95,7 +97,7 @@ impl RoomJournal {
         };
         let mut released = Vec::new();
         while let Some((_, acks)) = self.held.pop_front_if(|(ticket, _)| *ticket <= durable) {
-            released.push(acks);
+            released.extend(acks);
         }
         released
     }

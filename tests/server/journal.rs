@@ -1,0 +1,219 @@
+//! A server with a journal that is killed at random moments: each acknowledged command is in the journal exactly
+//! once, and each client gets its body back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tickwire::client::blocking_client::BlockingClient;
+use tickwire::internal::games;
+use tickwire::internal::games::moo::world::Action;
+use tickwire::internal::server::journal::{RecordBody, inspect};
+use tickwire::internal::server::net::journal::FileStorage;
+use tickwire::packet::Value;
+use tickwire::sim::command_frame;
+
+use crate::program::{Program, said_at_its_end, tickwire};
+use crate::support::PATIENCE;
+
+/// Clients that send commands.
+const CLIENTS: usize = 8;
+/// Kills of one run of the tests. The variable of this name sets another number.
+const KILLS: u32 = 4;
+const KILLS_VARIABLE: &str = "TICKWIRE_KILLS";
+
+/// An empty directory of this process, removed at the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        let path =
+            PathBuf::from(format!("{}/journal-{name}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn serve(directory: &Path, more: &[&str]) -> Command {
+    let directory = directory.to_str().expect("text");
+    let mut arguments = vec!["serve", "--bind", "127.0.0.1:0", "--journal", directory, "--log", "info"];
+    arguments.extend(more);
+    tickwire(&arguments)
+}
+
+/// A client with a key of its own.
+struct Walker {
+    client: BlockingClient,
+    player: u16,
+}
+
+impl Walker {
+    fn connect(program: &Program, number: usize) -> Walker {
+        let key = format!("{:032x}", 0xabc0_0000 + number);
+        let url = format!("ws://{}/play?inspect_key={key}", program.address).parse().expect("a URL");
+        let dialect = games::built_in_tables().dialect("native").expect("the dialect");
+        let mut client: BlockingClient = BlockingClient::connect(&url, None, dialect).expect("a connection");
+        let hello = [1.into(), 1.into(), format!("walker {number}").into(), 2.into()];
+        client.send("hello", &hello).expect("sent");
+        let spawned = client.receive_until(PATIENCE, |packet| packet.name == "spawned").expect("a player");
+        Walker { client, player: spawned.number("player").expect("a number") }
+    }
+
+    /// Sends commands until the connection ends. Returns the tick of each acknowledged command.
+    fn walk(mut self, is_over: &AtomicBool) -> BTreeMap<u64, u32> {
+        let (mut sequence, mut acknowledged) = (0_u32, BTreeMap::new());
+        while !is_over.load(Ordering::Relaxed) {
+            sequence += 1;
+            if self.client.send("move", &[sequence.into(), Value::Nil, (sequence % 200).into()]).is_err() {
+                break;
+            }
+            // Several packets for each command, so that acks are read as they come.
+            for _ in 0..3 {
+                let Ok(Some(packet)) = self.client.receive(Duration::from_secs(2)) else {
+                    return acknowledged;
+                };
+                if packet.name == "command_accepted" {
+                    let list = packet.get("commands").and_then(Value::as_array).expect("a list");
+                    for group in list.chunks(3) {
+                        let number = |at: usize| group[at].as_u64().expect("a number");
+                        let run = number(0)..number(0) + number(1);
+                        acknowledged.extend(run.map(|sequence| (sequence, number(2) as u32)));
+                    }
+                }
+            }
+        }
+        acknowledged
+    }
+}
+
+/// The tick of each command in the journal of the default room, by player and sequence.
+fn journaled(directory: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
+    let inspection = inspect(&FileStorage::new(directory.join("_default")), None).expect("no damage");
+    let mut commands: BTreeMap<(u16, u64), Vec<u32>> = BTreeMap::new();
+    for record in inspection.records {
+        let RecordBody::Frame(frame) = record.body else { continue };
+        for command in command_frame::decode::<Action>(&frame).expect("a frame").commands {
+            commands.entry((command.player.0, command.sequence)).or_default().push(record.tick);
+        }
+    }
+    commands
+}
+
+/// A number below `bound` from a seed.
+fn random(seed: u32, bound: u64) -> u64 {
+    u64::from(seed.wrapping_add(1).wrapping_mul(0x9e37_79b1).rotate_left(13)) % bound
+}
+
+#[test]
+fn a_killed_server_has_every_acknowledged_command_once_and_every_body_back() {
+    let directory = Directory::new("kills");
+    let kills = std::env::var(KILLS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let (mut players, mut total) = (BTreeMap::new(), 0);
+    for kill in 0..kills {
+        let program = Program::start(&mut serve(&directory.0, &["--durability", "tick"]));
+        // In another order each time: a new body would get another number.
+        let order = (0..CLIENTS).map(|number| (number + kill as usize * 3) % CLIENTS);
+        let walkers: Vec<(usize, Walker)> =
+            order.map(|number| (number, Walker::connect(&program, number))).collect();
+        for (number, walker) in &walkers {
+            let before = *players.entry(*number).or_insert(walker.player);
+            assert_eq!(walker.player, before, "kill {kill}: the body of client {number}");
+        }
+        let is_over = AtomicBool::new(false);
+        let acknowledged: Vec<(u16, BTreeMap<u64, u32>)> = thread::scope(|scope| {
+            let walk = |walker: Walker| {
+                let (player, is_over) = (walker.player, &is_over);
+                scope.spawn(move || (player, walker.walk(is_over)))
+            };
+            let threads: Vec<_> = walkers.into_iter().map(|(_, walker)| walk(walker)).collect();
+            thread::sleep(Duration::from_millis(100 + random(kill, 900)));
+            // SIGKILL.
+            drop(program);
+            is_over.store(true, Ordering::Relaxed);
+            threads.into_iter().map(|walking| walking.join().expect("no panic")).collect()
+        });
+        let journaled = journaled(&directory.0);
+        for (player, commands) in &acknowledged {
+            for (sequence, tick) in commands {
+                let found = journaled.get(&(*player, *sequence));
+                assert_eq!(found, Some(&vec![*tick]), "kill {kill}: command {sequence} of player {player}");
+            }
+            total += commands.len();
+        }
+    }
+    println!("{kills} kills, {total} acknowledged commands");
+    assert!(total > 0, "no command was acknowledged");
+}
+
+#[test]
+fn a_directory_has_one_server_and_a_journal_of_another_world_is_refused() {
+    let directory = Directory::new("lock");
+    let mut first = Program::start(&mut serve(&directory.0, &[]));
+    drop(Walker::connect(&first, 0));
+    let refused = |more: &[&str]| {
+        let output = said_at_its_end(serve(&directory.0, more).spawn().expect("started"));
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let told = refused(&[]);
+    assert!(told.contains("another process uses this directory"), "{told}");
+    first.stop();
+    let told = refused(&["--seed", "7"]);
+    assert!(told.contains("seed is 1, not 7") && told.contains("choose another directory"), "{told}");
+    let mut again = Program::start(&mut serve(&directory.0, &[]));
+    let log = again.stop();
+    assert!(log.contains("the default room continues after tick"), "{log}");
+}
+
+#[test]
+fn a_damaged_journal_is_refused_truncated_and_exported_for_replay() {
+    let directory = Directory::new("damage");
+    let program = Program::start(&mut serve(&directory.0, &["--durability", "tick"]));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let walker = Walker::connect(&program, 0);
+        let walking = scope.spawn(|| walker.walk(&is_over));
+        thread::sleep(Duration::from_millis(700));
+        is_over.store(true, Ordering::Relaxed);
+        walking.join().expect("no panic");
+    });
+    drop(program);
+    let text = |arguments: &[&str]| {
+        let output = said_at_its_end(tickwire(arguments).spawn().expect("started"));
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text")).concat();
+        (output.status.success(), text)
+    };
+    let path = directory.0.to_str().expect("text");
+    let (is_good, told) = text(&["journal", "check", path]);
+    assert!(is_good && told.contains("run 1, snapshot of tick 0 before record 0"), "{told}");
+    let capture = format!("{path}/export.pcapng");
+    let (is_good, told) = text(&["journal", "export", path, &capture]);
+    assert!(is_good && told.contains("ticks from tick 0"), "{told}");
+    let (is_good, told) = text(&["replay", &capture]);
+    assert!(is_good, "{told}");
+    let segment = directory.0.join("_default/00000000000000000000.segment");
+    let mut bytes = fs::read(&segment).expect("a segment");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&segment, bytes).expect("written");
+    let refused = said_at_its_end(serve(&directory.0, &[]).spawn().expect("started"));
+    let told = String::from_utf8(refused.stderr).expect("text");
+    assert!(
+        told.contains("00000000000000000000.segment, byte ") && told.contains("journal truncate"),
+        "{told}"
+    );
+    assert!(!text(&["journal", "check", path]).0);
+    let (is_good, told) = text(&["journal", "truncate", path]);
+    assert!(is_good && told.contains("truncated at byte"), "{told}");
+    Program::start(&mut serve(&directory.0, &[])).stop();
+}
