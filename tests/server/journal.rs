@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tickwire::client::blocking_client::BlockingClient;
 use tickwire::internal::games;
@@ -65,8 +65,19 @@ impl Walker {
         let mut client: BlockingClient = BlockingClient::connect(&url, None, dialect).expect("a connection");
         let hello = [1.into(), 1.into(), format!("walker {number}").into(), 2.into()];
         client.send("hello", &hello).expect("sent");
-        let spawned = client.receive_until(PATIENCE, |packet| packet.name == "spawned").expect("a player");
-        Walker { client, player: spawned.number("player").expect("a number") }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let packet = client.receive(PATIENCE).expect("a packet").expect("no end");
+            match packet.name.as_str() {
+                "spawned" => {
+                    return Walker { client, player: packet.number("player").expect("a number") };
+                }
+                // An animal has killed it in an earlier run: its player returns with another body.
+                "died" => client.send("join", &[format!("walker {number}").into(), 2.into()]).expect("sent"),
+                _ => {}
+            }
+        }
+        panic!("client {number} gets no player");
     }
 
     /// Sends commands until the connection ends. Returns the tick of each acknowledged command.

@@ -62,6 +62,10 @@ pub type ResumedRoom<L> = Result<Box<dyn DynRoom<L>>, String>;
 #[cfg(not(target_family = "wasm"))]
 pub type MigratedRoom<L> = Result<(Box<dyn DynRoom<L>>, Vec<String>), String>;
 
+/// Receives the checksum of the world before a replayed tick, and the command frame of the tick.
+#[cfg(not(target_family = "wasm"))]
+pub type OnReplayedTick<'a> = &'a mut dyn FnMut(u64, &[u8]);
+
 /// Makes rooms of one game for a server with this transport.
 #[derive(Debug)]
 pub struct GameFactory<L: 'static> {
@@ -81,7 +85,7 @@ pub struct GameFactory<L: 'static> {
     /// Replays a journal. Calls the function with the checksum of the world before each tick and the
     /// command frame of the tick.
     #[cfg(not(target_family = "wasm"))]
-    pub replay_journal: fn(&JournalSnapshot, &[Record], &mut dyn FnMut(u64, &[u8])) -> Result<(), String>,
+    pub replay_journal: fn(&JournalSnapshot, &[Record], OnReplayedTick<'_>) -> Result<(), String>,
     /// Creates an update group. Each update worker has one for every room in which it has clients.
     pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
@@ -184,7 +188,7 @@ fn recover<G: Game, L: Transport>(
 fn replay_journal<G: Game>(
     snapshot: &JournalSnapshot,
     records: &[Record],
-    on_tick: &mut dyn FnMut(u64, &[u8]),
+    on_tick: OnReplayedTick<'_>,
 ) -> Result<(), String> {
     let mut replay = JournalReplay::<G::Sim>::new(snapshot)?;
     records.iter().try_for_each(|record| {

@@ -26,14 +26,17 @@ pub enum PlantedFault {
 #[derive(Debug, Clone, Default)]
 pub struct ModelDisk(Rc<RefCell<DiskState>>);
 
+/// The file of a new name, and a removed name.
+type NameChange = (Option<(String, usize)>, Option<String>);
+
 #[derive(Debug, Default)]
 struct DiskState {
     files: Vec<ModelFile>,
     /// Files by name: as the program sees them, and after a crash.
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
-    /// Changes of names since the last sync: the file of the new name, and a removed name.
-    name_changes: Vec<(Option<(String, usize)>, Option<String>)>,
+    /// Changes of names since the last sync.
+    name_changes: Vec<NameChange>,
     /// Number of operations so far.
     operations: u64,
     /// The operation that fails.
