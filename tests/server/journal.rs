@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::client::blocking_client::BlockingClient;
+use tickwire::client::blocking_client::{BlockingClient, ReceivedPacket};
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::Action;
 use tickwire::internal::server::journal::{RecordBody, inspect};
@@ -227,4 +227,38 @@ fn a_damaged_journal_is_refused_truncated_and_exported_for_replay() {
     let (is_good, told) = text(&["journal", "truncate", path]);
     assert!(is_good && told.contains("truncated at byte"), "{told}");
     Program::start(&mut serve(&directory.0, &[])).stop();
+}
+
+#[test]
+fn after_an_error_of_the_disk_the_server_stops_or_continues_without_a_journal() {
+    for (action, continues) in [("stop", false), ("continue", true)] {
+        let directory = Directory::new(action);
+        // The first snapshot cannot be created, because a directory has its name.
+        fs::create_dir_all(directory.0.join("_default/00000000000000000000.snapshot.part")).expect("created");
+        let arguments = ["--durability", "tick", "--on-journal-error", action];
+        let mut program = Program::start(&mut serve(&directory.0, &arguments));
+        if continues {
+            let is_over = AtomicBool::new(false);
+            thread::scope(|scope| {
+                let walker = Walker::connect(&program, 0);
+                let walking = scope.spawn(|| walker.walk(&is_over));
+                thread::sleep(Duration::from_millis(500));
+                is_over.store(true, Ordering::Relaxed);
+                assert!(!walking.join().expect("no panic").is_empty(), "commands are acknowledged");
+            });
+            let log = program.stop();
+            assert!(log.contains("the server continues without a journal"), "{log}");
+        } else {
+            let url = format!("ws://{}/play", program.address).parse().expect("a URL");
+            let dialect = games::built_in_tables().dialect("native").expect("the dialect");
+            // The room sleeps until a client connects.
+            let _client = BlockingClient::<ReceivedPacket>::connect(&url, None, dialect);
+            let (status, log) = program.wait();
+            assert!(!status.success(), "{log}");
+            assert!(
+                log.contains("the server has stopped because the journal has failed: cannot create"),
+                "{log}"
+            );
+        }
+    }
 }
