@@ -3,14 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tickwire::Server;
 use tickwire::client::blocking_client::{BlockingClient, ReceivedPacket};
 use tickwire::internal::games;
+use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::Action;
 use tickwire::internal::server::journal::{RecordBody, inspect};
 use tickwire::internal::server::net::journal::FileStorage;
@@ -120,6 +124,18 @@ fn journaled(directory: &Path) -> BTreeMap<(u16, u64), Vec<u32>> {
     commands
 }
 
+/// The value of a metric.
+fn metric(program: &Program, name: &str) -> String {
+    let mut stream = TcpStream::connect(program.address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("the metrics");
+    let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    found.unwrap_or_else(|| panic!("no {name}")).to_owned()
+}
+
 /// A number below `bound` from a seed.
 fn random(seed: u32, bound: u64) -> u64 {
     u64::from(seed.wrapping_add(1).wrapping_mul(0x9e37_79b1).rotate_left(13)) % bound
@@ -198,6 +214,9 @@ fn a_damaged_journal_is_refused_truncated_and_exported_for_replay() {
         is_over.store(true, Ordering::Relaxed);
         walking.join().expect("no panic");
     });
+    let syncs: u64 =
+        metric(&program, "tickwire_journal_sync_duration_seconds_count").parse().expect("a number");
+    assert!(syncs > 0 && metric(&program, "tickwire_journal_errors_total") == "0", "{syncs} syncs");
     drop(program);
     let text = |arguments: &[&str]| {
         let output = said_at_its_end(tickwire(arguments).spawn().expect("started"));
@@ -246,6 +265,7 @@ fn after_an_error_of_the_disk_the_server_stops_or_continues_without_a_journal() 
                 is_over.store(true, Ordering::Relaxed);
                 assert!(!walking.join().expect("no panic").is_empty(), "commands are acknowledged");
             });
+            assert_eq!(metric(&program, "tickwire_journal_errors_total"), "1");
             let log = program.stop();
             assert!(log.contains("the server continues without a journal"), "{log}");
         } else {
@@ -261,4 +281,19 @@ fn after_an_error_of_the_disk_the_server_stops_or_continues_without_a_journal() 
             );
         }
     }
+}
+
+#[test]
+fn a_server_in_a_program_continues_its_world_after_a_stop() {
+    let directory = Directory::new("library");
+    let start = || Server::for_game::<Moo>().journal(&directory.0).start().expect("a free port");
+    let server = start();
+    // The room sleeps until something is queued for a tick.
+    server.command("announce hello").expect("announced");
+    let before = server.room("").expect("the room").tick();
+    server.stop();
+    let server = start();
+    let after = server.room("").expect("the room").tick();
+    assert!(before > 0 && after >= before, "{before}, then {after}");
+    server.stop();
 }

@@ -82,8 +82,7 @@ pub struct GameFactory<L: 'static> {
     /// Restores a room from its journal: restores the snapshot and replays the records.
     #[cfg(not(target_family = "wasm"))]
     pub recover_room: fn(&JournalSnapshot, &[Record], RoomConfig) -> ResumedRoom<L>,
-    /// Replays a journal. Calls the function with the checksum of the world before each tick and the
-    /// command frame of the tick.
+    /// Replays a journal, and calls the function before each tick.
     #[cfg(not(target_family = "wasm"))]
     pub replay_journal: fn(&JournalSnapshot, &[Record], OnReplayedTick<'_>) -> Result<(), String>,
     /// Creates an update group. Each update worker has one for every room in which it has clients.

@@ -127,8 +127,7 @@ impl ServerHandle {
         let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;
         host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
-        let self_check_thread = start_self_check(&host)?;
-        let journal_thread = start_journal(&host)?;
+        let (self_check_thread, journal_thread) = (start_self_check(&host)?, start_journal(&host)?);
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
         for room in rooms {

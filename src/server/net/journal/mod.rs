@@ -16,6 +16,7 @@ mod room_journal;
 mod start;
 mod writer_thread;
 
+use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 pub use file_storage::FileStorage;
@@ -80,8 +81,8 @@ pub struct RoomJournals {
     open: Mutex<Vec<OpenJournal>>,
     /// The first error.
     error: Mutex<Option<String>>,
-    /// The lock of the directory, held until the server ends.
-    _lock: std::fs::File,
+    /// The lock of the directory, held until the writer thread ends.
+    lock: Mutex<Option<File>>,
 }
 
 impl RoomJournals {

@@ -130,7 +130,7 @@ impl JournalDirectory {
             names: self.names,
             open: Mutex::new(self.open),
             error: Mutex::default(),
-            _lock: self.lock,
+            lock: Mutex::new(Some(self.lock)),
         })
     }
 }

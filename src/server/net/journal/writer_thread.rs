@@ -29,6 +29,7 @@ enum WriterState {
 pub fn run(host: &ServerState) {
     let Some(journals) = &host.config.journal else { return };
     let written = catch_unwind(AssertUnwindSafe(|| write_all(host, journals)));
+    *journals.lock.lock() = None;
     let error = match written {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error.to_string(),
