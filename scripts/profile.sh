@@ -44,14 +44,14 @@ for case in "${cases[@]}"; do
         *) printf 'profile.sh: %s: must be play, still, native or spectators\n' "$case" >&2; exit 2 ;;
     esac
     start_server --moomoo-update-hz 30 --max-clients $((clients + 100)) --max-clients-per-address $((clients + 100)) --address-rate-limits off
-    "$load" --pid "$server" --clients "$clients" --seconds $((seconds + 6)) "${flags[@]}" "ws://127.0.0.1:$port" >"$work/load" 2>&1 &
+    timeout $((seconds + 60)) "$load" --pid "$server" --clients "$clients" --seconds $((seconds + 6)) "${flags[@]}" "ws://127.0.0.1:$port" >"$work/load" 2>&1 &
     loader=$!
     until_all_came "$clients"
     sleep 2
-    perf record --freq 1999 -g --pid "$server" --output "$work/$case.data" -- sleep "$seconds" >"$work/perf" 2>&1 || { cat "$work/perf" >&2; exit 1; }
+    perf record --freq 799 --call-graph dwarf,4096 --pid "$server" --output "$work/$case.data" -- sleep "$seconds" >"$work/perf" 2>&1 || { cat "$work/perf" >&2; exit 1; }
     wait "$loader"
     kill "$server" && wait "$server" || true
     server=''
-    perf script --input "$work/$case.data" --fields ip,sym,dso >"$work/$case.stacks" 2>/dev/null
+    perf script --input "$work/$case.data" --no-inline --fields ip,sym,dso >"$work/$case.stacks" 2>/dev/null
 done
 python3 -B scripts/lib/profile.py "$out" "$work" "${cases[@]}"

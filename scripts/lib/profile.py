@@ -47,7 +47,14 @@ def stacks(path):
 
 
 def shorten(symbol):
-    """Removes generic arguments and hashes."""
+    """Removes generic arguments and hashes, and of `<Type as Trait>::name` the trait."""
+    if symbol.startswith("<") and " as " in symbol:
+        depth, end = 0, 0
+        for end, letter in enumerate(symbol):
+            depth += {"<": 1, ">": -1}.get(letter, 0)
+            if depth == 0:
+                break
+        symbol = symbol[1:end].split(" as ")[0] + symbol[end + 1 :]
     for _ in range(6):
         symbol = re.sub(r"<[^<>]*>", "", symbol)
     return re.sub(r"::h[0-9a-f]{16}$", "", symbol).strip()
