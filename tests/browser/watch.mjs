@@ -206,10 +206,15 @@ await check('the inspector beside it is at the same time, and moves it', async (
     await page.keyboard.press('ArrowDown');
     await until(page, () => window.tickwire.watch.seeking === null);
   }
-  const [there, here] = [await ms(), await page.evaluate(() => window.tickwireWatch.ms)];
+  // On a busy machine, the last of the pressed keys may not have arrived yet.
+  let there = NaN;
+  for (let tries = 0; there !== await ms(); tries += 1) {
+    assert.ok(tries < 20, 'the chosen frame stays chosen');
+    there = await ms();
+    await new Promise((done) => { setTimeout(done, 500); });
+  }
+  const here = await page.evaluate(() => window.tickwireWatch.ms);
   assert.ok(Math.abs(there - here) < 100, `${there} and ${here}`);
-  await new Promise((done) => { setTimeout(done, 500); });
-  assert.equal(await ms(), there, 'the chosen frame stays chosen');
   await keep(page, 'watch-wire');
   await press(page, '#watch .wire');
   assert.equal(await page.locator('#wire').isVisible(), false);

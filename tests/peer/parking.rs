@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tickwire::game::UpdateRates;
-use tickwire::internal::connection::WireFormat;
+use tickwire::internal::connection::{DisconnectReason, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, TickHz, World};
 use tickwire::internal::limits;
@@ -142,6 +142,20 @@ fn a_silent_client_is_visited_once_and_then_only_at_its_ping() {
         group.tick();
         assert!(group.now <= START + limits::IDLE_TIMEOUT + 2 * PERIOD, "{:?}", group.now);
     }
+}
+
+#[test]
+fn a_parked_native_client_is_closed_when_its_hello_is_late() {
+    let mut group = Group::new();
+    let client = group.connect(1, "native");
+    assert_eq!((group.tick(), group.tick()), (vec![1], vec![]));
+    while client.sender.ending().is_none() {
+        group.tick();
+        assert!(group.now <= START + limits::HELLO_TIMEOUT + 2 * PERIOD, "{:?}", group.now);
+    }
+    assert!(group.now >= START + limits::HELLO_TIMEOUT);
+    let late = DisconnectReason::Breach(tickwire::game::CloseReason::HelloLate);
+    assert_eq!(client.sender.ending(), Some(late));
 }
 
 #[test]

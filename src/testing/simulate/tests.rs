@@ -97,16 +97,8 @@ const INJECTED: [&str; 63] = [
 #[test]
 fn every_promise_holds_and_every_fault_is_injected() {
     let mut all = SimulationCounts::default();
-    for (seed, peers, seconds) in [
-        (1, 10, 60),
-        (2, 10, 60),
-        (3, 10, 60),
-        (5, 60, 60),
-        (13, 60, 60),
-        (27, 10, 60),
-        (29, 10, 60),
-        (30, 10, 60),
-    ] {
+    // The fewest runs that inject all faults, and one more.
+    for (seed, peers, seconds) in [(1, 10, 60), (5, 60, 60), (18, 10, 60), (29, 10, 60)] {
         let (counts, failure) = run(&plan(seed, peers, seconds));
         assert_eq!(failure, None, "seed {seed}, {peers} peers");
         all.merge(&counts);
@@ -133,7 +125,7 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
         (InjectedBug::FrameSkipped, "frame_order"),
         (InjectedBug::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
     ] {
-        for seed in 1..=2 {
+        for seed in 2..=3 {
             let found = || run_with(&plan(seed, 10, 60), Some(injected_bug)).1;
             let failure = found().unwrap_or_else(|| panic!("{injected_bug:?} is not found from seed {seed}"));
             println!("{injected_bug:?}, seed {seed}: {failure}");
