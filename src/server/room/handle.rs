@@ -84,7 +84,7 @@ pub(super) struct HandleState {
     pub(super) seats: Seats,
     pub(super) keys: SeatKeys,
     /// The last key of each seat, also after the key has become invalid.
-    last_keys: BTreeMap<PlayerId, SeatKey>,
+    pub(super) last_keys: BTreeMap<PlayerId, SeatKey>,
     /// Players whose seats were resumed since the last tick, in a game without a command for that.
     resumed: BTreeSet<PlayerId>,
     evicted: BTreeSet<u64>,
@@ -268,23 +268,6 @@ impl RoomHandle {
         intake.last_keys.insert(player, key);
         intake.keys.mark_connected(player, client.from);
         Some(player)
-    }
-
-    /// Registers the seat keys that were saved with a restored world, so that clients can resume
-    /// their players. Until its client resumes, a player stands still. The sequence numbers of its
-    /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
-    /// surplus players leave at once.
-    pub fn restore_seats(&self, keys: &[KeyedSeat], now: Duration) {
-        let intake = &mut *self.intake.lock();
-        for keyed in keys {
-            let player = keyed.player;
-            // Keys of players that are not in the world are ignored.
-            if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
-                intake.keys.insert(*keyed, self.tick());
-                intake.last_keys.insert(player, keyed.key);
-                intake.suspend_seat(player, now, &self.options, self.about);
-            }
-        }
     }
 
     /// Returns whether a connection has lost its seat to another one and must be closed.

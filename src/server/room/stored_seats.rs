@@ -1,13 +1,11 @@
 //! The seats of a room in files: with keys in the state file, and with hashes in the journal.
 
-#[cfg(not(target_family = "wasm"))]
 use std::time::Duration;
 
 use super::handle::RoomHandle;
 #[cfg(not(target_family = "wasm"))]
 use super::hashed_seat::{HashedSeat, SeatChange};
 use super::seat_keys::KeyedSeat;
-#[cfg(not(target_family = "wasm"))]
 use super::seats::Seat;
 
 impl RoomHandle {
@@ -15,6 +13,23 @@ impl RoomHandle {
     pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
         let intake = self.intake.lock();
         intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
+    }
+
+    /// Registers the seat keys that were saved with a restored world, so that clients can resume
+    /// their players. Until its client resumes, a player stands still. The sequence numbers of its
+    /// commands restart at 1. If an address prefix exceeds its limit of suspended seats, its
+    /// surplus players leave at once.
+    pub fn restore_seats(&self, keys: &[KeyedSeat], now: Duration) {
+        let intake = &mut *self.intake.lock();
+        for keyed in keys {
+            let player = keyed.player;
+            // Keys of players that are not in the world are ignored.
+            if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
+                intake.keys.insert(*keyed, self.tick());
+                intake.last_keys.insert(player, keyed.key);
+                intake.suspend_seat(player, now, &self.options, self.about);
+            }
+        }
     }
 }
 

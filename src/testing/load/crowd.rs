@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use super::bot_datagrams::BotDatagrams;
 use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
 use super::reconnects::Reconnects;
-use super::report::{CrowdReport, Measurements};
+use super::report::CrowdReport;
 use crate::client::bots::BotStage;
 use crate::client::bots::lockstep_agent::LockstepAgent;
 use crate::client::bots::shared_world::SharedWorlds;
@@ -97,6 +97,11 @@ impl CrowdPlan {
     /// Index of a bot's dialect in the list of dialects.
     fn dialect(&self, index: usize) -> usize {
         index % self.dialects.len()
+    }
+
+    /// Creates an empty report for each dialect.
+    fn empty_reports(&self, time: Duration) -> Vec<CrowdReport> {
+        self.dialects.iter().map(|dialect| CrowdReport::new(dialect.name(), time)).collect()
     }
 
     fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
@@ -179,23 +184,11 @@ pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
         let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
         threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
     });
-    let mut reports = empty_reports(plan, Duration::ZERO);
+    let mut reports = plan.empty_reports(Duration::ZERO);
     for part in done {
         reports.iter_mut().zip(part?).for_each(|(report, part)| report.merge(&part));
     }
     Ok(reports)
-}
-
-/// Creates an empty report for each dialect.
-fn empty_reports(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
-    let report = |dialect: &Arc<Dialect>| CrowdReport {
-        dialect: dialect.name().to_owned(),
-        bots: 0,
-        playing: 0,
-        time,
-        tally: Measurements::new(),
-    };
-    plan.dialects.iter().map(report).collect()
 }
 
 struct CrowdBot {
@@ -268,7 +261,7 @@ impl<'a> BotThread<'a> {
         let away = self.members.iter_mut().filter(|member| member.reconnects.is_server_away());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
         // The bots leave afterwards, because leaving causes traffic that must not count.
-        let mut reports = empty_reports(self.shared.plan, measured);
+        let mut reports = self.shared.plan.empty_reports(measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
             report.bots += 1;

@@ -189,6 +189,12 @@ pub struct CrowdReport {
 }
 
 impl CrowdReport {
+    /// A report without bots.
+    pub fn new(dialect: &str, time: Duration) -> CrowdReport {
+        let (dialect, tally) = (dialect.to_owned(), Measurements::new());
+        CrowdReport { dialect, bots: 0, playing: 0, time, tally }
+    }
+
     /// Adds the results of other bots of the same dialect in the same time.
     pub fn merge(&mut self, other: &CrowdReport) {
         self.time = self.time.max(other.time);

@@ -4,8 +4,8 @@
 //!   moved[3] own(margin=4ticks x=7051px y=10923px heading=235° sequence=11)
 //! ```
 //!
-//! Values are scaled and have units. A list of groups is its size, unless it has one group. Numbers
-//! of the protocol come last, and the tick, which has a column, is omitted.
+//! Values are scaled and have units. A list of groups is its size, unless it has one group. The
+//! sequence number comes last. The tick has a column of its own, and is omitted.
 
 use crate::packet::Direction;
 use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY};
