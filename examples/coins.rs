@@ -120,6 +120,11 @@ impl SimpleGame for Coins {
         let (coin_x, coin_y) = (self.coin_x, self.coin_y);
         rows.push(StateRow { runners: runners.collect(), coin_x, coin_y });
     }
+
+    fn score(&self, player: PlayerId) -> Option<i64> {
+        let runner = self.runners.iter().find(|runner| runner.player == player)?;
+        Some(runner.score.into())
+    }
 }
 
 fn main() -> ExitCode {

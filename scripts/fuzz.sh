@@ -27,6 +27,7 @@ targets=(
     'session 400 -'
     'capture 2048 file'
     'datagram 96 -'
+    'deflate 512 -'
 )
 # Maximum length, in bytes, of an input that is kept in the repository.
 kept_bytes=512

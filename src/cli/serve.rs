@@ -16,12 +16,12 @@ use tracing::{info, warn};
 use super::banner::banner;
 use super::bot_args::BotArgs;
 use super::game_list::{GameList, OptionValues};
-use super::journal_args::JournalArgs;
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
 use super::output::{CliError, print, print_to_stderr, warn_of_other_localhost};
 use super::player_args::{PlayerArgs, TokenArg};
 use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
+use super::storage_args::StorageArgs;
 use super::{console, prediction, signals, tables, value_parsers};
 use crate::game::GameInfo;
 use crate::limits;
@@ -162,7 +162,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "TICKWIRE_STATE_FILE", conflicts_with_all = ["restore", "capture"])]
     state_file: Option<PathBuf>,
     #[command(flatten)]
-    journal: JournalArgs,
+    journal: StorageArgs,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -199,6 +199,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let mut config = config(args, games, &options.unwrap_or_default())?;
+    config.data = Arc::new(args.journal.open_data()?);
     let state_file = StateFile::open(args.state_file.as_deref())?;
     let mut worlds = StoredWorlds { state_file, journal: args.journal.open()? };
     let rooms = rooms(&config, args, games, &mut worlds)?;

@@ -17,6 +17,9 @@ pub struct Roster {
     pub players: Vec<(PlayerId, String, String)>,
 }
 
+/// A player with its name and its score, in the game's unit.
+pub type PlayerScore = (PlayerId, Arc<str>, i64);
+
 /// The published result of one tick, for any game.
 pub trait DynTick: Any + Debug + Send + Sync {
     /// Ticks completed.
@@ -31,6 +34,8 @@ pub trait DynTick: Any + Debug + Send + Sync {
     fn event_bytes(&self) -> usize;
     /// Returns the list of players for the operator.
     fn roster(&self) -> Roster;
+    /// Returns the scores of the players, in a game with scores.
+    fn scores(&self) -> Vec<PlayerScore>;
     /// Returns what the game reports to the program around the server.
     fn reports(&self) -> &[Report];
 }

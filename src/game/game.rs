@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
-use super::dyn_tick::{DynTick, Roster};
+use super::dyn_tick::{DynTick, PlayerScore, Roster};
 use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
@@ -130,6 +130,13 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// Returns the list of players for the operator.
     fn roster(published: &Published<Self>) -> Roster;
 
+    /// Returns the scores of the players, in a game with scores. The server shows the best player of
+    /// the day.
+    fn scores(published: &Published<Self>) -> Vec<PlayerScore> {
+        let _ = published;
+        Vec::new()
+    }
+
     /// Writes the properties of the room, by which clients choose it. Called after each tick.
     fn write_room(sim: &Self::Sim, room: &mut RoomProperties) {
         let _ = (sim, room);
@@ -201,6 +208,10 @@ impl<G: Game> DynTick for Published<G> {
 
     fn roster(&self) -> Roster {
         G::roster(self)
+    }
+
+    fn scores(&self) -> Vec<PlayerScore> {
+        G::scores(self)
     }
 
     fn reports(&self) -> &[Report] {

@@ -50,7 +50,7 @@ pub const NO_LANE: &str = "no_lane";
 pub use crate::game::bots::rng::BotRng;
 pub use crate::game::bots::{AgentOutput, BotStats};
 pub use close_reason::CloseReason;
-pub use dyn_tick::{DynTick, Roster};
+pub use dyn_tick::{DynTick, PlayerScore, Roster};
 pub use encode_values::{Boolean, List, WireValues};
 pub use game::{ActionOf, Game, Published, Publisher, StateOutcome, UpdateRates, View};
 pub use info::{

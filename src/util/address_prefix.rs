@@ -21,6 +21,15 @@ impl AddressPrefix {
         })
     }
 
+    /// Parses an IP address without a port, or an IPv6 prefix with `/64`, with or without brackets.
+    pub fn parse(text: &str) -> Option<AddressPrefix> {
+        let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
+        let address: IpAddr = text.parse().ok()?;
+        let prefix = AddressPrefix::from_ip(address);
+        (!is_prefix || prefix.0.is_ipv6()).then_some(prefix)
+    }
+
     /// The first address of the prefix.
     pub fn first_address(self) -> IpAddr {
         self.0
@@ -48,7 +57,12 @@ mod tests {
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
             ("::1", "::/64"),
         ] {
-            assert_eq!(AddressPrefix::from_ip(address.parse().expect("an address")).to_string(), expected);
+            let prefix = AddressPrefix::from_ip(address.parse().expect("an address"));
+            assert_eq!(prefix.to_string(), expected);
+            assert_eq!([AddressPrefix::parse(address), AddressPrefix::parse(expected)], [Some(prefix); 2]);
+        }
+        for text in ["", "203.0.113.9/64", "203.0.113.9:80", "2001:db8::/48", "[::1", "name"] {
+            assert_eq!(AddressPrefix::parse(text), None, "{text}");
         }
     }
 }

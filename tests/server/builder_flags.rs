@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("key-log", |server| server.lane(LaneMode::Udp).key_log(file("keys"))),
     ("save-dir", |server| server.save_dir(env!("CARGO_TARGET_TMPDIR"))),
     ("restore", |_| in_default_room(|room| room.restore(saved_world()))),
+    ("database", |server| server.database(file("database"))),
     ("state-file", |server| server.state_file(file("state"))),
     ("journal", |server| server.journal(file("journal"))),
     ("durability", |server| server.journal(file("durable")).durability(Durability::Tick)),

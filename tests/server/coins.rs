@@ -176,7 +176,7 @@ fn a_server_sends_the_packets_of_the_document() {
 
 /// Walks until the next step gets the coin: first along x, then along y, as the example clients do.
 /// The first command has the sequence of the one that the server has dropped.
-fn walk_to_the_coin(peer: &mut Peer, dialect: &Dialect, mut sequence: u32) {
+pub fn walk_to_the_coin(peer: &mut Peer, dialect: &Dialect, mut sequence: u32) {
     let mut way = 2;
     loop {
         let state = receive(peer, dialect, "state");

@@ -27,7 +27,7 @@ pub fn config_of<G: Game>() -> ServerConfig {
 /// Somebody at the server, who speaks by the table.
 pub struct Guest {
     pub peer: Peer,
-    dialect: Arc<Dialect>,
+    pub dialect: Arc<Dialect>,
     sequence: u32,
 }
 

@@ -23,6 +23,7 @@ mod compression;
 #[cfg(target_os = "linux")]
 mod console;
 mod conversations;
+mod database;
 #[path = "../support/diary.rs"]
 mod diary;
 #[cfg(target_os = "linux")]

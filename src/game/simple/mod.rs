@@ -81,7 +81,7 @@ use tickwire_sim::{Action as _, EncodedAction, PlayerId, Sim as _};
 use world::{PlayerEntry, rules_hash};
 pub use world::{SimpleAction, SimpleWorld};
 
-use super::dyn_tick::Roster;
+use super::dyn_tick::{PlayerScore, Roster};
 use super::game::{Game, Published, Publisher, UpdateRates};
 use super::info::{GameInfo, KillPacket};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
@@ -170,6 +170,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         Roster { heading: "", players }
     }
 
+    fn scores(published: &Published<Simple<S>>) -> Vec<PlayerScore> {
+        published.state.scores.clone()
+    }
+
     fn write_room(sim: &SimpleWorld<S>, room: &mut RoomProperties) {
         sim.game.write_room(room);
     }
@@ -227,6 +231,9 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
         self.write_rows(&world.game, tick_hz);
         let players: Vec<_> =
             world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
+        let score =
+            |(player, name): &(_, Arc<str>)| Some((*player, Arc::clone(name), world.game.score(*player)?));
+        let scores = players.iter().filter_map(score).collect();
         let rates = self.rates;
         let mut events = SimpleEvents::new(world.tick, world.events.clone(), &world.game, &world.players);
         events.reports.clone_from(&world.reports);
@@ -242,6 +249,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher<S> {
                 entities: self.entities.clone(),
                 rates,
                 players,
+                scores,
                 own: own_rows(world, margin),
                 rows: self
                     .rows

@@ -10,8 +10,8 @@ use super::entities::{EntityFrame, EntityInfo, EntityRef, Viewer};
 use super::rows::{RowError, RowValues};
 use super::simple_game::{Audience, OutgoingEvent, SimpleGame};
 use super::world::PlayerEntry;
-use crate::game::UpdateRates;
 use crate::game::report::Report;
+use crate::game::{PlayerScore, UpdateRates};
 use crate::packet::Dialect;
 
 /// An encoded message, or the rule that the values violate.
@@ -110,6 +110,8 @@ pub struct SimpleState<S> {
     pub(super) entities: Option<Arc<EntityFrame<S>>>,
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
+    /// The players with a score.
+    pub(super) scores: Vec<PlayerScore>,
     /// The packets `own_state`, in ascending order of their players. Empty without prediction.
     pub(super) own: Vec<Arc<OwnState>>,
     pub(super) rows: Vec<StateRow>,

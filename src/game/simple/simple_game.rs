@@ -112,6 +112,13 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         let _ = room;
     }
 
+    /// Returns the score of a player, in a game with scores. The server shows the best player of
+    /// the day.
+    fn score(&self, player: PlayerId) -> Option<i64> {
+        let _ = player;
+        None
+    }
+
     /// Adds the entities of the game's [entity lists](super#entity-lists).
     fn write_entities(&self, entities: &mut Entities) {
         let _ = entities;

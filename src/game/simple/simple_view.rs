@@ -76,7 +76,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         scratch: &mut EntityScratch,
         messages: &mut Messages,
     ) -> StateOutcome {
-        let SimpleState { entities, rates, players, own, rows } = &*newest.state;
+        let SimpleState { entities, rates, players, own, rows, .. } = &*newest.state;
         let is_visible = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
         let body = self.viewer.player.filter(is_visible);
         // Event handlers of a client may read its player and the state. A client that lacks one of
@@ -223,6 +223,7 @@ mod tests {
                 entities: None,
                 rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
                 players: vec![(PlayerId(2), "Ann".into())],
+                scores: Vec::new(),
                 own: Vec::new(),
                 rows: vec![StateRow { values: Arc::new(state), version, encoded: OnceLock::new() }],
             }),

@@ -16,8 +16,8 @@ use super::table_check;
 use crate::connection::session::has_hello;
 use crate::game::prediction::{self, NewPredictor};
 use crate::game::{
-    self, Game, GameInfo, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, Published,
-    Roster, StateOutcome, UpdateRates,
+    self, Game, GameInfo, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, PlayerScore,
+    Published, Roster, StateOutcome, UpdateRates,
 };
 use crate::games::moo::feed::{
     Events, MoomooScratch, MoomooView, NativeScratch, NativeView, PublicState, TurnDelta, UpdateLayout,
@@ -103,6 +103,11 @@ impl Game for Moo {
             (player.player, player.name.to_string(), line)
         });
         Roster { heading: "age   points  health      x      y", players: players.collect() }
+    }
+
+    fn scores(published: &Published<Moo>) -> Vec<PlayerScore> {
+        let players = published.state.players.iter();
+        players.map(|player| (player.player, Arc::clone(&player.name), i64::from(player.score))).collect()
     }
 }
 

@@ -122,6 +122,10 @@ impl SimpleGame for Tanks {
         rows.push(StateRow { round, is_over, left_s, winner, tanks, shells });
     }
 
+    fn score(&self, player: PlayerId) -> Option<i64> {
+        self.tank(player).map(|tank| i64::from(tank.score))
+    }
+
     fn bot_policy() -> Option<Box<dyn BotPolicy<Control>>> {
         Some(Box::<bot::TanksBotPolicy>::default())
     }

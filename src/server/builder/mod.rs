@@ -116,6 +116,7 @@ pub struct Server {
     key_log: Option<PathBuf>,
     save_dir: PathBuf,
     state_file: Option<PathBuf>,
+    database: Option<PathBuf>,
     journal: Option<PathBuf>,
     journal_settings: JournalSettings,
     prediction_module: Option<&'static [u8]>,
@@ -156,6 +157,7 @@ impl Server {
             key_log: None,
             save_dir: PathBuf::from("."),
             state_file: None,
+            database: None,
             journal: None,
             journal_settings: JournalSettings::default(),
             prediction_module: None,
@@ -315,6 +317,13 @@ impl Server {
     #[must_use]
     pub fn state_file(self, file: impl Into<PathBuf>) -> Server {
         Server { state_file: Some(file.into()), ..self }
+    }
+
+    /// Stores bans, the operator's notice and the best player of the day in this file. By default,
+    /// they last until the server stops.
+    #[must_use]
+    pub fn database(self, file: impl Into<PathBuf>) -> Server {
+        Server { database: Some(file.into()), ..self }
     }
 
     /// Sets the directory in which the rooms write journals, from which they continue after a crash

@@ -13,6 +13,7 @@ use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::input_files::StoredWorlds;
 use crate::server::net::journal::JournalDirectory;
 use crate::server::net::pages::prediction_module::PredictionModule;
+use crate::server::net::server_data::ServerData;
 use crate::server::net::state_file::StateFile;
 use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory};
 
@@ -27,6 +28,10 @@ impl Server {
     /// error.
     pub fn start(self) -> Result<RunningServer, StartError> {
         let mut config = self.config()?;
+        let failed = |rule| StartError::setting("database", rule);
+        if let Some(file) = &self.database {
+            config.data = Arc::new(ServerData::open(file).map_err(failed)?);
+        }
         let failed = |rule| StartError::setting("state_file", rule);
         let state_file = StateFile::open(self.state_file.as_deref()).map_err(failed)?;
         let journal = self.journal.as_deref().map(|path| JournalDirectory::open(path, self.journal_settings));

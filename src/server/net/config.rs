@@ -14,6 +14,7 @@ use super::key_log::KeyLog;
 use super::lane_mode::{LaneMode, UdpPublic};
 use super::pages::prediction_module::PredictionModule;
 use super::recorder::Rotation;
+use super::server_data::ServerData;
 use super::server_events::EventHook;
 use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
@@ -62,6 +63,8 @@ pub struct ServerConfig {
     pub key_log: Option<Arc<KeyLog>>,
     /// The journals of the rooms (`--journal`).
     pub journal: Option<Arc<RoomJournals>>,
+    /// Bans, notice and best players, with their file if there is one (`--database`).
+    pub data: Arc<ServerData>,
     /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
     /// Whether the server accepts offers of permessage-deflate (`--compression`).
@@ -131,6 +134,7 @@ impl ServerConfig {
             udp_public: None,
             key_log: None,
             journal: None,
+            data: Arc::default(),
             self_check: false,
             compression: false,
             max_clients: limits::CLIENTS_DEFAULT,

@@ -64,6 +64,7 @@ pub mod room_threads;
 pub mod rooms;
 pub mod rooms_on_demand;
 pub mod self_check;
+pub mod server_data;
 pub mod server_events;
 pub mod server_handle;
 pub mod server_state;

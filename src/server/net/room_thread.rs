@@ -28,9 +28,10 @@ use super::server_state::{ServerState, ShutdownStage};
 use super::tcp_client::TcpClient;
 use super::tick_schedule::{NextTick, TickSchedule};
 use crate::connection::DisconnectReason;
-use crate::game::CloseReason;
+use crate::game::{CloseReason, DynTick};
 use crate::limits;
 use crate::server::admission::tokens::Permission;
+use crate::server::room::seats::Seat;
 use crate::server::room::{TickRequest, TickResult};
 
 /// Runs the thread of a listed room until the rooms of the server are stopped.
@@ -217,6 +218,9 @@ pub fn tick(
     host.events.push_tick(room, &ticked, &host.authenticator, &host.metrics);
     log_properties(host, room);
     room.set_players(ticked.published.players());
+    if room.handle.tick().is_multiple_of(room.handle.options.rates.tick_hz) {
+        note_scores(host, room, &*ticked.published);
+    }
     if let Some(journal) = &mut journal {
         let (released, held) = journal.record(room, began, &ticked);
         for queue in &host.worker_queues {
@@ -232,6 +236,26 @@ pub fn tick(
     let ended = host.now();
     host.metrics.observe_publication(ended.saturating_sub(stepped));
     host.metrics.observe_tick(ended.saturating_sub(began));
+}
+
+/// Records the best score of a room's players. Bots and players of private rooms
+/// do not count.
+fn note_scores(host: &ServerState, room: &Arc<RunningRoom>, ticked: &dyn DynTick) {
+    if room.is_private() {
+        return;
+    }
+    let least = host.data().best_of_day(room.game()).map_or(0, |best| best.score);
+    let is_bot = |player| match room.handle.seat(player) {
+        Some(Seat::Connected(client)) => {
+            host.clients.get(client).is_some_and(|client| client.transport.is_bot())
+        }
+        _ => false,
+    };
+    let better = ticked.scores().into_iter().filter(|(.., score)| *score > least);
+    let best = better.filter(|(player, ..)| !is_bot(*player)).max_by_key(|(.., score)| *score);
+    if let Some((_, name, score)) = best {
+        host.data().note_score(room.game(), &name, score);
+    }
 }
 
 /// Logs a property that the game has set against the rules.

@@ -43,8 +43,8 @@ pub struct ServerHandle {
     lane_thread: Option<JoinHandle<()>>,
     /// The thread of `--self-check`, if enabled.
     self_check_thread: Option<JoinHandle<()>>,
-    /// The writer thread of the journals, if there are journals.
-    journal_thread: Option<JoinHandle<()>>,
+    /// The writer threads of the journals and of the database, if there are any.
+    storage_threads: Vec<JoinHandle<()>>,
     /// The thread of the bots, if rooms are filled with bots.
     bots_thread: Option<JoinHandle<()>>,
 }
@@ -127,7 +127,7 @@ impl ServerHandle {
         let lane_thread = lane_thread::start(&host)?;
         host.events.start(&host.metrics)?;
         host.rooms.all().iter().for_each(|room| room_thread::report_start(&host, room));
-        let (self_check_thread, journal_thread) = (start_self_check(&host)?, start_journal(&host)?);
+        let (self_check_thread, storage_threads) = (start_self_check(&host)?, start_storage(&host)?);
         let accept_loop = Some(AcceptLoop::start(listener, Arc::clone(&host))?);
         let mut room_threads = Vec::new();
         for room in rooms {
@@ -144,7 +144,7 @@ impl ServerHandle {
             worker_threads,
             lane_thread,
             self_check_thread,
-            journal_thread,
+            storage_threads,
             bots_thread,
         })
     }
@@ -285,16 +285,15 @@ impl ServerHandle {
         }
         host.room_threads.join();
         host.config.journal.iter().for_each(|journal| journal.close());
+        host.data().close();
         host.worker_queues.iter().for_each(ClientWorkerQueue::stop);
         for worker in worker_threads.drain(..) {
             let _ = worker.join();
         }
         host.tap.end();
         host.lanes.iter().for_each(|lanes| lanes.wake());
-        for thread in [self.lane_thread.take(), self.self_check_thread.take(), self.journal_thread.take()]
-            .into_iter()
-            .flatten()
-        {
+        let others = self.lane_thread.take().into_iter().chain(self.self_check_thread.take());
+        for thread in others.chain(self.storage_threads.drain(..)) {
             let _ = thread.join();
         }
         host.recorder.finish();
@@ -324,10 +323,12 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
     spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
 }
 
-/// Starts the writer thread of the journals, if there are journals.
-fn start_journal(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
-    let has_journal = host.config.journal.is_some();
-    has_journal.then(|| spawn(host, "journal", |host| journal::run(host))).transpose()
+/// Starts the writer threads of the journals and of the database, if there are any.
+fn start_storage(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {
+    let journal = host.config.journal.is_some().then(|| spawn(host, "journal", |host| journal::run(host)));
+    let run = |host: &Arc<ServerState>| host.data().run(&host.metrics);
+    let database = host.data().is_stored().then(|| spawn(host, "database", run));
+    journal.into_iter().chain(database).collect()
 }
 
 fn start_workers(host: &Arc<ServerState>) -> io::Result<Vec<JoinHandle<()>>> {

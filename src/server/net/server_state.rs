@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tracing::warn;
+
 use super::accept::Connections;
 use super::bots::BotSignal;
 use super::config::ServerConfig;
@@ -15,6 +17,7 @@ use super::recorder::Recorder;
 use super::registry::Registry;
 use super::room_threads::RoomThreads;
 use super::rooms::{Rooms, RunningRoom};
+use super::server_data::ServerData;
 use super::server_events::ServerEvents;
 use super::tap::Tap;
 use super::tcp_client::{ClientStream, TcpClient, TcpTransport};
@@ -113,6 +116,11 @@ impl ServerState {
         // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
+        for prefix in config.data.stored_bans() {
+            if admission.ban(*prefix).is_none() {
+                warn!("the ban of {prefix} in the database is ignored, because the list of bans is full");
+            }
+        }
         ServerState {
             budgets: AddressRateLimits::new(config.address_rate_limits),
             authenticator: Authenticator::new(config.players.clone()),
@@ -159,6 +167,11 @@ impl ServerState {
     pub fn budgets(&self) -> &AddressRateLimits {
         self.budgets.note_suspended(self.suspended.time());
         &self.budgets
+    }
+
+    /// Returns the state that is not a world.
+    pub fn data(&self) -> &ServerData {
+        &self.config.data
     }
 
     /// Returns the index of the update worker of a client.

@@ -170,8 +170,9 @@ export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathnam
 export const captureFromQuery = (search) => new URLSearchParams(search).get('capture');
 
 /**
- * @typedef {{ on_demand: boolean, rooms: { name: string, game: string, path: string, players:
- *   number, bots: number }[] }} RoomList
+ * @typedef {{ on_demand: boolean, notice: string | null, rooms: { name: string, game: string,
+ *   path: string, players: number, bots: number,
+ *   best_of_day: { name: string, score: number } | null }[] }} RoomList
  */
 
 /** @type {Promise<RoomList | null> | undefined} */

@@ -78,6 +78,23 @@ export function countText(players, { bots, people }) {
   return `${people} playing, with ${bots} bot${bots === 1 ? '' : 's'}`;
 }
 
+/**
+ * Shows the operator's notice, and adds the best player of the day to the line of the best score.
+ * @param {HTMLElement} notice
+ * @param {HTMLElement} best
+ */
+export async function showNotice(notice, best) {
+  const list = hasRooms() ? await roomList() : null;
+  notice.textContent = list?.notice ?? '';
+  notice.hidden = notice.textContent === '';
+  // A private room is not in the list.
+  const room = list?.rooms.find(({ name }) => name === roomOf(location.pathname)) ?? list?.rooms[0];
+  if (!room?.best_of_day) return;
+  const { name, score } = room.best_of_day;
+  best.append(`${best.textContent === '' ? 'Best' : ' · best'} today: ${name}, ${score.toLocaleString('en')}`);
+  best.hidden = false;
+}
+
 /** Sets a link to a frame in the inspector. @param {HTMLAnchorElement} link */
 export function setInspectorLink(link) {
   link.href = `${EDITION === 'tab' ? 'inspector.html' : 'wire'}${link.hash}`;

@@ -23,10 +23,13 @@ export async function returning(game) {
     return `${Math.round(ms)} ms`;
   });
   await game.check('a copy of the tab is a second player, and both stay who they are when they are loaded again', async () => {
+    game.server.order('notice Double gold until <b>noon</b>');
     const copy = await copyOf(ada);
     const [{ score }, best] = [await state(ada, 'figures'), await copy.locator('#title-best').innerText()];
-    const shown = Number(best.match(/^Your best score: ([0-9,]+)$/)?.[1].replaceAll(',', ''));
+    const shown = Number(best.match(/^Your best score: ([0-9,]+)( · best today: .+, [0-9,]+)?$/)?.[1].replaceAll(',', ''));
     assert.ok(score > 0 && shown >= score, `${best}, now ${score}`);
+    assert.equal(await copy.locator('#title-notice').innerText(), 'Double gold until <b>noon</b>');
+    game.server.order('notice off');
     await press(copy, '#play');
     await until(copy, () => window.tickwire.id !== null);
     const id = await state(copy, 'id');

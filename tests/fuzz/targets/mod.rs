@@ -5,6 +5,7 @@
 
 mod capture;
 mod datagram;
+mod deflate;
 mod dialects;
 mod explain;
 mod frame;
@@ -17,7 +18,7 @@ mod stream;
 pub type Target = fn(&[u8]);
 
 /// All of them, by the name that `scripts/fuzz.sh` takes.
-pub const ALL: [(&str, Target); 9] = [
+pub const ALL: [(&str, Target); 10] = [
     ("head", head::run),
     ("frame", frame::run),
     ("stream", stream::run),
@@ -27,6 +28,7 @@ pub const ALL: [(&str, Target); 9] = [
     ("session", session::run),
     ("capture", capture::run),
     ("datagram", datagram::run),
+    ("deflate", deflate::run),
 ];
 
 /// Takes the first byte off, as a choice among so many; the first of them when there is none.

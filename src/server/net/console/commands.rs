@@ -1,7 +1,6 @@
 //! The built-in operator commands: their table, their execution and the parsing of their arguments.
 
-use std::fmt::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -10,7 +9,8 @@ use std::time::Instant;
 use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
-use super::{memory, save_world};
+use super::context::{CommandContext, CommandResult};
+use super::{bans, memory, save_world};
 use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Roster};
 use crate::limits;
@@ -19,11 +19,11 @@ use crate::server::admission::tokens::Permission;
 use crate::server::net::recorder::{self, Wanted};
 use crate::server::net::room_access;
 use crate::server::net::rooms::RunningRoom;
+use crate::server::net::server_data;
 use crate::server::net::server_state::{ServerState, ShutdownStage};
 use crate::server::net::tcp_client::TcpClient;
 use crate::server::room::seats::Seat;
 use crate::server::room::{QueryQueueFull, RoomHandle};
-use crate::util::address_prefix::AddressPrefix;
 
 /// A command: usage, description, and the function that executes it.
 pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str) -> CommandResult);
@@ -35,19 +35,22 @@ const ROOM_USAGE: &str = "room NAME COMMAND";
 const ROOM_COMMANDS: [&str; 7] = ["players", "kick", "save", "capture", "stats", "memory", "end"];
 
 /// The built-in operator commands. Games add their own in `GameInfo::operator_commands`.
-const SERVER_COMMANDS: [CommandRow; 14] = [
+const SERVER_COMMANDS: [CommandRow; 15] = [
     ("help", "list the commands", |context, _| Ok(help(context.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |context, _| context.players()),
     ("kick PLAYER", "close a player's connection", |context, rest| context.kick(rest)),
     (
         "ban ADDRESS",
         "close the connections of an address, or of the /64 of an IPv6 address, and accept no more from it",
-        |context, rest| context.ban(rest),
+        bans::ban,
     ),
-    ("unban ADDRESS", "accept connections from an address, or from its /64, again", |context, rest| {
-        context.unban(rest)
-    }),
-    ("bans", "list the banned addresses", |context, _| Ok(context.bans())),
+    ("unban ADDRESS", "accept connections from an address, or from its /64, again", bans::unban),
+    ("bans", "list the banned addresses", |context, _| Ok(bans::list(context.host))),
+    (
+        "notice [TEXT | off]",
+        "show a text on the title of the pages, or no longer; without an argument, print it",
+        |context, rest| context.notice(rest),
+    ),
     ("save", "write the world to a file, for --restore", |context, _| context.save()),
     ("rooms", "list the rooms: name, players, clients, tick, state", |context, _| Ok(context.rooms())),
     (ROOM_USAGE, "carry out a command in another room than the default room", |_, _| {
@@ -156,7 +159,7 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
     };
     let name = name_of(usage);
     let only_looks = ["help", "players", "bans", "stats", "memory", "rooms"].contains(&name)
-        || name == "capture" && rest.is_empty();
+        || ["capture", "notice"].contains(&name) && rest.is_empty();
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {
         // Logged at debug level, because an open /admin page sends these every second.
@@ -178,40 +181,6 @@ fn execute_built_in(context: &CommandContext<'_>, word: &str, rest: &str) -> (&'
         No::Failed(reason) => No::Failed(reason),
     });
     (name, done)
-}
-
-/// The reply, or the error.
-type CommandResult = Result<String, No>;
-
-/// The source of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// Standard input.
-    Terminal,
-    /// The program that embeds the server.
-    Program,
-    /// `/admin`, from this address.
-    Admin(IpAddr),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Source::Terminal => out.write_str("terminal"),
-            Source::Program => out.write_str("program"),
-            Source::Admin(address) => write!(out, "{address}"),
-        }
-    }
-}
-
-/// The context of a command.
-pub struct CommandContext<'a> {
-    /// The server.
-    pub host: &'a ServerState,
-    /// The room of the command.
-    pub room: Arc<RunningRoom>,
-    /// The source of the line.
-    pub source: Source,
 }
 
 impl CommandContext<'_> {
@@ -327,53 +296,23 @@ impl CommandContext<'_> {
         Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
     }
 
-    fn ban(&self, rest: &str) -> CommandResult {
-        let address = address(rest)?;
-        let prefix = AddressPrefix::from_ip(address);
-        if matches!(self.source, Source::Admin(own) if AddressPrefix::from_ip(own) == prefix) {
-            let reason = "is your own address: a ban would lock you out of /admin";
-            return Err(format!("{prefix} {reason}").into());
-        }
-        let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        if this_machine.map(AddressPrefix::from_ip).contains(&prefix) {
-            let reason =
-                "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
-            return Err(format!("{prefix} {reason}").into());
-        }
-        let is_new = self.host.admission.ban(prefix).ok_or("the list of bans is full".to_owned())?;
-        if !is_new {
-            return Err(format!("{prefix} is banned already").into());
-        }
-        let mut theirs = self.host.clients.all();
-        theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == prefix);
-        let now = self.host.now();
-        for client in &theirs {
-            client.player().map(|player| client.room.remove_player_of(client.id, player, now));
-            client.close(DisconnectReason::Breach(CloseReason::Banned), now);
-        }
-        for room in self.host.rooms.all() {
-            room.handle.remove_suspended(prefix, now);
-            room.wake();
-        }
-        Ok(format!("{prefix} is banned; connections closed: {}", theirs.len()))
-    }
-
-    fn unban(&self, rest: &str) -> CommandResult {
-        let address = address(rest)?;
-        let prefix = AddressPrefix::from_ip(address);
-        if self.host.admission.unban(prefix) {
-            Ok(format!("{prefix} is no longer banned"))
-        } else {
-            Err(format!("{prefix} is not banned").into())
-        }
-    }
-
-    fn bans(&self) -> String {
-        let bans = self.host.admission.bans();
-        if bans.is_empty() {
-            return "no address is banned".to_owned();
-        }
-        bans.iter().map(|prefix| format!("{prefix}\n")).collect()
+    fn notice(&self, rest: &str) -> CommandResult {
+        let (data, shown) = (self.host.data(), "the pages show no notice");
+        let (notice, done) = match rest {
+            "" => {
+                return Ok(data
+                    .notice()
+                    .map_or(shown.to_owned(), |notice| format!("the notice is: {notice}")));
+            }
+            "off" => (None, shown.to_owned()),
+            text if text.chars().count() > limits::NOTICE_CHARS => {
+                return Err(No::Usage(format!("TEXT may have at most {} characters", limits::NOTICE_CHARS)));
+            }
+            text => (Some(text), format!("the pages show the notice: {text}")),
+        };
+        let stored = data.set_notice(notice);
+        stored.map_err(|why| server_data::note_error(&self.host.metrics, &why, &done))?;
+        Ok(done)
     }
 
     fn save(&self) -> CommandResult {
@@ -467,14 +406,4 @@ fn by_name<'a>(
             Err(format!("several players are called {name:?}: {}", numbers.join(", ")))
         }
     }
-}
-
-/// Parses an IP address without a port, or an IPv6 /64 as listed by `bans`. Converts IPv4-mapped
-/// IPv6 addresses to IPv4, like the listener.
-fn address(text: &str) -> Result<IpAddr, No> {
-    let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
-    let address = text.parse().ok().map(|address: IpAddr| address.to_canonical());
-    let expected = "ADDRESS must be an IP address without a port, such as 203.0.113.9 or 2001:db8::9";
-    address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| No::Usage(expected.to_owned()))
 }

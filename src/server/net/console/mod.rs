@@ -7,14 +7,16 @@
 //!                                 └────► connections, bans, files, shutdown: here
 //! ```
 //!
-//! [`commands`] has the table of commands and executes them; [`save_world`] writes the world to a
-//! file; [`memory`] counts stored bytes; [`http_admin`] is the HTTP endpoint, with its
-//! [`admin_token`]. Each line results in a
-//! [`Reply`], text of one or more lines, and in a log line. The console changes a world only
-//! through commands, and never makes its room wait.
+//! [`commands`] has the table of commands and executes them, in a [`context`]; [`bans`] has those
+//! about addresses. [`save_world`] writes the world to a file; [`memory`] counts stored bytes;
+//! [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in a [`Reply`],
+//! text of one or more lines, and in a log line. The console changes a world only through commands,
+//! and never makes its room wait.
 
 pub mod admin_token;
+mod bans;
 pub mod commands;
+mod context;
 pub mod http_admin;
 mod memory;
 pub mod save_world;
@@ -27,8 +29,8 @@ use super::metrics::Metrics;
 use super::server_state::{ServerState, ShutdownStage};
 use crate::game::OperatorCommandError;
 use crate::limits;
-use commands::CommandContext;
-pub use commands::Source;
+use context::CommandContext;
+pub use context::Source;
 
 /// The reply to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]

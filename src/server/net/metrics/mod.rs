@@ -189,6 +189,7 @@ metrics! {
     journal_ticks: Counter, "journal_ticks" number, "Ticks written into the journals";
     journal_bytes: Counter, "journal_written" bytes, "Bytes of command frames written into the journals";
     journal_errors: Counter, "journal_errors" number, "Errors that ended the journals";
+    database_errors: Counter, "database_errors" number, "Writes to the database of --database that failed";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_dropped: Counter, "capture_dropped" number, "Messages and ticks missing from captures";

@@ -90,11 +90,15 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
         if let Some(epoch) = head.query("epoch") {
             rooms.retain(|room| room.handle.options.epoch == epoch);
         }
-        let rooms: Vec<_> = rooms.iter().map(|room| room_json(room)).collect();
+        let rooms: Vec<_> = rooms.iter().map(|room| room_json(host, room)).collect();
         return PageResponse::new(
             200,
             JSON,
-            format!("{}\n", json!({ "rooms": rooms, "on_demand": on_demand })).into_bytes(),
+            format!(
+                "{}\n",
+                json!({ "rooms": rooms, "on_demand": on_demand, "notice": host.data().notice() })
+            )
+            .into_bytes(),
         );
     }
     let players: usize = rooms.iter().map(|room| room.players()).sum();
@@ -128,7 +132,7 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-fn room_json(room: &RunningRoom) -> serde_json::Value {
+fn room_json(host: &ServerState, room: &RunningRoom) -> serde_json::Value {
     let properties = room.handle.properties.get();
     let value = |value: &PropertyValue| match value {
         PropertyValue::Number(number) => json!(number),
@@ -136,6 +140,7 @@ fn room_json(room: &RunningRoom) -> serde_json::Value {
         PropertyValue::Text(text) => json!(text),
     };
     let properties = json_object(properties.iter().map(|(name, set)| (name.to_owned(), value(set))));
+    let best = host.data().best_of_day(room.game());
     json!({
         "name": room.name(),
         "path": room_path(room.name()),
@@ -145,6 +150,7 @@ fn room_json(room: &RunningRoom) -> serde_json::Value {
         "bots": room.metrics.bots.get(),
         "epoch": room.handle.options.epoch,
         "properties": properties,
+        "best_of_day": best.map(|best| json!({ "name": best.name, "score": best.score })),
     })
 }
 

@@ -12,7 +12,7 @@ import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
 import { isPrivate, roomOf } from '../../lib/address.js';
 import { local } from '../../lib/stored.js';
-import { Crowd, addColours, countText, guestName, listRooms, setInspectorLink, setTabLink } from '../../lib/title.js';
+import { Crowd, addColours, countText, guestName, listRooms, setInspectorLink, setTabLink, showNotice } from '../../lib/title.js';
 
 const STORAGE_KEY = 'tickwire.player';
 
@@ -39,7 +39,8 @@ export class TitleCard {
     listRooms(byId('title-rooms'));
     const best = bestScore();
     byId('title-best').hidden = best === 0;
-    byId('title-best').textContent = `Your best score: ${best.toLocaleString('en')}`;
+    byId('title-best').textContent = best === 0 ? '' : `Your best score: ${best.toLocaleString('en')}`;
+    showNotice(byId('title-notice'), byId('title-best'));
     addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
     byId('title-form').addEventListener('submit', (event) => {
       event.preventDefault();

@@ -7,7 +7,7 @@
 
 import { local } from '../../lib/stored.js';
 import { newPrivateRoomUrl } from '../../lib/address.js';
-import { Crowd, addColours, countText, guestName, listRooms, setInspectorLink } from '../../lib/title.js';
+import { Crowd, addColours, countText, guestName, listRooms, setInspectorLink, showNotice } from '../../lib/title.js';
 import { COLOURS, drawBody } from './tank.js';
 
 const NAME_KEY = 'tanks-name';
@@ -37,6 +37,7 @@ export class TitleCard {
     });
     setInspectorLink(/** @type {HTMLAnchorElement} */ (byId('link-bytes')));
     listRooms(byId('title-rooms'));
+    showNotice(byId('title-notice'), byId('title-best'));
     newPrivateRoomUrl().then((address) => {
       byId('friends').hidden = address === null;
       /** @type {HTMLAnchorElement} */ (byId('friends')).href = address ?? '';

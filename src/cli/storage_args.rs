@@ -1,4 +1,4 @@
-//! The journal: `--journal`, `--durability` and `--on-journal-error`.
+//! What outlives the process: `--journal`, `--durability`, `--on-journal-error` and `--database`.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 
 use super::output::CliError;
 use crate::server::net::journal::{Durability, JournalDirectory, JournalSettings, OnJournalError};
+use crate::server::net::server_data::ServerData;
 
-/// The options of `serve` for the journal.
+/// The options of `serve` for the journal and the database.
 #[derive(Debug, Args)]
-pub struct JournalArgs {
+pub struct StorageArgs {
     /// Directory in which the rooms write journals, from which they continue after a crash or a
     /// restart with the same rules. Rooms on demand have none. Clients have a minute to resume.
     #[arg(long, value_name = "DIR", env = "TICKWIRE_JOURNAL", conflicts_with_all = ["restore", "state_file"])]
@@ -22,6 +23,10 @@ pub struct JournalArgs {
     /// After an error of the journal: stop the server, or continue without a journal.
     #[arg(long, value_name = "ACTION", default_value = "stop", env = "TICKWIRE_ON_JOURNAL_ERROR")]
     on_journal_error: OnErrorArg,
+    /// Store bans, the operator's notice and the best player of the day in this file. Without it,
+    /// they last until the server stops.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_DATABASE")]
+    database: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -37,10 +42,15 @@ enum OnErrorArg {
     Continue,
 }
 
-impl JournalArgs {
+impl StorageArgs {
     /// Whether the rooms have journals.
     pub fn is_on(&self) -> bool {
         self.journal.is_some()
+    }
+
+    /// Opens the database, if there is one.
+    pub fn open_data(&self) -> Result<ServerData, CliError> {
+        self.database.as_deref().map_or(Ok(ServerData::default()), ServerData::open)
     }
 
     /// Opens and locks the directory.
